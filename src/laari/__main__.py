@@ -1,0 +1,5 @@
+"""Runs the command line as `python -m laari`."""
+
+from laari.cli.main import main
+
+main()

@@ -1,0 +1,1 @@
+"""Pure rules: no clock, no SQL, no HTTP, no await."""

@@ -1,0 +1,115 @@
+"""Idempotency keys: a request that is sent again is answered again, not done again.
+
+Claiming the key, the work and the saved response are one transaction, so a crash leaves no key
+behind. Two batches of different processes are told apart by an advisory lock on the key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, NamedTuple, Protocol
+
+from laari.rules.records import SavedResponse, Tenant
+from laari.rules.refusals import PASSING_CODES, Refusal, refuse
+from laari.rules.world import Needs, World
+
+RETENTION = timedelta(hours=24)
+
+_KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
+
+
+def is_valid_key(key: str) -> bool:
+    return _KEY.fullmatch(key) is not None
+
+
+def fingerprint(parts: tuple[str, ...], body: dict[str, Any]) -> bytes:
+    """A digest under which two requests are the same request.
+
+    Object key order is ignored; values, types and the presence of fields count: `1`, `1.0`,
+    `"1"` and `true` all differ.
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(f"{len(part)}:{part}".encode())
+    digest.update(_canonical(body).encode())
+    return digest.digest()
+
+
+def _canonical(value: Any) -> str:
+    match value:
+        case dict():
+            members = (f"{_canonical(key)}{_canonical(value[key])}" for key in sorted(value))
+            return f"{{{''.join(members)}}}"
+        case list():
+            return f"[{''.join(map(_canonical, value))}]"
+        case str():
+            return f"s{len(value)}:{value}"
+        case _:  # int, float, bool, None and integers too long to be one: the type tells them apart
+            return f"{type(value).__name__}:{value!r};"
+
+
+class Inner(Protocol):
+    def needs(self, needs: Needs) -> None: ...
+
+    def decide(self, world: World) -> Any: ...
+
+
+class Response(NamedTuple):
+    status: int
+    body: bytes
+    replayed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A command under an idempotency key; `inner` may be a refusal of its fields, saved as well."""
+
+    tenant: Tenant
+    operation: str
+    key: str
+    fingerprint: bytes
+    inner: Inner | Refusal
+    render: Callable[[Any], Response]
+
+    def needs(self, needs: Needs) -> None:
+        needs.keys.add(self._slot)
+        if not isinstance(self.inner, Refusal):
+            self.inner.needs(needs)
+
+    def busy(self) -> Refusal:
+        busy = getattr(self.inner, "busy", None)
+        return busy() if busy is not None else refuse("idempotency_unavailable")
+
+    @property
+    def _slot(self) -> tuple[int, str, str]:
+        return (self.tenant.id, self.operation, self.key)
+
+    def decide(self, world: World) -> Response:
+        if self._slot in world.keys_in_progress:
+            return self.render(refuse("idempotency_in_progress"))
+        now = world.at(self.tenant)
+        saved = world.saved_responses.get(self._slot)
+        if saved is not None and saved.completed_at + RETENTION > now:
+            if saved.fingerprint != self.fingerprint:
+                return self.render(refuse("idempotency_conflict"))
+            return Response(saved.status, saved.body, replayed=True)
+        outcome = self.inner if isinstance(self.inner, Refusal) else self.inner.decide(world)
+        response = self.render(outcome)
+        if not (isinstance(outcome, Refusal) and outcome.code in PASSING_CODES):
+            world.saved_responses.add(
+                self._slot,
+                SavedResponse(
+                    tenant_id=self.tenant.id,
+                    operation=self.operation,
+                    key=self.key,
+                    fingerprint=self.fingerprint,
+                    status=response.status,
+                    body=response.body,
+                    completed_at=now,
+                ),
+            )
+        return response

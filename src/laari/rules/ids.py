@@ -1,0 +1,46 @@
+"""Identifiers: time-ordered 128-bit values shown with a readable prefix, and random tokens."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import time
+from uuid import UUID
+
+PAYMENT = "pay_"
+PAYMENT_REQUEST = "prq_"
+AUTHORIZATION = "auth_"
+EVENT = "evt_"
+
+_HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: nothing to misread
+
+
+def new_id() -> UUID:
+    """48 bits of milliseconds, then 80 random bits: near neighbours in an index, hard to guess."""
+    milliseconds = time.time_ns() // 1_000_000
+    return UUID(bytes=milliseconds.to_bytes(6, "big") + os.urandom(10))
+
+
+def new_token() -> str:
+    """132 random bits for a public address."""
+    return secrets.token_urlsafe(17)[:22]
+
+
+def new_tid() -> str:
+    """A transaction reference people can read out: 16 characters, 80 random bits."""
+    number = int.from_bytes(os.urandom(10), "big")
+    return "".join(_BASE32[(number >> shift) & 31] for shift in range(75, -5, -5))
+
+
+def show_id(prefix: str, value: UUID) -> str:
+    return prefix + value.hex
+
+
+def read_id(prefix: str, text: str) -> UUID | None:
+    """The value behind a shown id, or None where it is none of ours; only the exact form counts."""
+    if not text.startswith(prefix):
+        return None
+    digits = text[len(prefix) :]
+    return UUID(digits) if _HEX32.fullmatch(digits) else None

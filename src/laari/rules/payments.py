@@ -1,0 +1,294 @@
+"""Hosted payments: created by the merchant, decided by the customer.
+
+A payment is reserved while an attempt to pay it is being processed: it then neither expires nor
+can it be cancelled, and no other attempt may pay it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from laari.rules import ids, ledger
+from laari.rules.money import fee_for
+from laari.rules.records import Claim, Payment, Tenant
+from laari.rules.refusals import Refusal, invalid, refuse
+from laari.rules.shapes import emit, payment_shape
+from laari.rules.wallets import give_back, take_payment
+from laari.rules.world import Needs, World
+
+DEFAULT_LIFE = timedelta(hours=24)
+
+
+def is_overdue(payment: Payment, now: datetime) -> bool:
+    """Past its deadline and nobody is paying it: due to expire when it is next read."""
+    return (
+        payment.status == "pending"
+        and payment.expires_at is not None
+        and payment.expires_at <= now
+        and payment.reserved_at is None
+    )
+
+
+def expire(world: World, tenant: Tenant, payment: Payment) -> Payment:
+    expired = replace(payment, status="expired")
+    world.payments.change(payment.id, expired)
+    _emit(world, tenant, "payment.expired", expired)
+    return expired
+
+
+def _emit(world: World, tenant: Tenant, event_type: str, payment: Payment) -> None:
+    emit(world, tenant, event_type, payment.id, payment_shape(payment, world.origin))
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentDraft:
+    """What a merchant asks for, its fields already checked."""
+
+    reference: str
+    amount: int
+    title: str | None = None
+    description: str | None = None
+    terminal_label: str | None = None
+    bill_number: str | None = None
+    return_url: str | None = None
+    expires_at: datetime | None = None
+    metadata: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePayment:
+    tenant: Tenant
+    draft: PaymentDraft
+
+    def needs(self, needs: Needs) -> None:
+        needs.claims.add((self.tenant.id, self.draft.reference))
+
+    def decide(self, world: World) -> Payment | Refusal:
+        tenant, draft, now = self.tenant, self.draft, world.at(self.tenant)
+        claim = world.claims.get((tenant.id, draft.reference))
+        if claim is not None:
+            return self._retry(world, claim)
+        if draft.expires_at is not None and draft.expires_at <= now:
+            return invalid("expires_at", "expires_at must be in the future.")
+        payment = Payment(
+            id=ids.new_id(),
+            tenant_id=tenant.id,
+            kind="hosted",
+            token=ids.new_token(),
+            reference=draft.reference,
+            amount=draft.amount,
+            title=draft.title,
+            description=draft.description,
+            terminal_label=draft.terminal_label,
+            bill_number=draft.bill_number,
+            return_url=draft.return_url,
+            metadata=draft.metadata,
+            created_at=now,
+            expires_at=draft.expires_at or now + DEFAULT_LIFE,
+            request_id=None,
+            authorization_id=None,
+            status="pending",
+            fee=None,
+            paid_at=None,
+            payment_reference=None,
+            payer_account=None,
+            reserved_at=None,
+            reserved_by=None,
+            cancelled_at=None,
+            rejected_at=None,
+            refunded_at=None,
+        )
+        world.claims.add(
+            (tenant.id, draft.reference), Claim(tenant.id, draft.reference, "payment", payment.id)
+        )
+        world.payments.add(payment.id, payment)
+        _emit(world, tenant, "payment.created", payment)
+        return payment
+
+    def _retry(self, world: World, claim: Claim) -> Payment | Refusal:
+        if claim.kind != "payment":
+            return refuse("reference_conflict")
+        original = world.payments.get(claim.resource_id)
+        assert original is not None
+        if original.amount != self.draft.amount:
+            return refuse("reference_conflict")
+        return original
+
+
+@dataclass(frozen=True, slots=True)
+class OnePayment:
+    """A command about one payment of the tenant's, locked."""
+
+    tenant: Tenant
+    payment_id: UUID
+
+    def needs(self, needs: Needs) -> None:
+        needs.payments.add(self.payment_id)
+
+    def busy(self) -> Refusal:
+        return refuse("payment_conflict")
+
+    def find(self, world: World) -> Payment | None:
+        payment = world.payments.get(self.payment_id)
+        return payment if payment is not None and payment.tenant_id == self.tenant.id else None
+
+
+class CancelPayment(OnePayment):
+    def decide(self, world: World) -> Payment | Refusal:
+        payment = self.find(world)
+        if payment is None:
+            return refuse("not_found")
+        if payment.status == "cancelled":
+            return payment
+        if payment.status != "pending":
+            return refuse("payment_not_cancellable")
+        if payment.reserved_at is not None:
+            return refuse("payment_conflict", "An attempt to pay is being processed.")
+        cancelled = replace(payment, status="cancelled", cancelled_at=world.at(self.tenant))
+        world.payments.change(payment.id, cancelled)
+        _emit(world, self.tenant, "payment.cancelled", cancelled)
+        return cancelled
+
+
+class ExpirePayment(OnePayment):
+    """Expires the payment if it is overdue; answers it as it then is."""
+
+    def decide(self, world: World) -> Payment | Refusal:
+        payment = self.find(world)
+        if payment is None:
+            return refuse("not_found")
+        if is_overdue(payment, world.at(self.tenant)):
+            return expire(world, self.tenant, payment)
+        return payment
+
+
+@dataclass(frozen=True, slots=True)
+class PayerCommand(OnePayment):
+    """A command of a customer about one payment."""
+
+    account: int
+
+    def payable(self, world: World) -> Payment | Refusal:
+        """The payment, if this account may pay it now."""
+        payment = self.find(world)
+        if payment is None:
+            return refuse("not_found")
+        if payment.status != "pending":
+            return refuse("payment_conflict", f"The payment is {payment.status}.")
+        if payment.reserved_at is not None and payment.reserved_by != self.account:
+            return refuse("payment_conflict", "Another attempt to pay is being processed.")
+        if is_overdue(payment, world.at(self.tenant)):
+            return refuse("payment_conflict", "The payment has expired.")
+        return payment
+
+
+class PayPayment(PayerCommand):
+    def needs(self, needs: Needs) -> None:
+        needs.payments.add(self.payment_id)
+        needs.wallets.add(self.account)
+
+    def decide(self, world: World) -> Payment | Refusal:
+        payment = self.payable(world)
+        if isinstance(payment, Refusal):
+            return payment
+        tid = take_payment(
+            world, self.tenant, self.account, payment.amount, payment.title or payment.reference
+        )
+        if isinstance(tid, Refusal):
+            if payment.reserved_at is not None:  # the attempt has ended
+                world.payments.change(
+                    payment.id, replace(payment, reserved_at=None, reserved_by=None)
+                )
+            return tid
+        paid = settle(world, self.tenant, payment, self.account, tid)
+        world.payments.change(paid.id, paid)
+        _emit(world, self.tenant, "payment.paid", paid)
+        return paid
+
+
+def settle(world: World, tenant: Tenant, payment: Payment, account: int, tid: str) -> Payment:
+    """Books a payment whose amount has left the payer's wallet, and answers it paid."""
+    now = world.at(tenant)
+    fee = fee_for(payment.amount, tenant.fee_bps, tenant.fee_fixed)
+    merchant = ledger.merchant_account(tenant.id)
+    ledger.transfer(
+        world, "payment", account, merchant, payment.amount, tid, now, payment_id=payment.id
+    )
+    if fee:
+        fees = ledger.fee_account(tenant.mode)
+        ledger.transfer(world, "fee", merchant, fees, fee, tid, now, payment_id=payment.id)
+    return replace(
+        payment,
+        status="paid",
+        fee=fee,
+        paid_at=now,
+        payment_reference=tid,
+        payer_account=account,
+        reserved_at=None,
+        reserved_by=None,
+    )
+
+
+class RejectPayment(PayerCommand):
+    """The customer declines: final, without an event."""
+
+    def decide(self, world: World) -> Payment | Refusal:
+        payment = self.payable(world)
+        if isinstance(payment, Refusal):
+            return payment
+        if payment.reserved_at is not None:
+            return refuse("payment_conflict", "An attempt to pay is being processed.")
+        rejected = replace(payment, status="rejected", rejected_at=world.at(self.tenant))
+        world.payments.change(payment.id, rejected)
+        return rejected
+
+
+class ReservePayment(PayerCommand):
+    """An attempt to pay starts and stays in processing."""
+
+    def decide(self, world: World) -> Payment | Refusal:
+        payment = self.payable(world)
+        if isinstance(payment, Refusal):
+            return payment
+        if payment.reserved_at is not None:
+            return refuse("payment_conflict", "An attempt to pay is being processed.")
+        reserved = replace(payment, reserved_at=world.at(self.tenant), reserved_by=self.account)
+        world.payments.change(payment.id, reserved)
+        return reserved
+
+
+class ReleasePayment(PayerCommand):
+    """The attempt in processing is given up."""
+
+    def decide(self, world: World) -> Payment | Refusal:
+        payment = self.payable(world)
+        if isinstance(payment, Refusal):
+            return payment
+        if payment.reserved_at is None:
+            return refuse("payment_conflict", "No attempt to pay is being processed.")
+        released = replace(payment, reserved_at=None, reserved_by=None)
+        world.payments.change(payment.id, released)
+        return released
+
+
+class RefundPayment(OnePayment):
+    """Gives the whole amount back to the payer; the fee stays with the service."""
+
+    def needs(self, needs: Needs) -> None:
+        needs.payments.add(self.payment_id)
+        needs.payers_of.add(self.payment_id)
+
+    def decide(self, world: World) -> Payment | Refusal:
+        payment = self.find(world)
+        if payment is None:
+            return refuse("not_found")
+        if payment.status != "paid":
+            return refuse("payment_conflict", f"The payment is {payment.status}, not paid.")
+        give_back(world, self.tenant, payment)
+        refunded = replace(payment, status="refunded", refunded_at=world.at(self.tenant))
+        world.payments.change(payment.id, refunded)
+        return refunded

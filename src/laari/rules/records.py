@@ -1,0 +1,159 @@
+"""The rows the rules decide over, as immutable values.
+
+The fields of a record are the columns of its table, in order: the store derives its statements
+from them. Amounts are laari, always `int`.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from msgspec import Struct
+
+Mode = Literal["live", "sandbox"]
+
+# A column whose sums can pass 2^63 is `numeric` in the database and still `int` here.
+BigInt = Annotated[int, "numeric"]
+
+
+class Tenant(Struct, frozen=True):
+    """A merchant in one mode: what every resource belongs to and every command carries.
+
+    `clock_offset_seconds` moves the sandbox's time; it is 0 in live mode.
+    """
+
+    id: int
+    merchant_id: str
+    merchant_name: str
+    mode: Mode
+    fee_bps: int
+    fee_fixed: int
+    clock_offset_seconds: int
+    sandbox_account: int
+
+
+class TenantClock(Struct, frozen=True):
+    id: int
+    clock_offset_seconds: int
+
+
+class Claim(Struct, frozen=True):
+    """A reference taken in the one name space of payments, charges and payment requests."""
+
+    tenant_id: int
+    reference: str
+    kind: Literal["payment", "charge", "request"]
+    resource_id: UUID
+
+
+PaymentKind = Literal["hosted", "request", "charge"]
+
+
+class Payment(Struct, frozen=True):
+    id: UUID
+    tenant_id: int
+    kind: PaymentKind
+    token: str
+    reference: str
+    amount: int
+    title: str | None
+    description: str | None
+    terminal_label: str | None
+    bill_number: str | None
+    return_url: str | None
+    metadata: str  # JSON text of an object, as it was sent
+    created_at: datetime
+    expires_at: datetime | None
+    request_id: UUID | None
+    authorization_id: UUID | None
+    # What changes after creation:
+    status: str
+    fee: int | None
+    paid_at: datetime | None
+    payment_reference: str | None
+    payer_account: int | None
+    reserved_at: datetime | None
+    reserved_by: int | None
+    cancelled_at: datetime | None
+    rejected_at: datetime | None
+    refunded_at: datetime | None
+
+
+class Wallet(Struct, frozen=True):
+    """A customer's account: its balance and what it has spent in the running periods."""
+
+    account: int
+    customer_id: UUID
+    mode: Mode
+    tier: str
+    balance: int
+    day_start: date
+    day_spent: BigInt
+    week_start: date
+    week_spent: BigInt
+    month_start: date
+    month_spent: BigInt
+
+
+class Tier(Struct, frozen=True):
+    """What a verification tier lets a wallet spend; None is no limit."""
+
+    name: str
+    per_transaction: int | None
+    daily: int | None
+    weekly: int | None
+    monthly: int | None
+
+
+TransferKind = Literal["payment", "fee", "refund", "topup", "adjustment"]
+
+
+class Transfer(Struct, frozen=True):
+    """One movement of money in the ledger; never changed, never deleted."""
+
+    id: UUID
+    kind: TransferKind
+    debit_account: int
+    credit_account: int
+    amount: int
+    payment_id: UUID | None
+    tid: str
+    created_at: datetime
+
+
+class Transaction(Struct, frozen=True):
+    """A line of a customer's history; a failed one moved no money."""
+
+    tid: str
+    account: int
+    time: datetime
+    type: str
+    name: str
+    details: str
+    amount: int
+    status: Literal["success", "failed"]
+
+
+class SavedResponse(Struct, frozen=True):
+    """What an idempotency key answered, kept for replay."""
+
+    tenant_id: int
+    operation: str
+    key: str
+    fingerprint: bytes
+    status: int
+    body: bytes
+    completed_at: datetime
+
+
+class Event(Struct, frozen=True):
+    """A notification with its exact bytes, frozen in the transaction that caused it."""
+
+    id: UUID
+    tenant_id: int
+    type: str
+    object_id: UUID
+    created_at: datetime
+    body: bytes

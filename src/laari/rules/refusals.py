@@ -1,0 +1,104 @@
+"""The one table of refusal codes: what each means and how it is answered.
+
+A refusal is a value, not an exception: it is returned, saved for its idempotency key where there
+is one, and committed like any other outcome.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Code(NamedTuple):
+    status: int
+    message: str
+    shown_as: str | None = None  # where two statuses share one public code
+
+
+CODES: dict[str, Code] = {
+    "invalid_request": Code(400, "The request is not valid."),
+    "invalid_json": Code(400, "The body is not valid JSON."),
+    "request_too_large": Code(400, "The body exceeds 512 KiB."),
+    "unsupported_api_version": Code(400, "This API version is not supported."),
+    "customer_not_found": Code(400, "No customer matches this recipient."),
+    "sandbox_recipient_not_allowed": Code(
+        400, "In sandbox mode only the designated sandbox recipient can be asked for a payment."
+    ),
+    "invalid_idempotency_key": Code(
+        400, "Idempotency-Key must be 1 to 255 printable ASCII characters without spaces."
+    ),
+    "unauthorized": Code(401, "The credentials are missing, invalid or expired."),
+    "insufficient_balance": Code(402, "The customer's balance is too low."),
+    "insufficient_scope": Code(403, "The credential lacks the required scope."),
+    "https_required": Code(403, "HTTPS is required.", shown_as="invalid_request"),
+    "not_found": Code(404, "Not found."),
+    "authorization_not_found": Code(404, "No such authorization."),
+    "payment_request_not_found": Code(404, "No such payment request."),
+    "method_not_allowed": Code(405, "This method is not allowed here."),
+    "reference_conflict": Code(
+        409, "This reference belongs to a different payment, amount or request."
+    ),
+    "payment_not_cancellable": Code(409, "The payment is no longer pending."),
+    "payment_request_not_cancellable": Code(409, "The payment request can no longer be cancelled."),
+    "authorization_unapproved": Code(409, "The customer has not approved this authorization yet."),
+    "authorization_inactive": Code(409, "The authorization is not active."),
+    "authorization_expired": Code(409, "The authorization has expired."),
+    "authorization_not_pending": Code(409, "The authorization no longer awaits a decision."),
+    "authorization_unavailable": Code(409, "The authorization is unavailable for this operation."),
+    "authorization_not_cancellable": Code(409, "The authorization cannot be cancelled now."),
+    "per_payment_limit_exceeded": Code(409, "The amount exceeds the limit per payment."),
+    "period_limit_exceeded": Code(409, "The amount exceeds what remains of this period's limit."),
+    "total_limit_exceeded": Code(409, "The amount exceeds what remains of the lifetime limit."),
+    "payment_count_limit_exceeded": Code(409, "The number of payments allowed has been reached."),
+    "currency_mismatch": Code(409, "The authorization is not in MVR."),
+    "payment_in_progress": Code(
+        409, "Another payment of this authorization is being processed; retry unchanged."
+    ),
+    "payment_conflict": Code(409, "The payment's current state does not allow this."),
+    "conflict": Code(409, "The current state does not allow this."),
+    "idempotency_conflict": Code(409, "This Idempotency-Key was used with different data."),
+    "idempotency_in_progress": Code(
+        409, "An earlier request with this Idempotency-Key has not finished."
+    ),
+    "wallet_limit_exceeded": Code(422, "The amount exceeds the customer's wallet limits."),
+    "rate_limited": Code(429, "Too many requests."),
+    "internal_error": Code(500, "An unexpected error occurred; the outcome may be unknown."),
+    "not_implemented": Code(501, "This operation is unavailable."),
+    "idempotency_unavailable": Code(
+        503, "The Idempotency-Key could not be looked up; retry with the same key and body."
+    ),
+    "service_unavailable": Code(503, "The service is busy; retry shortly."),
+    # Wallet interface only.
+    "invalid_pagination": Code(400, "The page size or cursor is not valid."),
+}
+
+# Answers that say nothing lasting about the request, so an idempotency key must not keep them.
+PASSING_CODES = frozenset(
+    code
+    for code, (status, *_) in CODES.items()
+    if status == 429 or status >= 500 or code.startswith("idempotency_")
+) | {"payment_in_progress"}
+
+
+class Refusal(NamedTuple):
+    """Why something was not done, in the terms of the interface."""
+
+    code: str
+    message: str
+    field: str | None = None
+
+    @property
+    def status(self) -> int:
+        return CODES[self.code].status
+
+    @property
+    def public_code(self) -> str:
+        return CODES[self.code].shown_as or self.code
+
+
+def refuse(code: str, message: str | None = None, field: str | None = None) -> Refusal:
+    return Refusal(code, message or CODES[code].message, field)
+
+
+def invalid(field: str, message: str) -> Refusal:
+    return Refusal("invalid_request", message, field)

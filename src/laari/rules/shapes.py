@@ -1,0 +1,170 @@
+"""Resources as JSON, for replies and events alike; the OpenAPI document is made from these too."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from laari.rules import ids
+from laari.rules.calendar import show, show_or_none, show_utc
+from laari.rules.records import Event, Payment, Tenant
+from laari.rules.refusals import Refusal
+from laari.rules.world import World
+
+PAYLOAD_VERSION = 1
+
+PaymentStatus = Literal["pending", "paid", "rejected", "expired", "cancelled", "refunded"]
+Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+Url = Annotated[str, Meta(extra_json_schema={"format": "uri"})]
+
+
+class AuthorizationPayment(Struct, frozen=True):
+    """A payment made by charging an authorization."""
+
+    id: str
+    reference: str
+    amount: int
+    fee: int | None
+    net_amount: int | None
+    title: str | None
+    description: str | None
+    bill_number: str | None
+    status: PaymentStatus
+    payment_reference: str | None
+    created_at: Timestamp
+    paid_at: Timestamp | None
+    metadata: Raw
+
+
+class HostedPayment(Struct, frozen=True):
+    """A payment with a hosted checkout page, or one made from a payment request."""
+
+    id: str
+    reference: str
+    amount: int
+    fee: int | None
+    net_amount: int | None
+    title: str | None
+    description: str | None
+    terminal_label: str | None
+    bill_number: str | None
+    status: PaymentStatus
+    payment_url: Url
+    payment_reference: str | None
+    qr_url: Url
+    return_url: Url | None
+    created_at: Timestamp
+    paid_at: Timestamp | None
+    expires_at: Timestamp | None
+    metadata: Raw
+
+
+def net_amount(payment: Payment) -> int | None:
+    return None if payment.fee is None else payment.amount - payment.fee
+
+
+def payment_shape(payment: Payment, origin: str) -> HostedPayment | AuthorizationPayment:
+    if payment.kind == "charge":
+        return AuthorizationPayment(
+            id=ids.show_id(ids.PAYMENT, payment.id),
+            reference=payment.reference,
+            amount=payment.amount,
+            fee=payment.fee,
+            net_amount=net_amount(payment),
+            title=payment.title,
+            description=payment.description,
+            bill_number=payment.bill_number,
+            status=payment.status,  # type: ignore[arg-type]  # the schema checks it
+            payment_reference=payment.payment_reference,
+            created_at=show(payment.created_at),
+            paid_at=show_or_none(payment.paid_at),
+            metadata=Raw(payment.metadata),
+        )
+    return HostedPayment(
+        id=ids.show_id(ids.PAYMENT, payment.id),
+        reference=payment.reference,
+        amount=payment.amount,
+        fee=payment.fee,
+        net_amount=net_amount(payment),
+        title=payment.title,
+        description=payment.description,
+        terminal_label=payment.terminal_label,
+        bill_number=payment.bill_number,
+        status=payment.status,  # type: ignore[arg-type]  # the schema checks it
+        payment_url=f"{origin}/pay/{payment.token}",
+        payment_reference=payment.payment_reference,
+        qr_url=f"{origin}/merchant/public/qr/{payment.token}",
+        return_url=payment.return_url,
+        created_at=show(payment.created_at),
+        paid_at=show_or_none(payment.paid_at),
+        expires_at=show_or_none(payment.expires_at),
+        metadata=Raw(payment.metadata),
+    )
+
+
+class ErrorDetail(Struct, frozen=True, omit_defaults=True):
+    code: str
+    message: str
+    field: str | None = None
+
+
+class ErrorBody(Struct, frozen=True):
+    """The merchant interface's error envelope."""
+
+    error: ErrorDetail
+
+
+class Data(Struct, frozen=True):
+    """One resource, wrapped."""
+
+    data: Any
+
+
+class Pagination(Struct, frozen=True):
+    limit: int
+    has_more: bool
+    next_cursor: str | None
+
+
+class Page(Struct, frozen=True):
+    """One page of a listing."""
+
+    data: list[Any]
+    pagination: Pagination
+
+
+class EventBody(Struct, frozen=True):
+    """A webhook notification."""
+
+    id: str
+    type: str
+    payload_version: int
+    mode: Literal["active", "sandbox"]
+    created_at: Timestamp
+    data: Any
+
+
+to_json = msgspec.json.Encoder().encode
+
+
+def refusal_body(refusal: Refusal) -> bytes:
+    return to_json(ErrorBody(ErrorDetail(refusal.public_code, refusal.message, refusal.field)))
+
+
+def emit(world: World, tenant: Tenant, event_type: str, object_id: Any, shape: Any) -> None:
+    """Adds an event to the batch, its bytes frozen now."""
+    event_id = ids.new_id()
+    created_at = world.at(tenant)
+    body = EventBody(
+        id=ids.show_id(ids.EVENT, event_id),
+        type=event_type,
+        payload_version=PAYLOAD_VERSION,
+        mode="active" if tenant.mode == "live" else "sandbox",
+        created_at=show_utc(created_at),
+        data=shape,
+    )
+    world.events.append(
+        Event(event_id, tenant.id, event_type, object_id, created_at, to_json(body))
+    )

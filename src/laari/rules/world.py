@@ -1,0 +1,95 @@
+"""What one batch has loaded, and what its decisions have changed so far.
+
+Commands are decided one after another over the same world, so each sees the effects of those
+before it; the store writes what was added and changed when all are decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+from uuid import UUID
+
+from laari.rules.records import (
+    Claim,
+    Event,
+    Payment,
+    SavedResponse,
+    Tenant,
+    TenantClock,
+    Tier,
+    Transaction,
+    Transfer,
+    Wallet,
+)
+
+K = TypeVar("K", bound=Hashable)
+R = TypeVar("R")
+
+
+class Rows(Generic[K, R]):
+    """The rows of one table as this batch sees them."""
+
+    __slots__ = ("added", "changed", "seen")
+
+    def __init__(self) -> None:
+        self.seen: dict[K, R] = {}
+        self.added: dict[K, R] = {}
+        self.changed: dict[K, R] = {}
+
+    def get(self, key: K) -> R | None:
+        return self.seen.get(key)
+
+    def add(self, key: K, row: R) -> None:
+        self.seen[key] = self.added[key] = row
+
+    def change(self, key: K, row: R) -> None:
+        self.seen[key] = row
+        # A row added in this same batch is inserted in its latest form.
+        (self.added if key in self.added else self.changed)[key] = row
+
+
+def local_time(now: datetime, tenant: Tenant | None) -> datetime:
+    """A tenant's own time: a sandbox's clock may have been moved; nobody's is real time."""
+    return now + timedelta(seconds=tenant.clock_offset_seconds) if tenant else now
+
+
+class World:
+    """The state a batch decides over.
+
+    `origin` is the public address of the service, for the links that resources carry.
+    """
+
+    def __init__(self, now: datetime, origin: str) -> None:
+        self.now = now
+        self.origin = origin
+        self.clocks: Rows[int, TenantClock] = Rows()
+        self.claims: Rows[tuple[int, str], Claim] = Rows()
+        self.payments: Rows[UUID, Payment] = Rows()
+        self.wallets: Rows[int, Wallet] = Rows()
+        self.tiers: dict[str, Tier] = {}
+        self.saved_responses: Rows[tuple[int, str, str], SavedResponse] = Rows()
+        # Idempotency keys that a batch of another process is working on right now.
+        self.keys_in_progress: set[tuple[int, str, str]] = set()
+        self.transfers: list[Transfer] = []
+        self.transactions: list[Transaction] = []
+        self.events: list[Event] = []
+
+    def at(self, tenant: Tenant | None) -> datetime:
+        """The time for this tenant, the same for every command of the batch."""
+        return local_time(self.now, tenant)
+
+
+class Needs:
+    """What the commands of a batch ask to be loaded and locked."""
+
+    __slots__ = ("claims", "clocks", "keys", "payers_of", "payments", "wallets")
+
+    def __init__(self) -> None:
+        self.keys: set[tuple[int, str, str]] = set()
+        self.clocks: set[int] = set()
+        self.claims: set[tuple[int, str]] = set()
+        self.payments: set[UUID] = set()
+        self.payers_of: set[UUID] = set()  # payments whose payer's wallet is needed too
+        self.wallets: set[int] = set()

@@ -1,0 +1,1 @@
+"""Batching, the transaction and replies; knows no resource."""

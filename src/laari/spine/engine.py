@@ -1,0 +1,151 @@
+"""The one stream of write commands of a process.
+
+A command joins the batch that is forming; the batch leaves when the previous one has committed.
+There is no timer: at low load a batch holds one command and nothing waits, at high load the cost
+of a transaction is shared by all that came while the last one was under way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from laari.rules.refusals import refuse
+from laari.rules.world import Needs, World
+
+log = logging.getLogger(__name__)
+
+MAX_BATCH = 256  # commands: keeps a batch's locks short; larger ones gained nothing
+MAX_WAITING = 4096  # commands: beyond this an honest refusal beats a long wait
+MAX_RERUNS = 3  # of one batch, after deadlocks and serialization failures
+PATIENT_LOCK_SECONDS = 1.0
+IMPATIENT_LOCK_SECONDS = 0.05  # for commands already waited for once, alone
+
+
+class Command(Protocol):
+    """Something to be decided: it names what it needs, then decides over what was loaded."""
+
+    def needs(self, needs: Needs) -> None: ...
+
+    def decide(self, world: World) -> Any: ...
+
+
+class LostRace(Exception):  # noqa: N818  # named for what happened
+    """A unique index found that another transaction was first; fresh rows will show it."""
+
+
+class LockTimeout(Exception):  # noqa: N818
+    """Another transaction held a row for too long."""
+
+
+class Rerun(Exception):  # noqa: N818
+    """Nothing was committed, and the same batch may well succeed now."""
+
+
+# Loads, decides, saves and commits commands in one transaction, waiting so long for each lock.
+RunBatch: TypeAlias = Callable[[Sequence[Command], float], Awaitable[list[Any]]]
+
+
+class _Waiting(NamedTuple):
+    command: Command
+    outcome: asyncio.Future[Any]
+
+
+class Spine:
+    def __init__(
+        self, run_batch: RunBatch, max_batch: int = MAX_BATCH, max_waiting: int = MAX_WAITING
+    ) -> None:
+        self._run_batch = run_batch
+        self._max_batch = max_batch
+        self._max_waiting = max_waiting
+        self._waiting: deque[_Waiting] = deque()
+        self._arrived = asyncio.Event()
+        self._closing = False
+        self._task: asyncio.Task[None] | None = None
+        self.batches = 0
+        self.commands = 0
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._work(), name="spine")
+
+    async def close(self) -> None:
+        """Finishes everything that was submitted, then stops."""
+        self._closing = True
+        self._arrived.set()
+        if self._task is not None:
+            await self._task
+
+    async def submit(self, command: Command) -> Any:
+        """Answers the command's outcome once it is committed.
+
+        A caller that goes away does not stop the commit: the batch runs in the spine's own task.
+        """
+        if self._closing or len(self._waiting) >= self._max_waiting:
+            return refuse("service_unavailable")
+        waiting = _Waiting(command, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        self._arrived.set()
+        return await waiting.outcome
+
+    async def _work(self) -> None:
+        while True:
+            await self._arrived.wait()
+            if not self._waiting:
+                if self._closing:
+                    return
+                self._arrived.clear()
+                continue
+            size = min(len(self._waiting), self._max_batch)
+            batch = [self._waiting.popleft() for _ in range(size)]
+            self.batches += 1
+            self.commands += size
+            await self._settle(batch)
+
+    async def _settle(self, batch: list[_Waiting]) -> None:
+        """Brings every command of the batch to an outcome, whatever goes wrong."""
+        commands = [waiting.command for waiting in batch]
+        try:
+            outcomes = await self._run(commands, PATIENT_LOCK_SECONDS)
+        except Exception as error:
+            if not isinstance(error, LockTimeout):
+                log.warning("batch of %d failed, running singly", len(batch), exc_info=error)
+            # One bad command must not fail its neighbours.
+            outcomes = [await self._run_alone(command) for command in commands]
+        for waiting, outcome in zip(batch, outcomes, strict=True):
+            if waiting.outcome.done():  # the client has gone away
+                continue
+            if isinstance(outcome, Exception):
+                waiting.outcome.set_exception(outcome)
+            else:
+                waiting.outcome.set_result(outcome)
+
+    async def _run(self, commands: Sequence[Command], lock_seconds: float) -> list[Any]:
+        """Runs a batch, again where that can help: once after a lost race, thrice in all."""
+        races = 0
+        for attempt in range(MAX_RERUNS + 1):
+            try:
+                return await self._run_batch(commands, lock_seconds)
+            except LostRace:
+                races += 1
+                if races > 1:
+                    raise
+            except Rerun:
+                if attempt == MAX_RERUNS:
+                    raise
+                await asyncio.sleep(0.01 * 4**attempt)
+        raise AssertionError("unreachable")
+
+    async def _run_alone(self, command: Command) -> Any:
+        try:
+            return (await self._run([command], IMPATIENT_LOCK_SECONDS))[0]
+        except LockTimeout:
+            busy = getattr(command, "busy", None)
+            return busy() if busy is not None else refuse("service_unavailable")
+        except (LostRace, Rerun):
+            return refuse("service_unavailable")
+        except Exception as error:
+            log.exception("command %s failed", type(command).__name__)
+            return error

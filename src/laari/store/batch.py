@@ -1,0 +1,219 @@
+"""One batch of commands as one transaction: load, decide, save, commit."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+
+from laari.rules.world import Needs, Rows, World
+from laari.spine.engine import Command, LockTimeout, LostRace, Rerun
+from laari.store.database import connect
+from laari.store.tables import (
+    CLAIMS,
+    CLOCKS,
+    EVENTS,
+    PAYMENTS,
+    SAVED_RESPONSES,
+    TRANSACTIONS,
+    TRANSFERS,
+    WALLETS,
+    Table,
+)
+from laari.store.tiers import all_tiers
+
+
+class BatchRunner:
+    """Runs batches on a connection of its own, opened anew where it was lost."""
+
+    def __init__(self, dsn: str, origin: str) -> None:
+        self._dsn = dsn
+        self._origin = origin
+        self._connection: asyncpg.Connection | None = None
+        self._lock_seconds: float | None = None
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+
+    async def run(self, commands: Sequence[Command], lock_seconds: float) -> list[Any]:
+        try:
+            connection = await self._ready(lock_seconds)
+            await connection.execute("BEGIN")
+        except (OSError, asyncpg.InterfaceError, asyncpg.PostgresError) as error:
+            await self._forget()
+            raise Rerun from error
+        try:
+            needs = Needs()
+            for command in commands:
+                command.needs(needs)
+            world = await load(connection, needs, self._origin)
+            outcomes = [command.decide(world) for command in commands]
+            await save(connection, world)
+        except BaseException as error:
+            await self._roll_back(connection)
+            raise _translated(error) from error
+        try:
+            await connection.execute("COMMIT")
+        except BaseException:
+            # Whether it was committed is unknown, so it must not be run again.
+            await self._forget()
+            raise
+        return outcomes
+
+    async def _ready(self, lock_seconds: float) -> asyncpg.Connection:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await connect(self._dsn, jit="off", statement_timeout="30s")
+            self._lock_seconds = None
+        if self._lock_seconds != lock_seconds:
+            await self._connection.execute(f"SET lock_timeout = '{int(lock_seconds * 1000)}ms'")
+            self._lock_seconds = lock_seconds
+        return self._connection
+
+    async def _roll_back(self, connection: asyncpg.Connection) -> None:
+        try:
+            await connection.execute("ROLLBACK")
+        except Exception:
+            await self._forget()
+
+    async def _forget(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
+
+
+def _translated(error: BaseException) -> BaseException:
+    """What the error means for the batch, in the spine's terms."""
+    match error:
+        case asyncpg.UniqueViolationError():
+            return LostRace()
+        case asyncpg.LockNotAvailableError():
+            return LockTimeout()
+        case (
+            asyncpg.DeadlockDetectedError()
+            | asyncpg.SerializationError()
+            | asyncpg.PostgresConnectionError()
+            | asyncpg.AdminShutdownError()
+            | asyncpg.CrashShutdownError()
+            | asyncpg.CannotConnectNowError()
+            | asyncpg.InterfaceError()
+            | OSError()
+        ):
+            return Rerun()
+    return error
+
+
+async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> World:
+    """Locks and reads what the commands need: one statement per table, always in this order.
+
+    After a wait PostgreSQL re-reads only the locked row itself, so nothing here is joined or
+    summed. The clock is read last, after the locks.
+    """
+    world = World(datetime.min.replace(tzinfo=UTC), origin)
+    if needs.keys:
+        await _load_keys(connection, needs, world)
+    if needs.claims:
+        await _load_claims(connection, needs, world)
+    if needs.clocks:
+        await _load_locked(connection, CLOCKS, "id", needs.clocks, world.clocks)
+    if needs.payments:
+        await _load_locked(connection, PAYMENTS, "id", needs.payments, world.payments)
+        for payment_id in needs.payers_of:
+            payment = world.payments.get(payment_id)
+            if payment is not None and payment.payer_account is not None:
+                needs.wallets.add(payment.payer_account)
+    if needs.wallets:
+        world.tiers = await all_tiers(connection)
+        await _load_locked(connection, WALLETS, "account", needs.wallets, world.wallets)
+    world.now = datetime.now(UTC)
+    return world
+
+
+async def _load_locked(
+    connection: asyncpg.Connection,
+    table: Table[Any],
+    key: str,
+    wanted: set[Any],
+    rows: Rows[Any, Any],
+) -> None:
+    found = await connection.fetch(
+        f"{table.select} WHERE {key} = ANY($1) ORDER BY {key} FOR NO KEY UPDATE", list(wanted)
+    )
+    for row in found:
+        rows.seen[row[key]] = table.read(row)
+
+
+async def _load_keys(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """Takes each key's advisory lock, or learns that another process is working under it.
+
+    Two statements: the second one's snapshot is taken after the lock, so it sees what the lock's
+    last holder committed.
+    """
+    slots = {_lock_number(slot): slot for slot in needs.keys}
+    locked = await connection.fetch(
+        "SELECT n, pg_try_advisory_xact_lock(n) AS ours FROM unnest($1::bigint[]) AS n",
+        sorted(slots),
+    )
+    world.keys_in_progress = {slots[row["n"]] for row in locked if not row["ours"]}
+    tenants, operations, keys = zip(*slots.values(), strict=True)
+    found = await connection.fetch(
+        f"{SAVED_RESPONSES.select} WHERE (tenant_id, operation, key) IN "
+        "(SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]))",
+        tenants,
+        operations,
+        keys,
+    )
+    for row in found:
+        saved = SAVED_RESPONSES.read(row)
+        world.saved_responses.seen[saved.tenant_id, saved.operation, saved.key] = saved
+
+
+def _lock_number(slot: tuple[int, str, str]) -> int:
+    digest = hashlib.blake2b("\0".join(map(str, slot)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+async def _load_claims(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """References that are taken, with what took them, unlocked: a retry only shows it."""
+    tenants, references = zip(*needs.claims, strict=True)
+    found = await connection.fetch(
+        f"{CLAIMS.select} WHERE (tenant_id, reference) IN "
+        "(SELECT * FROM unnest($1::bigint[], $2::text[]))",
+        tenants,
+        references,
+    )
+    claims = [CLAIMS.read(row) for row in found]
+    for claim in claims:
+        world.claims.seen[claim.tenant_id, claim.reference] = claim
+    payment_ids = [claim.resource_id for claim in claims if claim.kind != "request"]
+    if payment_ids:
+        for row in await connection.fetch(f"{PAYMENTS.select} WHERE id = ANY($1)", payment_ids):
+            world.payments.seen[row["id"]] = PAYMENTS.read(row)
+
+
+async def save(connection: asyncpg.Connection, world: World) -> None:
+    """Writes what was decided: one statement per table touched."""
+    states: list[tuple[Table[Any], Rows[Any, Any]]] = [
+        (CLOCKS, world.clocks),
+        (CLAIMS, world.claims),
+        (PAYMENTS, world.payments),
+        (WALLETS, world.wallets),
+    ]
+    for table, rows in states:
+        if rows.added:
+            await table.insert_rows(connection, rows.added.values())
+        if rows.changed:
+            await table.update_rows(connection, rows.changed.values())
+    logs: list[tuple[Table[Any], list[Any]]] = [
+        (TRANSFERS, world.transfers),
+        (TRANSACTIONS, world.transactions),
+        (EVENTS, world.events),
+    ]
+    for table, lines in logs:
+        if lines:
+            await table.insert_rows(connection, lines)
+    if world.saved_responses.added:
+        await SAVED_RESPONSES.upsert_rows(connection, world.saved_responses.added.values())

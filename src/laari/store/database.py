@@ -1,0 +1,50 @@
+"""Connections to PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+
+READ_CONNECTIONS = 6  # per process; look-ups are coalesced, so listings are what uses more than one
+STATEMENT_TIMEOUT_MS = 30_000
+
+
+async def _prepare(connection: asyncpg.Connection) -> None:
+    # Sums that pass 2^63 are exact Python integers here, never Decimal or float.
+    await connection.set_type_codec(
+        "numeric", schema="pg_catalog", encoder=str, decoder=int, format="text"
+    )
+
+
+async def connect(dsn: str, **settings: str) -> asyncpg.Connection:
+    connection = await asyncpg.connect(
+        dsn, server_settings={"application_name": "laari", **settings}
+    )
+    await _prepare(connection)
+    return connection
+
+
+@asynccontextmanager
+async def connection_to(dsn: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await connect(dsn)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def open_pool(dsn: str, size: int = READ_CONNECTIONS) -> asyncpg.Pool:
+    options: dict[str, Any] = {
+        "min_size": 1,
+        "max_size": size,
+        "init": _prepare,
+        "server_settings": {
+            "application_name": "laari",
+            "statement_timeout": str(STATEMENT_TIMEOUT_MS),
+            "jit": "off",
+        },
+    }
+    return await asyncpg.create_pool(dsn, **options)
