@@ -23,6 +23,11 @@ from laari.rules.world import Needs, World
 DEFAULT_LIFE = timedelta(hours=24)
 
 
+def default_deadline(now: datetime) -> datetime:
+    """A whole second, like the deadlines merchants send, so that it equals what is shown."""
+    return (now + DEFAULT_LIFE).replace(microsecond=0)
+
+
 def is_overdue(payment: Payment, now: datetime) -> bool:
     """Past its deadline and nobody is paying it: due to expire when it is next read."""
     return (
@@ -88,7 +93,7 @@ class CreatePayment:
             return_url=draft.return_url,
             metadata=draft.metadata,
             created_at=now,
-            expires_at=draft.expires_at or now + DEFAULT_LIFE,
+            expires_at=draft.expires_at or default_deadline(now),
             request_id=None,
             authorization_id=None,
             status="pending",

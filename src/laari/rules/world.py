@@ -50,7 +50,7 @@ class Rows(Generic[K, R]):
         (self.added if key in self.added else self.changed)[key] = row
 
 
-def local_time(now: datetime, tenant: Tenant | None) -> datetime:
+def local_time(now: datetime, tenant: Tenant | TenantClock | None) -> datetime:
     """A tenant's own time: a sandbox's clock may have been moved; nobody's is real time."""
     return now + timedelta(seconds=tenant.clock_offset_seconds) if tenant else now
 

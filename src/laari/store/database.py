@@ -19,6 +19,10 @@ async def _prepare(connection: asyncpg.Connection) -> None:
     )
 
 
+async def _keep(connection: asyncpg.Connection) -> None:
+    """Nothing to reset: pooled connections only read, and a reset would cost a round trip each."""
+
+
 async def connect(dsn: str, **settings: str) -> asyncpg.Connection:
     connection = await asyncpg.connect(
         dsn, server_settings={"application_name": "laari", **settings}
@@ -41,6 +45,7 @@ async def open_pool(dsn: str, size: int = READ_CONNECTIONS) -> asyncpg.Pool:
         "min_size": 1,
         "max_size": size,
         "init": _prepare,
+        "reset": _keep,
         "server_settings": {
             "application_name": "laari",
             "statement_timeout": str(STATEMENT_TIMEOUT_MS),

@@ -50,6 +50,7 @@ class Table(Generic[R]):
     def __init__(
         self, name: str, record: type[R], key: tuple[str, ...], mutable: tuple[str, ...] = ()
     ) -> None:
+        self.name = name
         self.record = record
         self.fields = record.__struct_fields__
         hints = get_type_hints(record, include_extras=True)

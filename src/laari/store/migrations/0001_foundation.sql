@@ -224,3 +224,13 @@ CREATE TABLE saved_responses (
     PRIMARY KEY (tenant_id, operation, key)
 );
 CREATE INDEX saved_responses_by_age ON saved_responses (completed_at);
+
+-- A tenant with what every command needs to know of it.
+CREATE VIEW tenant_details AS
+SELECT t.id, t.merchant_id, m.name AS merchant_name, t.mode, m.fee_bps, m.fee_fixed,
+       t.clock_offset_seconds, w.account AS sandbox_account
+FROM tenants t
+JOIN merchants m ON m.id = t.merchant_id
+JOIN tenants s ON s.merchant_id = t.merchant_id AND s.mode = 'sandbox'
+JOIN customers c ON c.sandbox_of = s.id
+JOIN wallets w ON w.customer_id = c.id;

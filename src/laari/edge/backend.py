@@ -1,0 +1,72 @@
+"""What the edge stands on: the spine for writes, coalesced look-ups and listings for reads."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any, TypeVar
+
+from laari.edge.cursors import Cursors
+from laari.edge.rate import RateBuckets
+from laari.rules.records import Payment
+from laari.settings import Settings
+from laari.spine.coalesce import Coalesced
+from laari.spine.engine import Spine
+from laari.store import payments, tenants
+from laari.store.batch import BatchRunner
+from laari.store.database import open_pool
+from laari.store.listing import Found, Window
+from laari.store.secrets import derive
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Backend:
+    def __init__(
+        self, dsn: str, master_key: bytes, settings: Settings, rate_fd: int | None
+    ) -> None:
+        self.settings = settings
+        self.master_key = master_key
+        self.origin = settings.public_url
+        self.cursors = Cursors(derive(master_key, "cursors", ""))
+        self.rates = RateBuckets(rate_fd)
+        self._dsn = dsn
+        self._runner = BatchRunner(dsn, self.origin)
+        self.spine = Spine(self._runner.run, max_batch=settings.max_batch)
+        self.credentials = Coalesced(self._reading(tenants.by_secret_digest))
+        self.tenants = Coalesced(self._reading(tenants.by_id))
+        self.payments = Coalesced(self._reading(payments.by_id))
+        self.payments_by_token = Coalesced(self._reading(payments.by_token))
+
+    async def open(self) -> None:
+        self._pool = await open_pool(self._dsn)
+        self.spine.start()
+
+    async def close(self) -> None:
+        await self.spine.close()
+        await self._runner.close()
+        await self._pool.close()
+
+    async def is_ready(self) -> bool:
+        try:
+            async with self._pool.acquire(timeout=2) as connection:
+                await connection.execute("SELECT 1", timeout=2)
+        except Exception:
+            return False
+        return True
+
+    def _reading(
+        self, fetch: Callable[[Any, list[K]], Awaitable[dict[K, V]]]
+    ) -> Callable[[list[K]], Awaitable[dict[K, V]]]:
+        async def on_a_connection(keys: list[K]) -> dict[K, V]:
+            async with self._pool.acquire() as connection:
+                return await fetch(connection, keys)
+
+        return on_a_connection
+
+    async def list_payments(
+        self, tenant_id: int, now: datetime, window: Window, **filters: str | None
+    ) -> Found[Payment]:
+        async with self._pool.acquire() as connection:
+            return await payments.list_of_tenant(connection, tenant_id, now, window, **filters)

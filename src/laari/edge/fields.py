@@ -1,0 +1,241 @@
+"""What a field of a request may hold: one definition that checks it and describes it.
+
+The same objects read bodies and query strings and write the OpenAPI document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+import msgspec
+
+from laari.rules.calendar import read_timestamp
+from laari.rules.refusals import Refusal, invalid
+
+Schema: TypeAlias = dict[str, Any]
+# Reads a value that is present and not null; the name is for messages and nested fields.
+Reader: TypeAlias = Callable[[Any, str], Any]
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    read: Reader
+    schema: Schema
+    required: bool = False
+    null_allowed: bool = True  # for optional fields; null then means the same as omitting it
+
+
+class Body:
+    """The fields an operation takes; any other is refused."""
+
+    def __init__(self, *fields: Field) -> None:
+        self.fields = fields
+        self._known = frozenset(field.name for field in fields)
+
+    def read(self, source: Mapping[str, Any], prefix: str = "") -> dict[str, Any] | Refusal:
+        for name in source:
+            if name not in self._known:
+                return invalid(prefix + _shown(name), f"{prefix}{_shown(name)} is not supported.")
+        values: dict[str, Any] = {}
+        for field in self.fields:
+            path = prefix + field.name
+            if field.name not in source:
+                if field.required:
+                    return invalid(path, f"{path} is required.")
+                continue
+            value = source[field.name]
+            if value is None and not field.required and field.null_allowed:
+                continue
+            value = field.read(value, path)
+            if isinstance(value, Refusal):
+                return value
+            if value is not None:
+                values[field.name] = value
+        return values
+
+    def schema(self) -> Schema:
+        properties = {}
+        for field in self.fields:
+            schema = dict(field.schema)
+            if not field.required and field.null_allowed and isinstance(schema.get("type"), str):
+                schema["type"] = [schema["type"], "null"]
+            properties[field.name] = schema
+        shown: Schema = {
+            "type": "object",
+            "properties": properties,
+            "additionalProperties": False,
+        }
+        if required := [field.name for field in self.fields if field.required]:
+            shown["required"] = required
+        return shown
+
+
+def _shown(name: str) -> str:
+    """A stranger's field name, cut to a size fit for an error."""
+    return name if len(name) <= 60 else name[:60] + "…"
+
+
+def text_of(value: Any, name: str) -> str | Refusal:
+    if not isinstance(value, str):
+        return invalid(name, f"{name} must be a string.")
+    if "\0" in value:
+        return invalid(name, f"{name} must not contain NUL.")
+    return value
+
+
+def text(
+    name: str,
+    longest: int,
+    *,
+    required: bool = False,
+    pattern: re.Pattern[str] | None = None,
+    charset: str = "",
+) -> Field:
+    """Trimmed text of a limited number of characters; blank means none where it is optional."""
+
+    def read(value: Any, path: str) -> str | Refusal | None:
+        checked = text_of(value, path)
+        if isinstance(checked, Refusal):
+            return checked
+        trimmed = checked.strip()
+        if not trimmed:
+            return invalid(path, f"{path} must not be blank.") if required else None
+        if len(trimmed) > longest:
+            return invalid(path, f"{path} must be at most {longest} characters.")
+        if pattern is not None and not pattern.fullmatch(trimmed):
+            return invalid(path, f"{path} may contain only {charset}.")
+        return trimmed
+
+    schema: Schema = {"type": "string", "maxLength": longest}
+    if required:
+        schema["minLength"] = 1
+    if charset:
+        schema["description"] = f"May contain only {charset}."
+    return Field(name, read, schema, required)
+
+
+def integer(name: str, low: int, high: int, *, required: bool = False) -> Field:
+    def read(value: Any, path: str) -> int | Refusal:
+        # bool is an int in Python but not in JSON.
+        if type(value) is not int:
+            return invalid(path, f"{path} must be an integer.")
+        if not low <= value <= high:
+            return invalid(path, f"{path} must be between {low} and {high}.")
+        return value
+
+    schema = {"type": "integer", "minimum": low, "maximum": high}
+    return Field(name, read, schema, required)
+
+
+def boolean(name: str, *, required: bool = False) -> Field:
+    def read(value: Any, path: str) -> bool | Refusal:
+        return value if isinstance(value, bool) else invalid(path, f"{path} must be true or false.")
+
+    return Field(name, read, {"type": "boolean"}, required)
+
+
+def choice(name: str, values: tuple[str, ...], *, required: bool = False) -> Field:
+    def read(value: Any, path: str) -> str | Refusal:
+        if isinstance(value, str) and value in values:
+            return value
+        return invalid(path, f"{path} must be one of: {', '.join(values)}.")
+
+    return Field(name, read, {"type": "string", "enum": list(values)}, required)
+
+
+def timestamp(name: str) -> Field:
+    """A deadline, cut to the second it will be shown with."""
+
+    def read(value: Any, path: str) -> Any:
+        moment = read_timestamp(value.strip()) if isinstance(value, str) else None
+        if moment is None:
+            return invalid(path, f"{path} must be an RFC 3339 date or timestamp.")
+        return moment.replace(microsecond=0)
+
+    schema = {
+        "type": "string",
+        "format": "date-time",
+        "description": "RFC 3339; without an offset it is read as +05:00.",
+    }
+    return Field(name, read, schema)
+
+
+_NOT_IN_URLS = re.compile(r"[\x00-\x20\x7f\\<>\"]")
+
+
+def web_address(name: str, longest: int, *, count_bytes: bool = True) -> Field:
+    """An absolute http or https URL without credentials; kept exactly, but for trimming."""
+
+    def read(value: Any, path: str) -> str | Refusal | None:
+        checked = text_of(value, path)
+        if isinstance(checked, Refusal):
+            return checked
+        trimmed = checked.strip()
+        if not trimmed:
+            return None
+        if (len(trimmed.encode()) if count_bytes else len(trimmed)) > longest:
+            unit = "bytes" if count_bytes else "characters"
+            return invalid(path, f"{path} must be at most {longest} {unit}.")
+        if not is_web_address(trimmed):
+            return invalid(
+                path, f"{path} must be an absolute http or https URL without credentials."
+            )
+        return trimmed
+
+    return Field(name, read, {"type": "string", "format": "uri", "maxLength": longest})
+
+
+def is_web_address(url: str) -> bool:
+    if _NOT_IN_URLS.search(url):
+        return False
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises where it is not a number a port can have
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and "@" not in parts.netloc and bool(parts.hostname)
+
+
+def text_map(name: str, *, entries: int, longest_key: int, longest_value: int) -> Field:
+    """An object of strings, untrimmed; answered as its JSON text, keys in the order sent."""
+
+    def read(value: Any, path: str) -> str | Refusal:
+        if not isinstance(value, dict):
+            return invalid(path, f"{path} must be an object of strings.")
+        if len(value) > entries:
+            return invalid(path, f"{path} must have at most {entries} entries.")
+        for key, held in value.items():
+            if not 1 <= len(key) <= longest_key or "\0" in key:
+                return invalid(path, f"{path} keys must have 1 to {longest_key} characters.")
+            checked = text_of(held, f"{path}.{key}")
+            if isinstance(checked, Refusal):
+                return checked
+            if len(checked) > longest_value:
+                return invalid(
+                    f"{path}.{key}", f"{path} values must be at most {longest_value} characters."
+                )
+        return msgspec.json.encode(value).decode()
+
+    schema = {
+        "type": "object",
+        "maxProperties": entries,
+        "propertyNames": {"minLength": 1, "maxLength": longest_key},
+        "additionalProperties": {"type": "string", "maxLength": longest_value},
+    }
+    return Field(name, read, schema, null_allowed=False)
+
+
+def group(name: str, body: Body, *, required: bool = False) -> Field:
+    """An object with fields of its own."""
+
+    def read(value: Any, path: str) -> Any:
+        if not isinstance(value, dict):
+            return invalid(path, f"{path} must be an object.")
+        return body.read(value, f"{path}.")
+
+    return Field(name, read, body.schema(), required)

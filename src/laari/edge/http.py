@@ -1,0 +1,111 @@
+"""The little of HTTP that the JSON interfaces need, straight on ASGI."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Any, NamedTuple, TypeAlias
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+JSON = b"application/json"
+
+
+class ClientGone(Exception):  # noqa: N818  # named for what happened
+    """The client left before its request was complete: nobody is there to answer."""
+
+
+class Reply(NamedTuple):
+    status: int
+    body: bytes
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    content_type: bytes = JSON
+
+
+@dataclass(slots=True)
+class Request:
+    """One request; header names are lower-case, repeated headers joined as HTTP says."""
+
+    method: str
+    path: str
+    query: bytes
+    headers: dict[bytes, str]
+    secure: bool
+    client: str
+    receive: Receive = field(repr=False)
+
+    async def body(self, limit: int) -> bytes | None:
+        """The body, or None as soon as it is known to be longer than the limit."""
+        length = self.headers.get(b"content-length")
+        if length is not None and (len(length) > 18 or int(length) > limit):
+            return None
+        chunks: list[bytes] = []
+        size = 0
+        while True:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            chunk = message.get("body", b"")
+            size += len(chunk)
+            if size > limit:
+                return None
+            chunks.append(chunk)
+            if not message.get("more_body", False):
+                return b"".join(chunks)
+
+
+def read_request(
+    scope: Scope,
+    receive: Receive,
+    path: str,
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...],
+) -> Request:
+    headers: dict[bytes, str] = {}
+    for name, value in scope["headers"]:
+        text = value.decode("latin-1")
+        headers[name] = f"{headers[name]}, {text}" if name in headers else text
+    client = scope["client"][0] if scope.get("client") else ""
+    return Request(
+        method=scope["method"],
+        path=path,
+        query=scope["query_string"],
+        headers=headers,
+        secure=_is_secure(scope, headers, client, trusted_proxies),
+        client=client,
+        receive=receive,
+    )
+
+
+def _is_secure(
+    scope: Scope,
+    headers: dict[bytes, str],
+    client: str,
+    trusted_proxies: tuple[IPv4Network | IPv6Network, ...],
+) -> bool:
+    """Whether the client's own connection was https; a proxy's word counts if it is trusted."""
+    if trusted_proxies and b"x-forwarded-proto" in headers:
+        try:
+            address = ip_address(client)
+        except ValueError:
+            return bool(scope["scheme"] == "https")
+        if any(address in network for network in trusted_proxies):
+            return headers[b"x-forwarded-proto"].strip().lower() == "https"
+    return bool(scope["scheme"] == "https")
+
+
+async def send_reply(send: Send, reply: Reply, *, head: bool = False) -> None:
+    await send(
+        {
+            "type": "http.response.start",
+            "status": reply.status,
+            "headers": [
+                (b"content-type", reply.content_type),
+                (b"content-length", str(len(reply.body)).encode()),
+                *reply.headers,
+            ],
+        }
+    )
+    await send({"type": "http.response.body", "body": b"" if head else reply.body})

@@ -1,0 +1,21 @@
+"""Replies of the merchant interface."""
+
+from __future__ import annotations
+
+from laari.edge.http import Reply
+from laari.rules.refusals import Refusal
+from laari.rules.shapes import refusal_body
+
+API_VERSION = "2027-07-01"
+
+NO_STORE = (b"cache-control", b"no-store")
+VERSION = (b"service-version", API_VERSION.encode())
+CHALLENGE = (b"www-authenticate", b'Bearer realm="laari", Basic realm="laari"')
+
+
+def refused(refusal: Refusal, *headers: tuple[bytes, bytes]) -> Reply:
+    if refusal.status == 401:
+        headers = (*headers, CHALLENGE)
+    elif refusal.status in (429, 503) and not any(name == b"retry-after" for name, _ in headers):
+        headers = (*headers, (b"retry-after", b"1"))
+    return Reply(refusal.status, refusal_body(refusal), headers)

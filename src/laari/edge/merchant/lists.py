@@ -1,0 +1,126 @@
+"""Listings: their query parameters, cursors and pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import parse_qsl
+
+from laari.edge.cursors import Cursors
+from laari.edge.fields import Field, Schema, choice, text
+from laari.edge.http import Reply
+from laari.rules.calendar import read_timestamp
+from laari.rules.refusals import Refusal, invalid, refuse
+from laari.rules.shapes import Page, Pagination, to_json
+from laari.store.listing import Found, Position, Window
+
+DEFAULT_LIMIT = 20
+MAX_LIMIT = 100
+
+BILL_NUMBER_CHARACTERS = re.compile(r"[A-Za-z0-9 \-_./]+", re.ASCII)
+BILL_NUMBER_CHARSET = "letters, digits, space, - _ . and /"
+
+
+class Query:
+    """The parameters an operation knows; others are ignored, arrays of known ones refused."""
+
+    def __init__(self, *fields: Field) -> None:
+        self.fields = {field.name: field for field in fields}
+
+    def read(self, query: bytes) -> dict[str, Any] | Refusal:
+        if not query:
+            return {}
+        try:
+            pairs = parse_qsl(
+                query.decode("ascii"), keep_blank_values=True, encoding="utf-8", errors="strict"
+            )
+        except (UnicodeError, ValueError):
+            return refuse("invalid_request", "The query string is not valid.")
+        values: dict[str, Any] = {}
+        seen: set[str] = set()
+        for name, value in pairs:
+            base, bracket, _ = name.partition("[")
+            field = self.fields.get(base)
+            if field is None:
+                continue
+            if bracket or base in seen:
+                return invalid(base, f"{base} must be given once, not as an array.")
+            seen.add(base)
+            checked = field.read(value, base)
+            if isinstance(checked, Refusal):
+                return checked
+            if checked is not None:
+                values[base] = checked
+        return values
+
+
+def _read_limit(value: str, name: str) -> int | Refusal:
+    if not re.fullmatch(r"-?\d+", value, re.ASCII):
+        return invalid(name, "limit must be an integer.")
+    if value.startswith("-"):
+        return 1
+    digits = value.lstrip("0")
+    return MAX_LIMIT if len(digits) > 3 else min(max(int(digits or "0"), 1), MAX_LIMIT)
+
+
+def _read_bound(value: str, name: str) -> Any:
+    moment = read_timestamp(value)
+    return moment or invalid(name, f"{name} must be an RFC 3339 date or timestamp.")
+
+
+def _bound(name: str, meaning: str) -> Field:
+    schema: Schema = {
+        "type": "string",
+        "description": f"{meaning} A date means midnight; without an offset it is +05:00.",
+    }
+    return Field(name, _read_bound, schema)
+
+
+LIMIT = Field(
+    "limit",
+    _read_limit,
+    {"type": "integer", "default": DEFAULT_LIMIT, "description": "Clamped to 1-100."},
+)
+AFTER = Field(
+    "after",
+    lambda value, name: value or None,
+    {"type": "string", "description": "The `next_cursor` of the page before."},
+)
+CREATED_FROM = _bound("created_from", "Created at or after.")
+CREATED_TO = _bound("created_to", "Created before.")
+TERMINAL_LABEL = text("terminal_label", 10)
+BILL_NUMBER = text("bill_number", 25, pattern=BILL_NUMBER_CHARACTERS, charset=BILL_NUMBER_CHARSET)
+
+
+def status_filter(*values: str) -> Field:
+    return choice("status", values)
+
+
+def read_window(
+    filters: dict[str, Any], cursors: Cursors, listing: str, owner: int
+) -> Window | Refusal:
+    """Which part of the listing is asked for; an unknown cursor starts at the first page."""
+    created_from, created_to = filters.get("created_from"), filters.get("created_to")
+    if created_from is not None and created_to is not None and created_from >= created_to:
+        return invalid("created_from", "created_from must be earlier than created_to.")
+    after = cursors.read(listing, owner, filters["after"]) if "after" in filters else None
+    return Window(
+        limit=filters.get("limit", DEFAULT_LIMIT),
+        after=None if after is None else Position(*after),
+        created_from=created_from,
+        created_to=created_to,
+    )
+
+
+def page_reply(
+    shapes: Iterable[Any],
+    found: Found[Any],
+    window: Window,
+    cursors: Cursors,
+    listing: str,
+    owner: int,
+) -> Reply:
+    cursor = None if found.next is None else cursors.make(listing, owner, *found.next)
+    pagination = Pagination(window.limit, has_more=cursor is not None, next_cursor=cursor)
+    return Reply(200, to_json(Page(list(shapes), pagination)))

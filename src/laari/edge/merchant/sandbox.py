@@ -1,0 +1,151 @@
+"""Sandbox controls: they stand in for the customer and the clock, so that tests need no person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from msgspec import Struct
+
+from laari.edge.backend import Backend
+from laari.edge.fields import Body, boolean, integer, text
+from laari.edge.merchant.operations import ANY_SCOPE, Call, Operation
+from laari.edge.merchant.payments import shown as payment_shown
+from laari.rules import ids
+from laari.rules.calendar import show
+from laari.rules.money import MAX_MONEY
+from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
+from laari.rules.records import Tenant, TenantClock, Wallet
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
+from laari.rules.shapes import HostedPayment, Timestamp
+from laari.rules.wallets import SetSandboxWallet
+from laari.rules.world import local_time
+from laari.spine.engine import Command
+from laari.store.wallet_keys import sandbox_wallet_key
+
+
+class SandboxWallet(Struct, frozen=True):
+    """The merchant's own sandbox customer: balance in laari, tier, key of the wallet interface."""
+
+    balance: int
+    tier: str
+    api_key: str
+
+
+class SandboxClock(Struct, frozen=True):
+    """The sandbox's time and how far it is from real time."""
+
+    now: Timestamp
+    offset_seconds: int
+
+
+SET_WALLET = Body(integer("balance", -MAX_MONEY, MAX_MONEY), text("tier", 40))
+MOVE_CLOCK = Body(
+    integer("advance_seconds", -MAX_OFFSET_SECONDS, MAX_OFFSET_SECONDS), boolean("reset")
+)
+
+
+def set_wallet(call: Call, fields: dict[str, Any]) -> SetSandboxWallet:
+    return SetSandboxWallet(call.caller.tenant, fields.get("balance"), fields.get("tier"))
+
+
+def wallet_shown(wallet: Wallet, backend: Backend) -> SandboxWallet:
+    key = sandbox_wallet_key(backend.master_key, wallet.account)
+    return SandboxWallet(wallet.balance, wallet.tier, key)
+
+
+def move_clock(call: Call, fields: dict[str, Any]) -> MoveClock | Refusal:
+    advance, reset = fields.get("advance_seconds"), fields.get("reset", False)
+    if (advance is None) == (not reset):
+        return refuse("invalid_request", "Send either advance_seconds or reset: true.")
+    return MoveClock(call.caller.tenant, None if reset else advance)
+
+
+def clock_shown(clock: TenantClock, backend: Backend) -> SandboxClock:
+    now = local_time(datetime.now(UTC), clock)
+    return SandboxClock(show(now), clock.clock_offset_seconds)
+
+
+def _as_customer(command: Callable[[Tenant, UUID, int], Command], prefix: str) -> Any:
+    """The command as the merchant's own sandbox customer would give it."""
+
+    def make(call: Call, fields: dict[str, Any]) -> Command:
+        tenant = call.caller.tenant
+        return command(tenant, call.id(prefix), tenant.sandbox_account)
+
+    return make
+
+
+def _control(
+    path: str,
+    name: str,
+    summary: str,
+    scope: str,
+    *,
+    command: Any,
+    shape: Any,
+    answers: Any,
+    refusals: tuple[str, ...] = (),
+    body: Body | None = None,
+) -> Operation:
+    return Operation(
+        "POST",
+        f"/sandbox/{path}",
+        name,
+        summary,
+        scope,
+        command=command,
+        shape=shape,
+        body=body,
+        sandbox_only=True,
+        answers=answers,
+        refusals=("not_found", *refusals),
+    )
+
+
+def _payment_control(
+    action: str, summary: str, command: Any, refusals: tuple[str, ...] = ()
+) -> Operation:
+    return _control(
+        f"payments/{{id}}/{action}",
+        f"sandbox_{action}_payment",
+        summary,
+        "payments:create",
+        command=_as_customer(command, ids.PAYMENT),
+        shape=payment_shown,
+        answers=HostedPayment,
+        refusals=("payment_conflict", *refusals),
+    )
+
+
+PAY_REFUSALS = ("insufficient_balance", "wallet_limit_exceeded")
+
+OPERATIONS = (
+    _payment_control("pay", "The sandbox customer pays", PayPayment, PAY_REFUSALS),
+    _payment_control("reject", "The sandbox customer declines", RejectPayment),
+    _payment_control("reserve", "An attempt to pay starts and stays processing", ReservePayment),
+    _payment_control("release", "The attempt in processing is given up", ReleasePayment),
+    _control(
+        "wallet",
+        "sandbox_set_wallet",
+        "Set the sandbox customer's balance and tier",
+        ANY_SCOPE,
+        command=set_wallet,
+        shape=wallet_shown,
+        answers=SandboxWallet,
+        body=SET_WALLET,
+    ),
+    _control(
+        "clock",
+        "sandbox_move_clock",
+        "Move the sandbox's time",
+        ANY_SCOPE,
+        command=move_clock,
+        shape=clock_shown,
+        answers=SandboxClock,
+        body=MOVE_CLOCK,
+    ),
+)

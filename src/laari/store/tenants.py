@@ -1,0 +1,46 @@
+"""Who a credential speaks for: a merchant in its current mode."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import asyncpg
+
+from laari.rules.records import Tenant
+
+COLUMNS = ", ".join(f"d.{field}" for field in Tenant.__struct_fields__)
+SELECT = f"SELECT {COLUMNS} FROM tenant_details d"
+
+
+class Credential(NamedTuple):
+    """A secret key that exists: whose it is now, and whether that merchant is active."""
+
+    tenant: Tenant
+    active: bool
+
+
+async def by_secret_digest(
+    connection: asyncpg.Connection, digests: list[bytes]
+) -> dict[bytes, Credential]:
+    rows = await connection.fetch(
+        f"SELECT m.secret_digest, m.active, {COLUMNS} FROM merchants m "
+        "JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mode "
+        "WHERE m.secret_digest = ANY($1)",
+        digests,
+    )
+    return {digest: Credential(Tenant(*tenant), active) for digest, active, *tenant in rows}
+
+
+async def by_id(connection: asyncpg.Connection, tenant_ids: list[int]) -> dict[int, Tenant]:
+    rows = await connection.fetch(f"{SELECT} WHERE d.id = ANY($1)", tenant_ids)
+    return {row["id"]: Tenant(*row) for row in rows}
+
+
+async def of_wallet(connection: asyncpg.Connection, account: int) -> Tenant | None:
+    """The tenant whose own sandbox customer has this wallet: its clock is the wallet's clock."""
+    row = await connection.fetchrow(
+        f"{SELECT} JOIN customers c ON c.sandbox_of = d.id JOIN wallets w "
+        "ON w.customer_id = c.id WHERE w.account = $1",
+        account,
+    )
+    return None if row is None else Tenant(*row)
