@@ -36,7 +36,7 @@ def test_a_reader_gets_the_text_back(text: str) -> None:
     assert code.ec_level == "M"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=100))
 def test_any_printable_text(text: str) -> None:
     [code] = zxingcpp.read_barcodes(opened(text))
