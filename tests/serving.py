@@ -137,8 +137,16 @@ def serving(dsn: str, directory: Path, *, workers: int = 1, **settings: str) -> 
     log = directory / "serve.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "laari", "serve", "--port", str(port)]
-            + ["--workers", str(workers)],
+            [
+                sys.executable,
+                "-m",
+                "laari",
+                "serve",
+                "--port",
+                str(port),
+                "--workers",
+                str(workers),
+            ],
             env=env,
             stdout=output,
             stderr=subprocess.STDOUT,

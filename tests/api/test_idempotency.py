@@ -6,7 +6,6 @@ from typing import Any
 
 import httpx
 import pytest
-
 from tests.serving import Merchant, Service
 
 BODY: dict[str, Any] = {"reference": "idem", "amount": 100}
