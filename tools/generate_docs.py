@@ -13,7 +13,7 @@ NOTE = "<!-- Made from the code by `make docs`; changes belong there. -->\n"
 def refusal_codes() -> str:
     rows = [
         f"| `{code.shown_as or name}` | {code.status} | {code.message} "
-        f"| {'no' if name in PASSING_CODES else 'yes'} |"
+        f"| {'never' if name in PASSING_CODES else ''} |"
         for name, code in sorted(CODES.items(), key=lambda item: (item[1].status, item[0]))
     ]
     return "\n".join(
@@ -23,9 +23,10 @@ def refusal_codes() -> str:
             "",
             "Every refusal of the service, from the one table in `laari.rules.refusals`. Programs",
             "branch on the code; the message is for people and may be more exact in a given case.",
-            "The last column says whether an `Idempotency-Key` keeps the answer for replay.",
+            "What is answered once an `Idempotency-Key` counts is kept for replay, except where",
+            "the last column says never: those say nothing lasting about the request.",
             "",
-            "| Code | HTTP | Message | Kept |",
+            "| Code | HTTP | Message | Replayed |",
             "| --- | --- | --- | --- |",
             *rows,
             "",
