@@ -12,9 +12,8 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "laari"
 
 _SQL = re.compile(
-    r"\b(SELECT\s+.+\s+FROM|INSERT\s+INTO|UPDATE\s+\w+\s+(\w+\s+)?SET|DELETE\s+FROM|"
+    r"\b(SELECT|INSERT\s+INTO|UPDATE\s+\w+\s+(\w+\s+)?SET|DELETE\s+FROM|"
     r"(CREATE|ALTER|DROP|TRUNCATE)\s+(TABLE|INDEX|FUNCTION|SEQUENCE|DATABASE|ROLE))\b",
-    re.DOTALL,
 )
 _CLOCK_READINGS = {"now", "utcnow", "today", "time", "monotonic"}
 
