@@ -55,7 +55,7 @@ def test_limits_are_clamped(shop: Merchant, limit: str, used: int) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("limit", v) for v in ("", "ten", "1.5", "1e1", " 5", "٥", "--5")),
+        *(("limit", v) for v in ("", "ten", "1.5", "1e1", " 5", "\u0665", "--5")),
         *(("status", v) for v in ("", "open", "PAID", "pending,paid")),
         *(("created_from", v) for v in ("", "yesterday", "2026-13-01", "2026-01-01T10:00")),
         ("created_to", ""),
