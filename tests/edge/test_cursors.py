@@ -26,7 +26,8 @@ moments = st.datetimes(
 def test_round_trip(listing: str, owner: int, moment: datetime, id: UUID) -> None:
     text = CURSORS.make(listing, owner, moment, id)
     assert set(text) <= set(URL_SAFE)
-    assert CURSORS.read(listing, owner, text) == (moment, id)
+    # In UTC, because Python calls an hour that a zone has twice equal to nothing in other zones.
+    assert CURSORS.read(listing, owner, text) == (moment.astimezone(UTC), id)
 
 
 def test_neighbouring_microseconds_differ() -> None:

@@ -16,14 +16,16 @@ from laari.rules.refusals import Refusal
 
 MAX_BODY = 512 * 1024
 
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+texts = st.text(st.characters(codec="utf-8"), max_size=12)
 integers = st.integers(-(10**29) + 1, 10**30 - 1)
 leaves = st.none() | st.booleans() | integers | st.floats(allow_nan=False) | texts
 finite = leaves.filter(lambda leaf: leaf not in (float("inf"), float("-inf")))
 documents = st.recursive(
-    finite, lambda inner: st.lists(inner) | st.dictionaries(texts, inner), max_leaves=20
+    finite,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
 )
-objects = st.dictionaries(texts, documents, max_size=8)
+objects = st.dictionaries(texts, documents, max_size=4)
 
 
 def code(body: bytes) -> str:
