@@ -10,7 +10,7 @@ from typing import Any
 import asyncpg
 
 from laari.rules.world import Needs, Rows, World
-from laari.spine.engine import Command, LockTimeout, LostRace, Rerun
+from laari.spine.engine import Command, LockTimeout, LostRace, OutcomeUnknown, Rerun
 from laari.store.database import connect
 from laari.store.recipients import accounts_of
 from laari.store.tables import (
@@ -62,8 +62,10 @@ class BatchRunner:
             raise _translated(error) from error
         try:
             await connection.execute("COMMIT")
+        except Exception as error:
+            await self._forget()
+            raise OutcomeUnknown from error
         except BaseException:
-            # Whether it was committed is unknown, so it must not be run again.
             await self._forget()
             raise
         return outcomes
