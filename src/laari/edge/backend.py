@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from laari.edge.cursors import Cursors
 from laari.edge.rate import RateBuckets
-from laari.rules.records import Payment
+from laari.rules.records import Payment, PaymentRequest
 from laari.settings import Settings
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
-from laari.store import payments, tenants
+from laari.store import oauth, payment_requests, payments, tenants
 from laari.store.batch import BatchRunner
 from laari.store.database import answers, open_pool
 from laari.store.listing import Found, Window
@@ -35,8 +35,11 @@ class Backend:
         self._runner = BatchRunner(dsn, self.origin)
         self.spine = Spine(self._runner.run, max_batch=settings.max_batch)
         self.credentials = Coalesced(self._reading(tenants.by_secret_digest))
+        self.access_tokens = Coalesced(self._reading(oauth.by_token_digest))
+        self.clients = Coalesced(self._reading(oauth.usable_clients))
         self.tenants = Coalesced(self._reading(tenants.by_id))
         self.payments = Coalesced(self._reading(payments.by_id))
+        self.payment_requests = Coalesced(self._reading(payment_requests.by_id))
         self.payments_by_token = Coalesced(self._reading(payments.by_token))
 
     async def open(self) -> None:
@@ -65,3 +68,11 @@ class Backend:
     ) -> Found[Payment]:
         async with self._pool.acquire() as connection:
             return await payments.list_of_tenant(connection, tenant_id, now, window, **filters)
+
+    async def list_payment_requests(
+        self, tenant_id: int, now: datetime, window: Window, **filters: str | None
+    ) -> Found[PaymentRequest]:
+        async with self._pool.acquire() as connection:
+            return await payment_requests.list_of_tenant(
+                connection, tenant_id, now, window, **filters
+            )
