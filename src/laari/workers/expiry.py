@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime
 
-import asyncpg
-
 from laari.rules.payment_requests import ExpireRequest
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store import payment_requests, tenants
+from laari.store.database import Pool
 
 EVERY_SECONDS = 20  # a request may be marked at most a minute late, a slow round included
 CHUNK = 200  # requests in one go: the spine's share of one batch
 
 
-async def expire_overdue_requests(pool: asyncpg.Pool, spine: Spine, chunk: int = CHUNK) -> int:
+async def expire_overdue_requests(pool: Pool, spine: Spine, chunk: int = CHUNK) -> int:
     """Expires what is overdue by its tenant's own clock, through the spine like any reader."""
     expired = 0
     while True:
