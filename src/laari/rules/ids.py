@@ -12,6 +12,7 @@ PAYMENT = "pay_"
 PAYMENT_REQUEST = "prq_"
 AUTHORIZATION = "auth_"
 EVENT = "evt_"
+CUSTOMER = "cus_"
 
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: nothing to misread
