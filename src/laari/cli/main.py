@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 
 from laari import __version__
+from laari.cli.clients import client
 from laari.cli.migrate import migrate_command
 from laari.cli.serve import serve_command
 from laari.errors import LaariError
@@ -24,6 +25,7 @@ def cli() -> None:
 
 cli.add_command(serve_command)
 cli.add_command(migrate_command)
+cli.add_command(client)
 
 
 def main() -> None:
