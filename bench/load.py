@@ -33,9 +33,10 @@ def drive(url: str, script: str, *arguments: str, clients: int, seconds: float) 
     text = "".join((SCRIPTS / name).read_text() for name in (f"{script}.lua", "done.lua"))
     combined = SCRIPTS / f".{script}.combined.lua"
     combined.write_text(text)
+    command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds:g}s"]
     try:
         result = subprocess.run(
-            ["wrk", "-t1", f"-c{clients}", f"-d{seconds:g}s", "-s", combined, url, "--", *arguments],
+            [*command, "-s", combined, url, "--", *arguments],
             capture_output=True,
             text=True,
             timeout=seconds + 30,
