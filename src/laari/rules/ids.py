@@ -12,6 +12,7 @@ PAYMENT = "pay_"
 PAYMENT_REQUEST = "prq_"
 AUTHORIZATION = "auth_"
 EVENT = "evt_"
+CUSTOMER = "cus_"
 
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
