@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib.util
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
 
+from laari.cli.main import cli
 from laari.settings import VARIABLES
 
 ROOT = Path(__file__).parents[1]
@@ -72,3 +75,32 @@ def test_the_readme_tells_of_every_setting_and_its_default() -> None:
     assert told.keys() == {variable.name for variable in VARIABLES}
     written = {v.name: f"`{v.default}`" for v in VARIABLES if not v.default.startswith("(")}
     assert {name: told[name] for name in written} == written
+
+
+def told_commands(readme: str) -> set[str]:
+    """The commands of the README's table; after the first of a row only the last word is told."""
+    told: set[str] = set()
+    for cell in re.findall(r"^\| (`laari [^|]*) \|", readme, re.MULTILINE):
+        group = ""
+        for words in re.findall(r"`([^`]+)`", cell):
+            command = " ".join(re.findall(r"[a-z-]+", words.split(" [")[0]))
+            if command.startswith("laari "):
+                group = command.rpartition(" ")[0]
+                told.add(command)
+            else:
+                told.add(f"{group} {command}")
+    return told
+
+
+def commands(command: click.Command, name: str) -> Iterator[str]:
+    if not isinstance(command, click.Group):
+        yield name
+        return
+    for word, inner in command.commands.items():
+        yield from commands(inner, f"{name} {word}")
+
+
+def test_the_readme_tells_of_every_command() -> None:
+    told = told_commands((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert "laari merchant rotate-key" in told
+    assert set(commands(cli, "laari")) - told == set()
