@@ -53,18 +53,18 @@ def _described(origin: str, tenant: Tenant, secret_key: str, wallet_key: str, pa
   Sandbox customer      account {tenant.sandbox_account}
   Its wallet API key    {wallet_key}
 
-Create a payment, and remember its id:
+Create a payment:
 
-  ID=$(curl -sS {base}/payments {credentials} \\
+  curl -sS {base}/payments {credentials} \\
     -H 'Content-Type: application/json' \\
-    -d '{{"reference": "order-{order}", "amount": 12550, "title": "Two coffees"}}' \\
-    | tee /dev/stderr | grep -o 'pay_[0-9a-f]*' | head -n 1)
+    -d '{{"reference": "order-{order}", "amount": 12550, "title": "Two coffees and a cake"}}'
 
 Let the sandbox customer pay it:
 
-  curl -sS -X POST {base}/sandbox/payments/$ID/pay {credentials}
+  export PAYMENT_ID=pay_…   # the id in the answer
+  curl -sS -X POST {base}/sandbox/payments/$PAYMENT_ID/pay {credentials}
 
 Read it back:
 
-  curl -sS {base}/payments/$ID {credentials}
+  curl -sS {base}/payments/$PAYMENT_ID {credentials}
 """

@@ -11,15 +11,13 @@ from typing import Any
 
 import click
 import msgspec
-from rich.console import Console
-from rich.table import Table
 
 from laari.cli.open import Service, open_service
 from laari.errors import LaariError
 from laari.rules.refusals import Refusal
 from laari.rules.shapes import to_json
 from laari.settings import read_settings
-from laari.spine.engine import Command, Spine
+from laari.spine.engine import Command, OutcomeUnknown, Spine
 from laari.store.batch import BatchRunner
 
 json_option = click.option(
@@ -50,6 +48,10 @@ async def submit(service: Service, command: Command) -> Any:
     spine.start()
     try:
         outcome = await spine.submit(command)
+    except OutcomeUnknown:
+        raise LaariError(
+            "the database did not confirm this: see whether it was done before trying again"
+        ) from None
     finally:
         await spine.close()
         await runner.close()
@@ -81,6 +83,9 @@ def show_table(rows: list[dict[str, Any]]) -> None:
     if not rows:
         click.echo("None.")
         return
+    from rich.console import Console  # noqa: PLC0415  # only a table pays for these
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table(*rows[0], box=None, pad_edge=False)
     for row in rows:
         table.add_row(*map(_text, row.values()))
