@@ -57,11 +57,11 @@ def is_client_id(text: str) -> bool:
 
 
 async def create_client(
-    connection: asyncpg.Connection, merchant_id: str, scope: str
+    connection: asyncpg.Connection, merchant_id: str, scope: str, secret: str | None = None
 ) -> tuple[Client, str]:
     """Makes a client; its secret is shown only now."""
     client_id = "cl_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
-    secret = new_secret(SECRET_PREFIX)
+    secret = secret or new_secret(SECRET_PREFIX)
     try:
         row = await connection.fetchrow(
             "INSERT INTO oauth_clients (id, merchant_id, secret_digest, scope) "
