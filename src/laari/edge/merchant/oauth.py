@@ -9,10 +9,10 @@ import hmac
 import logging
 import math
 import time
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import parse_qsl, unquote_plus
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from laari.edge.backend import Backend
 from laari.edge.http import ClientGone, Reply, Request, Send, send_reply
@@ -37,19 +37,28 @@ PARAMETERS = ("grant_type", "client_id", "client_secret", "scope")
 CLIENTS_PER_ADDRESS = 10
 FAILURES_OVER_SECONDS = 60.0
 
+# Every error there is, for the reference.
+TOKEN_ERRORS = {
+    400: ("invalid_request", "unsupported_grant_type", "invalid_scope"),
+    401: ("invalid_client",),
+    403: ("invalid_request",),
+    405: ("invalid_request",),
+    429: ("temporarily_unavailable",),
+    500: ("server_error",),
+    503: ("temporarily_unavailable",),
+}
+
 _NO_CACHE = (b"pragma", b"no-cache")
 _CHALLENGE = (b"www-authenticate", b'Basic realm="laari"')
-
-Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 
 class TokenResponse(Struct, frozen=True):
     """An access token; `scope` is null where it has none."""
 
-    access_token: str
-    token_type: str
-    expires_in: int
-    scope: str | None
+    access_token: Annotated[str, Meta(examples=["at_…"])]
+    token_type: Annotated[str, Meta(examples=["Bearer"])]
+    expires_in: Annotated[int, Meta(description="In seconds.", examples=[86400])]
+    scope: Annotated[str | None, Meta(examples=["payments:create payments:read"])]
 
 
 class TokenError(Struct, frozen=True):

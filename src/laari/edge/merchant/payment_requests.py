@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from laari.edge.backend import Backend
-from laari.edge.fields import Body, choice, group, text, timestamp, web_address
+from laari.edge.fields import Body, choice, described, group, text, timestamp, web_address
 from laari.edge.http import Reply
 from laari.edge.merchant.lists import page_reply, read_window
 from laari.edge.merchant.operations import Call, Operation
@@ -37,7 +37,10 @@ LISTING = "payment_requests"
 
 CUSTOMER = Body(
     choice("type", ("mobile", "email", "vpa"), required=True),
-    text("value", MAX_EMAIL, required=True),
+    described(
+        text("value", MAX_EMAIL, required=True),
+        "A mobile number, an email address, or a VPA with or without its suffix.",
+    ),
 )
 CREATE_REQUEST = Body(
     REFERENCE,
@@ -47,8 +50,17 @@ CREATE_REQUEST = Body(
     DESCRIPTION,
     LABEL,
     BILL,
-    web_address("return_url", 2048, count_bytes=False),
-    timestamp("expires_at"),
+    described(
+        web_address("return_url", 2048, count_bytes=False),
+        "Where the customer goes from the wallet application.",
+    ),
+    described(timestamp("expires_at"), "In the future; 24 hours from now where it is left out."),
+    example={
+        "reference": "INVOICE-2001",
+        "amount": 12500,
+        "customer": {"type": "vpa", "value": "sandbox"},
+        "title": "Two tickets to Villingili",
+    },
 )
 
 
@@ -169,6 +181,9 @@ OPERATIONS = (
         body=CREATE_REQUEST,
         answers=PaymentRequest,
         refusals=("reference_conflict", "sandbox_recipient_not_allowed", "customer_not_found"),
+        description="It appears in the customer's wallet application; there is no public link. "
+        "Asking again with the same reference answers the first request if every field is the "
+        "same. In sandbox mode the designated sandbox recipient is the only one.",
     ),
     Operation(
         "GET",
