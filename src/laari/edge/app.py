@@ -37,8 +37,9 @@ class App:
             body = b"ok\n" if ready else b"the database does not answer\n"
             await send_reply(send, Reply(200 if ready else 503, body, _NO_STORE, PLAIN))
         else:
-            reply = reference_page(path, self._backend.origin)
-            await send_reply(send, reply or Reply(404, b"Not found\n", _NO_STORE, PLAIN))
+            reply = await reference_page(scope, self._backend.origin)
+            reply = reply or Reply(404, b"Not found\n", _NO_STORE, PLAIN)
+            await send_reply(send, reply, head=scope["method"] == "HEAD")
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Raw, Struct
@@ -11,54 +11,70 @@ from laari.rules import ids
 from laari.rules.calendar import show, show_or_none, show_utc
 from laari.rules.records import Event, Payment, Tenant
 from laari.rules.refusals import Refusal
+from laari.rules.shape_fields import (
+    Amount,
+    BillNumber,
+    Description,
+    EventId,
+    Fee,
+    Metadata,
+    NetAmount,
+    PaymentId,
+    PaymentReference,
+    PaymentStatus,
+    PaymentUrl,
+    QrUrl,
+    Reference,
+    ReturnUrl,
+    TerminalLabel,
+    Timestamp,
+    Title,
+    UtcTimestamp,
+)
 from laari.rules.world import World
 
 PAYLOAD_VERSION = 1
-
-PaymentStatus = Literal["pending", "paid", "rejected", "expired", "cancelled", "refunded"]
-Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-Url = Annotated[str, Meta(extra_json_schema={"format": "uri"})]
 
 
 class AuthorizationPayment(Struct, frozen=True):
     """A payment made by charging an authorization."""
 
-    id: str
-    reference: str
-    amount: int
-    fee: int | None
-    net_amount: int | None
-    title: str | None
-    description: str | None
-    bill_number: str | None
+    id: PaymentId
+    reference: Reference
+    amount: Amount
+    fee: Fee
+    net_amount: NetAmount
+    title: Title
+    description: Description
+    bill_number: BillNumber
     status: PaymentStatus
-    payment_reference: str | None
+    payment_reference: PaymentReference
     created_at: Timestamp
     paid_at: Timestamp | None
-    metadata: Raw
+    metadata: Metadata
 
 
 class HostedPayment(Struct, frozen=True):
     """A payment with a hosted checkout page, or one made from a payment request."""
 
-    id: str
-    reference: str
-    amount: int
-    fee: int | None
-    net_amount: int | None
-    title: str | None
-    description: str | None
-    terminal_label: str | None
-    bill_number: str | None
+    id: PaymentId
+    reference: Reference
+    amount: Amount
+    fee: Fee
+    net_amount: NetAmount
+    title: Title
+    description: Description
+    terminal_label: TerminalLabel
+    bill_number: BillNumber
     status: PaymentStatus
-    payment_url: Url
-    payment_reference: str | None
-    qr_url: Url
-    return_url: Url | None
+    payment_url: PaymentUrl
+    payment_reference: PaymentReference
+    qr_url: QrUrl
+    return_url: ReturnUrl
     created_at: Timestamp
     paid_at: Timestamp | None
     expires_at: Timestamp | None
-    metadata: Raw
+    metadata: Metadata
 
 
 def net_amount(payment: Payment) -> int | None:
@@ -105,9 +121,13 @@ def payment_shape(payment: Payment, origin: str) -> HostedPayment | Authorizatio
 
 
 class ErrorDetail(Struct, frozen=True, omit_defaults=True):
-    code: str
-    message: str
-    field: str | None = None
+    code: Annotated[str, Meta(description="What to branch on.", examples=["invalid_request"])]
+    message: Annotated[
+        str, Meta(description="For people; may change.", examples=["amount is required."])
+    ]
+    field: Annotated[
+        str | None, Meta(description="Of the request, where one is at fault.", examples=["amount"])
+    ] = None
 
 
 class ErrorBody(Struct, frozen=True):
@@ -123,9 +143,9 @@ class Data(Struct, frozen=True):
 
 
 class Pagination(Struct, frozen=True):
-    limit: int
-    has_more: bool
-    next_cursor: str | None
+    limit: Annotated[int, Meta(examples=[20])]
+    has_more: Annotated[bool, Meta(examples=[False])]
+    next_cursor: Annotated[str | None, Meta(description="Null exactly when there is no more.")]
 
 
 class Page(Struct, frozen=True):
@@ -138,12 +158,30 @@ class Page(Struct, frozen=True):
 class EventBody(Struct, frozen=True):
     """A webhook notification."""
 
-    id: str
+    id: EventId
     type: str
     payload_version: int
     mode: Literal["active", "sandbox"]
-    created_at: Timestamp
+    created_at: UtcTimestamp
     data: Any
+
+
+class EventKind(NamedTuple):
+    """What the reference says about a type of event."""
+
+    meaning: str
+    shape: Any  # of its `data`
+
+
+EVENTS: dict[str, EventKind] = {
+    "payment.created": EventKind("A hosted payment was created.", HostedPayment),
+    "payment.paid": EventKind(
+        "A hosted payment or a charge of an authorization completed.",
+        HostedPayment | AuthorizationPayment,
+    ),
+    "payment.cancelled": EventKind("A payment was cancelled.", HostedPayment),
+    "payment.expired": EventKind("A pending payment was marked expired.", HostedPayment),
+}
 
 
 to_json = msgspec.json.Encoder().encode
