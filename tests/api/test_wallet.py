@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import pytest
+
 from tests.serving import Merchant, Service, serving
 
 LIMIT = 60  # requests in a window
@@ -345,20 +346,21 @@ def test_cursors_are_each_accounts_own(service: Service, shop: Merchant, purse: 
 
 
 @pytest.mark.parametrize("path", ["/balance", "/usage/", "/transactions", "/nowhere", "", "/"])
-@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-def test_everything_needs_a_key(shop: Merchant, path: str, method: str) -> None:
+def test_everything_needs_a_key(shop: Merchant, purse: Purse, path: str) -> None:
     address = f"{shop.service.origin}/wallet{path}"
-    for headers in (
-        {},
-        {"X-API-Key": ""},
-        {"X-API-Key": "wk_wrong"},
-        {"X-API-Key": shop.secret_key},  # a merchant's
-        {"Authorization": f"Bearer {shop.control('wallet', {})['api_key']}"},
-    ):
-        response = httpx.request(method, address, headers=headers)
-        assert error(response) == (401, "unauthorized")
-        assert "ApiKey" in response.headers["WWW-Authenticate"]
-        assert response.headers["Cache-Control"] == "no-store"
+    with httpx.Client() as stranger:
+        for headers in (
+            {},
+            {"X-API-Key": ""},
+            {"X-API-Key": "wk_wrong"},
+            {"X-API-Key": shop.secret_key},  # a merchant's
+            {"Authorization": f"Bearer {purse.key}"},
+        ):
+            for method in ("GET", "POST", "DELETE"):
+                response = stranger.request(method, address, headers=headers)
+                assert error(response) == (401, "unauthorized")
+                assert "ApiKey" in response.headers["WWW-Authenticate"]
+                assert response.headers["Cache-Control"] == "no-store"
 
 
 def test_a_key_counts_only_as_it_is(purse: Purse) -> None:
@@ -410,9 +412,8 @@ def test_a_customer_of_the_operator(service: Service) -> None:
 )
 def test_unknown_endpoints(purse: Purse, path: str) -> None:
     address = f"{purse.service.origin}/wallet{path}"
-    response = httpx.get(address, headers={"X-API-Key": purse.key})
-    assert error(response) == (404, "not_found")
-    assert httpx.post(address, headers={"X-API-Key": purse.key}).status_code == 404
+    assert error(purse.http.get(address)) == (404, "not_found")
+    assert error(purse.http.post(address)) == (404, "not_found")
 
 
 @pytest.mark.parametrize("path", ["/balance", "/usage", "/transactions"])
@@ -522,15 +523,13 @@ def test_exactly_60_of_200_parallel_requests_pass_four_processes(four_processes:
     """Two wallets at once, so that statements carry both."""
     keys = [four_processes.merchant().control("wallet", {})["api_key"] for _ in range(2)]
 
-    async def ask(key: str) -> httpx.Response:
-        # A client each: a new connection may reach any of the processes.
-        async with httpx.AsyncClient(timeout=60) as client:
-            return await client.get(
-                f"{four_processes.origin}/wallet/balance", headers={"X-API-Key": key}
-            )
-
     async def ask_all() -> list[httpx.Response]:
-        return await asyncio.gather(*(ask(keys[turn % 2]) for turn in range(400)))
+        # A connection each, so that any of the processes may answer.
+        limits = httpx.Limits(max_connections=400, max_keepalive_connections=0)
+        async with httpx.AsyncClient(timeout=60, limits=limits) as client:
+            address = f"{four_processes.origin}/wallet/balance"
+            asked = (client.get(address, headers={"X-API-Key": keys[n % 2]}) for n in range(400))
+            return await asyncio.gather(*asked)
 
     responses = asyncio.run(ask_all())
     for key in keys:
