@@ -227,14 +227,14 @@ def test_recorded_order_and_not_time_decides(shop: Merchant, purse: Purse) -> No
 
 
 def history(shop: Merchant, count: int) -> list[str]:
-    """Gives the wallet so many more transactions; all of its tids, newest first."""
+    """Gives the wallet so many more failed attempts; all of its tids, newest first."""
     account = shop.service.execute(
         "SELECT sandbox_account FROM tenant_details WHERE merchant_id = $1 AND mode = 'sandbox'",
         shop.id,
     )[0][0]
     shop.service.execute(
         "INSERT INTO transactions (tid, account, time, type, name, details, amount, status) "
-        "SELECT upper(substr(md5($2 || n), 1, 16)), $1, now(), 'topup', 'n', '', n, 'success' "
+        "SELECT upper(substr(md5($2 || n), 1, 16)), $1, now(), 'payment', 'n', '', -n, 'failed' "
         "FROM generate_series(1, $3) AS n",
         account,
         secrets.token_hex(8),
@@ -539,3 +539,30 @@ def test_exactly_60_of_200_parallel_requests_pass_four_processes(four_processes:
         assert statuses == {200: LIMIT, 429: 200 - LIMIT}
     refused = [response for response in responses if response.status_code == 429]
     assert all(1 <= int(response.headers["Retry-After"]) <= 60 for response in refused)
+
+
+def test_nothing_appears_behind_what_was_already_shown(four_processes: Service) -> None:
+    """However the processes' commits fall, each look at the history only adds on top."""
+    shop = four_processes.merchant()
+    purse = Purse(four_processes, shop.control("wallet", {"balance": 2_000})["api_key"])
+    ids = [shop.payment(amount=100)["id"] for _ in range(30)]  # money for twenty of them
+
+    async def pay_all() -> list[list[str]]:
+        limits = httpx.Limits(max_connections=40, max_keepalive_connections=0)
+        headers = {"X-API-Key": shop.secret_key}
+        address = f"{four_processes.origin}/merchant/sandbox/payments"
+        async with httpx.AsyncClient(timeout=60, limits=limits, headers=headers) as client:
+            paying = [asyncio.create_task(client.post(f"{address}/{id}/pay")) for id in ids]
+            looks = []
+            while len(looks) < 40 and not all(task.done() for task in paying):
+                looks.append(await asyncio.to_thread(purse.data, "/transactions", limit=100))
+            answers = Counter(response.status_code for response in await asyncio.gather(*paying))
+        assert answers == {200: 20, 402: 10}
+        looks.append(purse.data("/transactions", limit=100))
+        return [[one["tid"] for one in look] for look in looks]
+
+    looks = asyncio.run(pay_all())
+    assert len(looks[-1]) == 32
+    for look in looks:
+        assert looks[-1][len(looks[-1]) - len(look) :] == look
+    assert purse.data("/balance")[0]["ledger_balance"] == 0
