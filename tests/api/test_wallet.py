@@ -447,6 +447,18 @@ def test_every_answer_is_uncacheable(purse: Purse) -> None:
         assert purse.get(path).headers["Cache-Control"] == "no-store"
 
 
+def test_an_unexpected_error_has_the_wallets_shape(service: Service, purse: Purse) -> None:
+    assert purse.get("/balance").status_code == 200
+    service.execute("ALTER TABLE wallet_windows ADD CONSTRAINT broken CHECK (used < 2) NOT VALID")
+    try:
+        response = purse.get("/balance")
+    finally:
+        service.execute("ALTER TABLE wallet_windows DROP CONSTRAINT broken")
+    assert error(response) == (500, "internal_error")
+    assert response.headers["Cache-Control"] == "no-store"
+    assert purse.get("/balance").status_code == 200
+
+
 def test_https_is_required_before_the_key_is_looked_at(
     service: Service, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

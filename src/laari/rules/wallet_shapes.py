@@ -90,17 +90,24 @@ class WalletTransaction(Struct, frozen=True):
     status: Literal["success", "failed"]
 
 
-class WalletData(Struct, frozen=True, kw_only=True):
-    """What was asked for."""
+class WalletData(Struct, frozen=True):
+    """One resource, wrapped."""
 
-    success: Literal[True] = True
+    success: bool
     data: Any
 
 
-class WalletPage(Struct, frozen=True, kw_only=True):
+class WalletList(Struct, frozen=True):
+    """All there are of a resource."""
+
+    success: bool
+    data: list[Any]
+
+
+class WalletPage(Struct, frozen=True):
     """One page of a listing."""
 
-    success: Literal[True] = True
+    success: bool
     data: list[Any]
     pagination: Pagination
 
@@ -110,15 +117,16 @@ class WalletErrorDetail(Struct, frozen=True):
     message: str
 
 
-class WalletErrorBody(Struct, frozen=True, kw_only=True):
+class WalletErrorBody(Struct, frozen=True):
     """The wallet interface's error envelope."""
 
-    success: Literal[False] = False
+    success: bool
     error: WalletErrorDetail
 
 
 def wallet_refusal_body(refusal: Refusal) -> bytes:
-    return to_json(WalletErrorBody(error=WalletErrorDetail(refusal.public_code, refusal.message)))
+    detail = WalletErrorDetail(refusal.public_code, refusal.message)
+    return to_json(WalletErrorBody(success=False, error=detail))
 
 
 def balance_shape(wallet: Wallet) -> Balance:

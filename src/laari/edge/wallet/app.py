@@ -10,7 +10,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+
+from msgspec import Struct
 
 from laari.edge.backend import Backend
 from laari.edge.fields import Schema
@@ -23,6 +24,7 @@ from laari.rules.wallet_shapes import (
     Balance,
     Usage,
     WalletData,
+    WalletList,
     WalletPage,
     WalletTransaction,
     balance_shape,
@@ -37,17 +39,17 @@ log = logging.getLogger(__name__)
 WINDOW_REQUESTS = 60  # per account and window of 60 seconds, over all endpoints
 
 
-async def balance(backend: Backend, account: int, query: bytes) -> WalletData:
+async def balance(backend: Backend, account: int, query: bytes) -> WalletList:
     standing = await backend.wallets.get(account)
     assert standing is not None  # a key belongs to a wallet, and wallets stay
-    return WalletData(data=[balance_shape(standing.wallet)])
+    return WalletList(success=True, data=[balance_shape(standing.wallet)])
 
 
 async def usage(backend: Backend, account: int, query: bytes) -> WalletData:
     standing = await backend.wallets.get(account)
     assert standing is not None
     now = local_time(datetime.now(UTC), standing.clock)
-    return WalletData(data=usage_shape(standing.wallet, standing.tier, now))
+    return WalletData(success=True, data=usage_shape(standing.wallet, standing.tier, now))
 
 
 async def transactions(backend: Backend, account: int, query: bytes) -> WalletPage | Refusal:
@@ -60,6 +62,7 @@ async def transactions(backend: Backend, account: int, query: bytes) -> WalletPa
     page, has_more = found
     cursor = page[-1].tid if has_more else None
     return WalletPage(
+        success=True,
         data=[transaction_shape(transaction) for transaction in page],
         pagination=Pagination(paging.limit, has_more, cursor),
     )
@@ -67,26 +70,30 @@ async def transactions(backend: Backend, account: int, query: bytes) -> WalletPa
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One path, which only GET reads."""
+    """One path, which only GET reads; it answers resources of one shape in an envelope."""
 
     path: str
     name: str
     summary: str
-    answer: Callable[[Backend, int, bytes], Awaitable[WalletData | WalletPage | Refusal]]
-    answers: Any  # type of what `data` holds, for the reference
+    answer: Callable[[Backend, int, bytes], Awaitable[Struct | Refusal]]
+    envelope: type[Struct]
+    shape: type[Struct]
     parameters: dict[str, Schema] = field(default_factory=dict)
+    refusals: tuple[str, ...] = ()
 
 
 ENDPOINTS = (
-    Endpoint("/balance", "wallet_balance", "Read the balances", balance, list[Balance]),
-    Endpoint("/usage", "wallet_usage", "Read the limits and what is used of them", usage, Usage),
+    Endpoint("/balance", "wallet_balance", "Read the balances", balance, WalletList, Balance),
+    Endpoint("/usage", "wallet_usage", "Read limits and usage", usage, WalletData, Usage),
     Endpoint(
         "/transactions",
         "wallet_transactions",
         "Read the history, newest first",
         transactions,
-        list[WalletTransaction],
+        WalletPage,
+        WalletTransaction,
         PARAMETERS,
+        refusals=("invalid_pagination",),
     ),
 )
 _BY_PATH = {endpoint.path: endpoint for endpoint in ENDPOINTS}
