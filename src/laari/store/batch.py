@@ -29,6 +29,13 @@ from laari.store.tables import (
 )
 from laari.store.tiers import all_tiers
 
+# A process that is stopped in the middle of a batch must not keep its locks for ever.
+_SESSION = {
+    "jit": "off",
+    "statement_timeout": "30s",
+    "idle_in_transaction_session_timeout": "30s",
+}
+
 
 class BatchRunner:
     """Runs batches on a connection of its own, opened anew where it was lost."""
@@ -72,7 +79,7 @@ class BatchRunner:
 
     async def _ready(self, lock_seconds: float) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
-            self._connection = await connect(self._dsn, jit="off", statement_timeout="30s")
+            self._connection = await connect(self._dsn, **_SESSION)
             self._lock_seconds = None
         if self._lock_seconds != lock_seconds:
             await self._connection.execute(f"SET lock_timeout = '{int(lock_seconds * 1000)}ms'")
