@@ -38,7 +38,7 @@ async def overdue(
         "SELECT r.id, t.id FROM tenants t CROSS JOIN LATERAL ("
         "SELECT id FROM payment_requests WHERE tenant_id = t.id AND status = 'pending' "
         "AND reserved_at IS NULL "
-        "AND expires_at <= $1 + t.clock_offset_seconds * interval '1 second' "
+        "AND expires_at <= $1::timestamptz + t.clock_offset_seconds * interval '1 second' "
         "ORDER BY expires_at LIMIT $2) r LIMIT $2",
         now,
         most,
