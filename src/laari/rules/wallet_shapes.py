@@ -11,7 +11,8 @@ from laari.rules.calendar import period_end, show
 from laari.rules.money import rufiyaa
 from laari.rules.records import Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal
-from laari.rules.shapes import Pagination, Timestamp, to_json
+from laari.rules.shape_fields import Timestamp
+from laari.rules.shapes import Pagination, to_json
 from laari.rules.wallets import spent_now
 
 CURRENCY = "MVR"
