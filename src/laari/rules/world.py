@@ -7,7 +7,7 @@ before it; the store writes what was added and changed when all are decided.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Generic, TypeVar
 from uuid import UUID
 
@@ -75,6 +75,8 @@ class World:
         self.authorization_ids: dict[tuple[int, str], UUID] = {}
         self.wallets: Rows[int, Wallet] = Rows()
         self.tiers: dict[str, Tier] = {}
+        # What accounts have spent, by day, where a command asked for it.
+        self.spending: dict[int, dict[date, int]] = {}
         self.saved_responses: Rows[tuple[int, str, str], SavedResponse] = Rows()
         # Idempotency keys that a batch of another process is working on right now.
         self.keys_in_progress: set[tuple[int, str, str]] = set()
@@ -99,6 +101,7 @@ class Needs:
         "payers_of",
         "payments",
         "requests",
+        "spending_of",
         "wallets",
         "wallets_of_authorizations",
         "wallets_of_requests",
@@ -113,6 +116,7 @@ class Needs:
         self.requests: set[UUID] = set()
         self.authorizations: set[UUID] = set()
         self.wallets: set[int] = set()
+        self.spending_of: set[int] = set()  # accounts whose history is to be counted by day
         # Rows that only another row names: the wallet that paid and the request behind a payment,
         # the wallet a request is addressed to, the wallet an authorization charges.
         self.payers_of: set[UUID] = set()
