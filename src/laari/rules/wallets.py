@@ -67,15 +67,17 @@ def recount(wallet: Wallet, spending: Mapping[date, int], now: datetime) -> Wall
         start, end = period_start(now, interval), period_end(now, interval).date()
         return start, sum(spent for day, spent in spending.items() if start <= day < end)
 
-    (day, by_day), (week, by_week), (month, by_month) = map(spent_in, ("day", "week", "month"))
+    day_start, day_spent = spent_in("day")
+    week_start, week_spent = spent_in("week")
+    month_start, month_spent = spent_in("month")
     return replace(
         wallet,
-        day_start=day,
-        day_spent=by_day,
-        week_start=week,
-        week_spent=by_week,
-        month_start=month,
-        month_spent=by_month,
+        day_start=day_start,
+        day_spent=day_spent,
+        week_start=week_start,
+        week_spent=week_spent,
+        month_start=month_start,
+        month_spent=month_spent,
     )
 
 
