@@ -56,6 +56,7 @@ def test_it_describes_the_operations_that_exist_and_no_others() -> None:
         for path, methods in DOCUMENT["paths"].items()
         for method, operation in methods.items()
     }
+    assert shown.pop(("POST", "/oauth/token")) == "issue_token"  # not of the table: its own way
     merchant = {(each.method, each.path): each.name for each in OPERATIONS}
     wallet = {("GET", each.path): each.name for each in ENDPOINTS}
     assert shown == merchant | wallet
@@ -115,7 +116,7 @@ def test_examples_fit_their_schemas() -> None:
 
 def test_every_event_that_the_rules_emit_is_described() -> None:
     sources = Path(laari.rules.__file__).parent.glob("*.py")
-    names = re.compile(r'emit\([^")]*"([a-z_]+\.[a-z_]+)"')
+    names = re.compile(r'emit\w*\([^")]*"([a-z_]+\.[a-z_]+)"')
     emitted = {name for source in sources for name in names.findall(source.read_text())}
     assert "payment.created" in emitted
     assert emitted <= set(EVENTS)

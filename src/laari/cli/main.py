@@ -10,6 +10,7 @@ import click
 
 from laari import __version__
 from laari.cli.audit import audit_command
+from laari.cli.clients import client
 from laari.cli.customers import customer
 from laari.cli.merchants import merchant
 from laari.cli.migrate import migrate_command
@@ -31,6 +32,7 @@ def cli() -> None:
 for command in (
     serve_command,
     merchant,
+    client,
     customer,
     wallet,
     tier,

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 from laari.edge.cursors import Cursors
 from laari.edge.rate import RateBuckets
-from laari.rules.records import Payment, Transaction
+from laari.rules.records import Payment, PaymentRequest, Transaction
 from laari.settings import Settings
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
 from laari.spine.gather import Gathered
-from laari.store import payments, tenants, wallets
+from laari.store import oauth, payment_requests, payments, tenants, wallets
 from laari.store.batch import BatchRunner
 from laari.store.database import answers, open_pool
 from laari.store.listing import Found, Window
@@ -36,8 +36,11 @@ class Backend:
         self._runner = BatchRunner(dsn, self.origin)
         self.spine = Spine(self._runner.run, max_batch=settings.max_batch)
         self.credentials = Coalesced(self._reading(tenants.by_secret_digest))
+        self.access_tokens = Coalesced(self._reading(oauth.by_token_digest))
+        self.clients = Coalesced(self._reading(oauth.usable_clients))
         self.tenants = Coalesced(self._reading(tenants.by_id))
         self.payments = Coalesced(self._reading(payments.by_id))
+        self.payment_requests = Coalesced(self._reading(payment_requests.by_id))
         self.payments_by_token = Coalesced(self._reading(payments.by_token))
         self.wallet_visits = Gathered(self._reading(wallets.visit))
         self.wallets = Coalesced(self._reading(wallets.by_account))
@@ -68,6 +71,14 @@ class Backend:
     ) -> Found[Payment]:
         async with self._pool.acquire() as connection:
             return await payments.list_of_tenant(connection, tenant_id, now, window, **filters)
+
+    async def list_payment_requests(
+        self, tenant_id: int, now: datetime, window: Window, **filters: str | None
+    ) -> Found[PaymentRequest]:
+        async with self._pool.acquire() as connection:
+            return await payment_requests.list_of_tenant(
+                connection, tenant_id, now, window, **filters
+            )
 
     async def wallet_history(
         self, account: int, before: str | None, limit: int

@@ -10,10 +10,13 @@ from msgspec import Meta, Raw, Struct
 from laari.rules import ids
 from laari.rules.calendar import show, show_or_none, show_utc
 from laari.rules.records import Event, Payment, Tenant
+from laari.rules.records import PaymentRequest as RequestRecord
 from laari.rules.refusals import Refusal
 from laari.rules.shape_fields import (
     Amount,
     BillNumber,
+    CustomerKind,
+    CustomerValue,
     Description,
     EventId,
     Fee,
@@ -21,10 +24,12 @@ from laari.rules.shape_fields import (
     NetAmount,
     PaymentId,
     PaymentReference,
+    PaymentRequestId,
     PaymentStatus,
     PaymentUrl,
     QrUrl,
     Reference,
+    RequestPaymentId,
     ReturnUrl,
     TerminalLabel,
     Timestamp,
@@ -77,7 +82,7 @@ class HostedPayment(Struct, frozen=True):
     metadata: Metadata
 
 
-def net_amount(payment: Payment) -> int | None:
+def net_amount(payment: Payment | RequestRecord) -> int | None:
     return None if payment.fee is None else payment.amount - payment.fee
 
 
@@ -117,6 +122,62 @@ def payment_shape(payment: Payment, origin: str) -> HostedPayment | Authorizatio
         paid_at=show_or_none(payment.paid_at),
         expires_at=show_or_none(payment.expires_at),
         metadata=Raw(payment.metadata),
+    )
+
+
+class Customer(Struct, frozen=True):
+    """Who a payment is asked of."""
+
+    type: CustomerKind
+    value: CustomerValue
+
+
+class PaymentRequest(Struct, frozen=True):
+    """A payment asked of a customer, who finds it in the wallet application."""
+
+    id: PaymentRequestId
+    reference: Reference
+    amount: Amount
+    fee: Fee
+    net_amount: NetAmount
+    title: Title
+    description: Description
+    terminal_label: TerminalLabel
+    bill_number: BillNumber
+    status: PaymentStatus
+    payment_id: RequestPaymentId
+    payment_reference: PaymentReference
+    customer: Customer
+    return_url: ReturnUrl
+    created_at: Timestamp
+    paid_at: Timestamp | None
+    expires_at: Timestamp
+    cancelled_at: Timestamp | None
+    rejected_at: Timestamp | None
+
+
+def request_shape(request: RequestRecord) -> PaymentRequest:
+    payment_id = request.payment_id
+    return PaymentRequest(
+        id=ids.show_id(ids.PAYMENT_REQUEST, request.id),
+        reference=request.reference,
+        amount=request.amount,
+        fee=request.fee,
+        net_amount=net_amount(request),
+        title=request.title,
+        description=request.description,
+        terminal_label=request.terminal_label,
+        bill_number=request.bill_number,
+        status=request.status,  # type: ignore[arg-type]  # the schema checks it
+        payment_id=None if payment_id is None else ids.show_id(ids.PAYMENT, payment_id),
+        payment_reference=request.payment_reference,
+        customer=Customer(request.customer_type, request.customer_value),
+        return_url=request.return_url,
+        created_at=show(request.created_at),
+        paid_at=show_or_none(request.paid_at),
+        expires_at=show(request.expires_at),
+        cancelled_at=show_or_none(request.cancelled_at),
+        rejected_at=show_or_none(request.rejected_at),
     )
 
 
@@ -181,6 +242,11 @@ EVENTS: dict[str, EventKind] = {
     ),
     "payment.cancelled": EventKind("A payment was cancelled.", HostedPayment),
     "payment.expired": EventKind("A pending payment was marked expired.", HostedPayment),
+    "payment_request.created": EventKind("A payment request was created.", PaymentRequest),
+    "payment_request.paid": EventKind("A customer paid a payment request.", PaymentRequest),
+    "payment_request.rejected": EventKind("A customer rejected a payment request.", PaymentRequest),
+    "payment_request.cancelled": EventKind("A payment request was cancelled.", PaymentRequest),
+    "payment_request.expired": EventKind("A pending payment request expired.", PaymentRequest),
 }
 
 

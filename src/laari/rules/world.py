@@ -12,8 +12,10 @@ from typing import Generic, TypeVar
 from uuid import UUID
 
 from laari.rules.records import (
+    AccessToken,
     Authorization,
     Claim,
+    CustomerType,
     Event,
     Payment,
     PaymentRequest,
@@ -73,6 +75,8 @@ class World:
         self.authorizations: Rows[UUID, Authorization] = Rows()
         # References of authorizations, a name space of their own.
         self.authorization_ids: dict[tuple[int, str], UUID] = {}
+        # The wallets of live customers by how they were named, each in the form that is compared.
+        self.recipients: dict[tuple[CustomerType, str], int] = {}
         self.wallets: Rows[int, Wallet] = Rows()
         self.tiers: dict[str, Tier] = {}
         # What accounts have spent, by day, where a command asked for it.
@@ -80,6 +84,7 @@ class World:
         self.saved_responses: Rows[tuple[int, str, str], SavedResponse] = Rows()
         # Idempotency keys that a batch of another process is working on right now.
         self.keys_in_progress: set[tuple[int, str, str]] = set()
+        self.access_tokens: list[AccessToken] = []
         self.transfers: list[Transfer] = []
         self.transactions: list[Transaction] = []
         self.events: list[Event] = []
@@ -100,11 +105,11 @@ class Needs:
         "keys",
         "payers_of",
         "payments",
+        "recipients",
         "requests",
         "spending_of",
         "wallets",
         "wallets_of_authorizations",
-        "wallets_of_requests",
     )
 
     def __init__(self) -> None:
@@ -115,10 +120,10 @@ class Needs:
         self.payments: set[UUID] = set()
         self.requests: set[UUID] = set()
         self.authorizations: set[UUID] = set()
+        self.recipients: set[tuple[CustomerType, str]] = set()
         self.wallets: set[int] = set()
         self.spending_of: set[int] = set()  # accounts whose history is to be counted by day
         # Rows that only another row names: the wallet that paid and the request behind a payment,
-        # the wallet a request is addressed to, the wallet an authorization charges.
+        # the wallet an authorization charges.
         self.payers_of: set[UUID] = set()
-        self.wallets_of_requests: set[UUID] = set()
         self.wallets_of_authorizations: set[UUID] = set()

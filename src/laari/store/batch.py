@@ -12,7 +12,9 @@ import asyncpg
 from laari.rules.world import Needs, Rows, World
 from laari.spine.engine import Command, LockTimeout, LostRace, OutcomeUnknown, Rerun
 from laari.store.database import connect
+from laari.store.recipients import accounts_of
 from laari.store.tables import (
+    ACCESS_TOKENS,
     AUTHORIZATIONS,
     CLAIMS,
     CLOCKS,
@@ -132,9 +134,10 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
     await _load_locked(connection, PAYMENTS, "id", needs.payments, world.payments)
     _follow_payments(needs, world)
     await _load_locked(connection, REQUESTS, "id", needs.requests, world.requests)
-    _follow_requests(needs, world)
     await _load_locked(connection, AUTHORIZATIONS, "id", needs.authorizations, world.authorizations)
     _follow_authorizations(needs, world)
+    if needs.recipients:
+        world.recipients = await accounts_of(connection, needs.recipients)
     if needs.wallets:
         world.tiers = await all_tiers(connection)
         await _load_locked(connection, WALLETS, "account", needs.wallets, world.wallets)
@@ -152,13 +155,6 @@ def _follow_payments(needs: Needs, world: World) -> None:
             needs.wallets.add(payment.payer_account)
             if payment.request_id is not None:
                 needs.requests.add(payment.request_id)
-
-
-def _follow_requests(needs: Needs, world: World) -> None:
-    for request_id in needs.wallets_of_requests:
-        request = world.requests.get(request_id)
-        if request is not None:
-            needs.wallets.add(request.account)
 
 
 def _follow_authorizations(needs: Needs, world: World) -> None:
@@ -281,6 +277,7 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
         (TRANSFERS, world.transfers),
         (TRANSACTIONS, world.transactions),
         (EVENTS, world.events),
+        (ACCESS_TOKENS, world.access_tokens),
     ]
     for table, lines in logs:
         if lines:

@@ -12,16 +12,23 @@ from msgspec import Struct
 from laari.edge.backend import Backend
 from laari.edge.fields import Body, boolean, described, integer, text
 from laari.edge.merchant.operations import ANY_SCOPE, Call, Operation
+from laari.edge.merchant.payment_requests import shown as request_shown
 from laari.edge.merchant.payments import shown as payment_shown
 from laari.rules import ids
 from laari.rules.calendar import show
 from laari.rules.money import MAX_MONEY
+from laari.rules.payment_requests import (
+    PayRequest,
+    RejectRequest,
+    ReleaseRequest,
+    ReserveRequest,
+)
 from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
 from laari.rules.records import Tenant, TenantClock, Wallet
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
 from laari.rules.shape_fields import Timestamp
-from laari.rules.shapes import HostedPayment
+from laari.rules.shapes import HostedPayment, PaymentRequest
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import local_time
 from laari.spine.engine import Command
@@ -133,6 +140,21 @@ def _payment_control(
     )
 
 
+def _request_control(
+    action: str, summary: str, command: Any, refusals: tuple[str, ...] = ()
+) -> Operation:
+    return _control(
+        f"payment-requests/{{id}}/{action}",
+        f"sandbox_{action}_payment_request",
+        summary,
+        "payment_requests:create",
+        command=_as_customer(command, ids.PAYMENT_REQUEST),
+        shape=request_shown,
+        answers=PaymentRequest,
+        refusals=("payment_request_not_found", "payment_conflict", *refusals),
+    )
+
+
 PAY_REFUSALS = ("insufficient_balance", "wallet_limit_exceeded")
 
 OPERATIONS = (
@@ -140,6 +162,14 @@ OPERATIONS = (
     _payment_control("reject", "The sandbox customer declines", RejectPayment),
     _payment_control("reserve", "An attempt to pay starts and stays processing", ReservePayment),
     _payment_control("release", "The attempt in processing is given up", ReleasePayment),
+    _request_control("pay", "The sandbox customer pays a request", PayRequest, PAY_REFUSALS),
+    _request_control("reject", "The sandbox customer declines a request", RejectRequest),
+    _request_control(
+        "reserve", "An attempt to pay a request starts and stays processing", ReserveRequest
+    ),
+    _request_control(
+        "release", "The attempt in processing on a request is given up", ReleaseRequest
+    ),
     _control(
         "wallet",
         "sandbox_set_wallet",
