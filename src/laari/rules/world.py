@@ -7,7 +7,7 @@ before it; the store writes what was added and changed when all are decided.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Generic, TypeVar
 from uuid import UUID
 
@@ -79,6 +79,8 @@ class World:
         self.recipients: dict[tuple[CustomerType, str], int] = {}
         self.wallets: Rows[int, Wallet] = Rows()
         self.tiers: dict[str, Tier] = {}
+        # What accounts have spent, by day, where a command asked for it.
+        self.spending: dict[int, dict[date, int]] = {}
         self.saved_responses: Rows[tuple[int, str, str], SavedResponse] = Rows()
         # Idempotency keys that a batch of another process is working on right now.
         self.keys_in_progress: set[tuple[int, str, str]] = set()
@@ -105,6 +107,7 @@ class Needs:
         "payments",
         "recipients",
         "requests",
+        "spending_of",
         "wallets",
         "wallets_of_authorizations",
     )
@@ -119,6 +122,7 @@ class Needs:
         self.authorizations: set[UUID] = set()
         self.recipients: set[tuple[CustomerType, str]] = set()
         self.wallets: set[int] = set()
+        self.spending_of: set[int] = set()  # accounts whose history is to be counted by day
         # Rows that only another row names: the wallet that paid and the request behind a payment,
         # the wallet an authorization charges.
         self.payers_of: set[UUID] = set()

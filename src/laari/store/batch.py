@@ -28,6 +28,7 @@ from laari.store.tables import (
     Table,
 )
 from laari.store.tiers import all_tiers
+from laari.store.wallets import spending_by_day
 
 # A process that is stopped in the middle of a batch must not keep its locks for ever.
 _SESSION = {
@@ -140,6 +141,8 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
     if needs.wallets:
         world.tiers = await all_tiers(connection)
         await _load_locked(connection, WALLETS, "account", needs.wallets, world.wallets)
+    if needs.spending_of:
+        world.spending = await spending_by_day(connection, needs.spending_of)
     world.now = datetime.now(UTC)
     return world
 

@@ -110,9 +110,8 @@ async def get(call: Call, query: dict[str, Any]) -> Reply | Refusal:
         return refuse("not_found")
     if is_overdue(payment, local_time(datetime.now(UTC), tenant)):
         outcome = await call.backend.spine.submit(ExpirePayment(tenant, payment.id))
-        if isinstance(outcome, Refusal):
-            return outcome
-        payment = outcome
+        if isinstance(outcome, Payment):  # else it is being changed right now: as it was read
+            payment = outcome
     return Reply(200, to_json(Data(shown(payment, call.backend))))
 
 
