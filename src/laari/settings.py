@@ -52,7 +52,7 @@ VARIABLES = (
     Variable(
         "LAARI_TRUSTED_PROXIES",
         "(none)",
-        "addresses and networks whose X-Forwarded-Proto counts",
+        "addresses and networks whose X-Forwarded-Proto and X-Forwarded-For count",
     ),
     Variable("LAARI_SANDBOX_VPA", "sandbox", "the designated sandbox recipient's VPA"),
     Variable(
