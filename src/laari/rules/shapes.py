@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from laari.rules import ids
-from laari.rules.calendar import show, show_or_none, show_utc
+from laari.rules import ids, records
+from laari.rules.calendar import Interval, show, show_or_none, show_utc
 from laari.rules.records import Event, Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
@@ -101,6 +101,89 @@ def payment_shape(payment: Payment, origin: str) -> HostedPayment | Authorizatio
         paid_at=show_or_none(payment.paid_at),
         expires_at=show_or_none(payment.expires_at),
         metadata=Raw(payment.metadata),
+    )
+
+
+AuthorizationStatus = Literal[
+    "pending", "active", "rejected", "revoked", "expired", "cancelled", "suspended", "consumed"
+]
+
+
+class PeriodLimit(Struct, frozen=True):
+    """Laari within one calendar period of Maldives time; an interval alone limits nothing."""
+
+    interval: Interval
+    amount: int | None
+
+
+class AuthorizationLimits(Struct, frozen=True):
+    """Limits in laari, all of them at once; null is no limit of that kind."""
+
+    per_payment: int | None
+    period: PeriodLimit | None
+    total: int | None
+    max_payments: int | None
+
+
+class AuthorizationUsage(Struct, frozen=True):
+    """Use over the whole life of the authorization; refunds do not give it back."""
+
+    payment_count: int
+    total_paid: int
+
+
+class Authorization(Struct, frozen=True):
+    """A customer's leave to be charged later, within limits."""
+
+    id: str
+    reference: str
+    title: str
+    description: str | None
+    type: records.AuthorizationType
+    currency: str
+    limits: AuthorizationLimits
+    usage: AuthorizationUsage
+    status: AuthorizationStatus
+    approval_url: Url
+    approval_expires_at: Timestamp
+    expires_at: Timestamp | None
+    return_url: Url | None
+    approved_at: Timestamp | None
+    rejected_at: Timestamp | None
+    revoked_at: Timestamp | None
+    last_used_at: Timestamp | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+def authorization_shape(authorization: records.Authorization, origin: str) -> Authorization:
+    """An authorization whose status is already that of the moment."""
+    interval = authorization.period_interval
+    return Authorization(
+        id=ids.show_id(ids.AUTHORIZATION, authorization.id),
+        reference=authorization.reference,
+        title=authorization.title,
+        description=authorization.description,
+        type=authorization.type,
+        currency=authorization.currency,
+        limits=AuthorizationLimits(
+            per_payment=authorization.per_payment,
+            period=PeriodLimit(interval, authorization.period_amount) if interval else None,
+            total=authorization.total,
+            max_payments=authorization.max_payments,
+        ),
+        usage=AuthorizationUsage(authorization.payment_count, authorization.total_paid),
+        status=authorization.status,  # type: ignore[arg-type]  # the schema checks it
+        approval_url=f"{origin}/approve/{authorization.token}",
+        approval_expires_at=show(authorization.approval_expires_at),
+        expires_at=show_or_none(authorization.expires_at),
+        return_url=authorization.return_url,
+        approved_at=show_or_none(authorization.approved_at),
+        rejected_at=show_or_none(authorization.rejected_at),
+        revoked_at=show_or_none(authorization.revoked_at),
+        last_used_at=show_or_none(authorization.last_used_at),
+        created_at=show(authorization.created_at),
+        updated_at=show(authorization.updated_at),
     )
 
 

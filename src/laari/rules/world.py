@@ -7,13 +7,14 @@ before it; the store writes what was added and changed when all are decided.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Generic, TypeVar
 from uuid import UUID
 
 from laari.rules.records import (
     Authorization,
     Claim,
+    ClosedPeriod,
     Event,
     Payment,
     PaymentRequest,
@@ -73,6 +74,8 @@ class World:
         self.authorizations: Rows[UUID, Authorization] = Rows()
         # References of authorizations, a name space of their own.
         self.authorization_ids: dict[tuple[int, str], UUID] = {}
+        # Usage of authorizations in periods that are not the one on their row.
+        self.closed_periods: Rows[tuple[UUID, date], ClosedPeriod] = Rows()
         self.wallets: Rows[int, Wallet] = Rows()
         self.tiers: dict[str, Tier] = {}
         self.saved_responses: Rows[tuple[int, str, str], SavedResponse] = Rows()
@@ -98,6 +101,7 @@ class Needs:
         "keys",
         "payers_of",
         "payments",
+        "periods_of_authorizations",
         "requests",
         "wallets",
         "wallets_of_authorizations",
@@ -118,3 +122,5 @@ class Needs:
         self.payers_of: set[UUID] = set()
         self.wallets_of_requests: set[UUID] = set()
         self.wallets_of_authorizations: set[UUID] = set()
+        # Authorizations to be charged, each with the tenant whose time says in which period.
+        self.periods_of_authorizations: set[tuple[UUID, Tenant]] = set()

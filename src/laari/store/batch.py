@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 import asyncpg
 
+from laari.rules.limits import PeriodKey, closed_period
 from laari.rules.world import Needs, Rows, World
 from laari.spine.engine import Command, LockTimeout, LostRace, OutcomeUnknown, Rerun
+from laari.store import authorizations
 from laari.store.database import connect
 from laari.store.tables import (
     AUTHORIZATIONS,
     CLAIMS,
     CLOCKS,
+    CLOSED_PERIODS,
     EVENTS,
     PAYMENTS,
     REQUESTS,
@@ -114,12 +118,11 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
     """Locks and reads what the commands need: one statement per table, always in this order.
 
     After a wait PostgreSQL re-reads only the locked row itself, so nothing here is joined or
-    summed. The clock is read last, after the locks.
+    summed. References are read after the locks: where another process has just made the charge
+    that is asked for again, it shows. So is the clock.
     """
     world = World(datetime.min.replace(tzinfo=UTC), origin)
     await _load_keys(connection, needs, world)
-    await _load_claims(connection, needs, world)
-    await _load_authorization_references(connection, needs, world)
     await _load_locked(connection, CLOCKS, "id", needs.clocks, world.clocks)
     await _load_locked(connection, PAYMENTS, "id", needs.payments, world.payments)
     _follow_payments(needs, world)
@@ -130,7 +133,10 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
     if needs.wallets:
         world.tiers = await all_tiers(connection)
         await _load_locked(connection, WALLETS, "account", needs.wallets, world.wallets)
+    await _load_claims(connection, needs, world)
+    await _load_authorization_references(connection, needs, world)
     world.now = datetime.now(UTC)
+    await _load_closed_periods(connection, needs, world)
     return world
 
 
@@ -244,6 +250,23 @@ async def _load_authorization_references(
         world.authorization_ids[slot] = authorization.id
 
 
+async def _load_closed_periods(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """Usage in the running period where another one stands on the authorization's row.
+
+    That is a new period, once, or a sandbox whose clock was moved: most batches ask nothing here.
+    The lock on the authorization guards these rows too.
+    """
+    wanted: set[PeriodKey] = set()
+    for authorization_id, tenant in needs.periods_of_authorizations:
+        authorization = world.authorizations.get(authorization_id)
+        slot = authorization and closed_period(authorization, world.at(tenant))
+        if slot:
+            wanted.add(slot)
+    if wanted:
+        closed = await authorizations.closed_periods(connection, wanted)
+        world.closed_periods.seen.update(closed)
+
+
 async def _load_unlocked(
     connection: asyncpg.Connection, table: Table[Any], ids: list[Any], rows: Rows[Any, Any]
 ) -> None:
@@ -264,7 +287,7 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
     ]
     for table, rows in states:
         if rows.added:
-            await table.insert_rows(connection, rows.added.values())
+            await table.insert_rows(connection, _in_order(table, rows.added.values()))
         if rows.changed:
             await table.update_rows(connection, rows.changed.values())
     logs: list[tuple[Table[Any], list[Any]]] = [
@@ -275,5 +298,15 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
     for table, lines in logs:
         if lines:
             await table.insert_rows(connection, lines)
+    if world.closed_periods.added:
+        await CLOSED_PERIODS.upsert_rows(connection, world.closed_periods.added.values())
     if world.saved_responses.added:
         await SAVED_RESPONSES.upsert_rows(connection, world.saved_responses.added.values())
+
+
+def _in_order(table: Table[Any], rows: Iterable[Any]) -> Iterable[Any]:
+    """Where references are unique, their order: two processes that insert the same ones then wait
+    one way only, never for each other."""
+    if table in (CLAIMS, AUTHORIZATIONS):
+        return sorted(rows, key=attrgetter("tenant_id", "reference"))
+    return rows

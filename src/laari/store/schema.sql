@@ -7,6 +7,13 @@ BEGIN
     RAISE EXCEPTION '% is insert-only', TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
 END $$;
 
+CREATE TABLE public.authorization_periods (
+    authorization_id uuid NOT NULL,
+    period_start date NOT NULL,
+    paid numeric NOT NULL,
+    CONSTRAINT authorization_periods_paid_check CHECK ((paid > (0)::numeric))
+);
+
 CREATE TABLE public.authorizations (
     id uuid NOT NULL,
     tenant_id bigint NOT NULL,
@@ -341,6 +348,9 @@ CREATE TABLE public.wallet_keys (
     revoked_at timestamp with time zone,
     CONSTRAINT wallet_keys_digest_check CHECK ((length(digest) = 32))
 );
+
+ALTER TABLE ONLY public.authorization_periods
+    ADD CONSTRAINT authorization_periods_pkey PRIMARY KEY (authorization_id, period_start);
 
 ALTER TABLE ONLY public.authorizations
     ADD CONSTRAINT authorizations_pkey PRIMARY KEY (id);

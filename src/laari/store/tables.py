@@ -14,6 +14,7 @@ from msgspec import Struct
 from laari.rules.records import (
     Authorization,
     Claim,
+    ClosedPeriod,
     Event,
     Payment,
     PaymentRequest,
@@ -109,6 +110,12 @@ REQUESTS = Table(
 )
 AUTHORIZATIONS = Table(
     "authorizations", Authorization, key=("id",), mutable=_from(Authorization, "status")
+)
+CLOSED_PERIODS = Table(
+    "authorization_periods",
+    ClosedPeriod,
+    key=("authorization_id", "period_start"),
+    mutable=("paid",),
 )
 WALLETS = Table("wallets", Wallet, key=("account",), mutable=_from(Wallet, "tier"))
 TRANSFERS = Table("transfers", Transfer, key=("id",))
