@@ -10,6 +10,7 @@ import click
 
 from laari import __version__
 from laari.cli.audit import audit_command
+from laari.cli.authorizations import authorization
 from laari.cli.customers import customer
 from laari.cli.merchants import merchant
 from laari.cli.migrate import migrate_command
@@ -35,6 +36,7 @@ for command in (
     wallet,
     tier,
     payment,
+    authorization,
     audit_command,
     migrate_command,
 ):

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any, TypeVar
+from uuid import UUID
 
 from laari.edge.cursors import Cursors
 from laari.edge.rate import RateBuckets
-from laari.rules.records import Payment
+from laari.rules.limits import PeriodKey
+from laari.rules.records import Authorization, ClosedPeriod, Payment
 from laari.settings import Settings
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
-from laari.store import payments, tenants
+from laari.store import authorizations, payments, tenants
 from laari.store.batch import BatchRunner
 from laari.store.database import answers, open_pool
 from laari.store.listing import Found, Window
@@ -36,6 +38,7 @@ class Backend:
         self.spine = Spine(self._runner.run, max_batch=settings.max_batch)
         self.credentials = Coalesced(self._reading(tenants.by_secret_digest))
         self.tenants = Coalesced(self._reading(tenants.by_id))
+        self.authorizations = Coalesced(self._reading(authorizations.by_id))
         self.payments = Coalesced(self._reading(payments.by_id))
         self.payments_by_token = Coalesced(self._reading(payments.by_token))
 
@@ -65,3 +68,21 @@ class Backend:
     ) -> Found[Payment]:
         async with self._pool.acquire() as connection:
             return await payments.list_of_tenant(connection, tenant_id, now, window, **filters)
+
+    async def list_authorizations(
+        self, tenant_id: int, now: datetime, window: Window, status: str | None
+    ) -> Found[Authorization]:
+        async with self._pool.acquire() as connection:
+            return await authorizations.list_of_tenant(connection, tenant_id, now, window, status)
+
+    async def list_payments_of_authorization(
+        self, authorization_id: UUID, window: Window, **filters: str | None
+    ) -> Found[Payment]:
+        async with self._pool.acquire() as connection:
+            return await authorizations.list_payments(
+                connection, authorization_id, window, **filters
+            )
+
+    async def closed_periods(self, slot: PeriodKey) -> dict[PeriodKey, ClosedPeriod]:
+        async with self._pool.acquire() as connection:
+            return await authorizations.closed_periods(connection, [slot])

@@ -187,6 +187,26 @@ def authorization_shape(authorization: records.Authorization, origin: str) -> Au
     )
 
 
+class RemainingLimits(Struct, frozen=True):
+    """What is left of each limit, in laari and payments; null is no limit of that kind."""
+
+    per_payment: int | None
+    period: int | None
+    total: int | None
+    payments: int | None
+
+
+class ChargePreview(Struct, frozen=True):
+    """What a new charge would answer now; the customer's balance and wallet limits stay private."""
+
+    amount: int
+    would_succeed: bool
+    code: str | None
+    message: str | None
+    remaining: RemainingLimits
+    period_resets_at: Timestamp | None
+
+
 class ErrorDetail(Struct, frozen=True, omit_defaults=True):
     code: str
     message: str

@@ -11,16 +11,23 @@ from msgspec import Struct
 
 from laari.edge.backend import Backend
 from laari.edge.fields import Body, boolean, integer, text
+from laari.edge.merchant.authorizations import shown as authorization_shown
 from laari.edge.merchant.operations import ANY_SCOPE, Call, Operation
 from laari.edge.merchant.payments import shown as payment_shown
 from laari.rules import ids
+from laari.rules.authorizations import (
+    ApproveAuthorization,
+    RejectAuthorization,
+    ResumeAuthorization,
+    SuspendAuthorization,
+)
 from laari.rules.calendar import show
 from laari.rules.money import MAX_MONEY
 from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
 from laari.rules.records import Tenant, TenantClock, Wallet
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
-from laari.rules.shapes import HostedPayment, Timestamp
+from laari.rules.shapes import Authorization, HostedPayment, Timestamp
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import local_time
 from laari.spine.engine import Command
@@ -79,6 +86,15 @@ def _as_customer(command: Callable[[Tenant, UUID, int], Command], prefix: str) -
     return make
 
 
+def _for_anyone(command: Callable[[Tenant, UUID], Command], prefix: str) -> Any:
+    """A command that does not ask whose account it comes from."""
+
+    def make(call: Call, fields: dict[str, Any]) -> Command:
+        return command(call.caller.tenant, call.id(prefix))
+
+    return make
+
+
 def _control(
     path: str,
     name: str,
@@ -121,6 +137,26 @@ def _payment_control(
     )
 
 
+def _authorization_control(
+    action: str, summary: str, command: Any, refusals: tuple[str, ...] = ()
+) -> Operation:
+    return _control(
+        f"authorizations/{{id}}/{action}",
+        f"sandbox_{action}_authorization",
+        summary,
+        "authorizations:create",
+        command=command,
+        shape=authorization_shown,
+        answers=Authorization,
+        refusals=(
+            "authorization_not_found",
+            "authorization_expired",
+            "authorization_unavailable",
+            *refusals,
+        ),
+    )
+
+
 PAY_REFUSALS = ("insufficient_balance", "wallet_limit_exceeded")
 
 OPERATIONS = (
@@ -128,6 +164,30 @@ OPERATIONS = (
     _payment_control("reject", "The sandbox customer declines", RejectPayment),
     _payment_control("reserve", "An attempt to pay starts and stays processing", ReservePayment),
     _payment_control("release", "The attempt in processing is given up", ReleasePayment),
+    _authorization_control(
+        "approve",
+        "The sandbox customer approves",
+        _as_customer(ApproveAuthorization, ids.AUTHORIZATION),
+        ("authorization_not_pending",),
+    ),
+    _authorization_control(
+        "reject",
+        "The sandbox customer declines",
+        _for_anyone(RejectAuthorization, ids.AUTHORIZATION),
+        ("authorization_not_pending",),
+    ),
+    _authorization_control(
+        "suspend",
+        "Charges are stopped until the authorization is resumed",
+        _for_anyone(SuspendAuthorization, ids.AUTHORIZATION),
+        ("authorization_unapproved",),
+    ),
+    _authorization_control(
+        "resume",
+        "Charges are let go on",
+        _for_anyone(ResumeAuthorization, ids.AUTHORIZATION),
+        ("authorization_unapproved",),
+    ),
     _control(
         "wallet",
         "sandbox_set_wallet",
