@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.rules.books import START, Books
 
 from laari.rules.charges import ChargeAuthorization, ChargeDraft
 from laari.rules.payments import RefundPayment
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal
+from tests.rules.books import START, Books
 
 DAY = 86_400
 BIGGEST = 9_999_999_999
