@@ -10,18 +10,19 @@ from uuid import UUID
 from laari.edge.cursors import Cursors
 from laari.edge.rate import RateBuckets
 from laari.rules.limits import PeriodKey
-from laari.rules.records import Authorization, ClosedPeriod, Payment
+from laari.rules.records import Authorization, ClosedPeriod, Payment, Transaction
 from laari.settings import Settings
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
-from laari.store import authorizations, payments, tenants
+from laari.spine.gather import Gathered
+from laari.store import authorizations, payments, tenants, wallets
 from laari.store.batch import BatchRunner
 from laari.store.database import answers, open_pool
 from laari.store.listing import Found, Window
 from laari.store.secrets import derive
 
 K = TypeVar("K")
-V = TypeVar("V")
+A = TypeVar("A")
 
 
 class Backend:
@@ -41,6 +42,8 @@ class Backend:
         self.authorizations = Coalesced(self._reading(authorizations.by_id))
         self.payments = Coalesced(self._reading(payments.by_id))
         self.payments_by_token = Coalesced(self._reading(payments.by_token))
+        self.wallet_visits = Gathered(self._reading(wallets.visit))
+        self.wallets = Coalesced(self._reading(wallets.by_account))
 
     async def open(self) -> None:
         self._pool = await open_pool(self._dsn)
@@ -55,9 +58,9 @@ class Backend:
         return await answers(self._pool)
 
     def _reading(
-        self, fetch: Callable[[Any, list[K]], Awaitable[dict[K, V]]]
-    ) -> Callable[[list[K]], Awaitable[dict[K, V]]]:
-        async def on_a_connection(keys: list[K]) -> dict[K, V]:
+        self, fetch: Callable[[Any, list[K]], Awaitable[A]]
+    ) -> Callable[[list[K]], Awaitable[A]]:
+        async def on_a_connection(keys: list[K]) -> A:
             async with self._pool.acquire() as connection:
                 return await fetch(connection, keys)
 
@@ -86,3 +89,9 @@ class Backend:
     async def closed_periods(self, slot: PeriodKey) -> dict[PeriodKey, ClosedPeriod]:
         async with self._pool.acquire() as connection:
             return await authorizations.closed_periods(connection, [slot])
+
+    async def wallet_history(
+        self, account: int, before: str | None, limit: int
+    ) -> tuple[list[Transaction], bool] | None:
+        async with self._pool.acquire() as connection:
+            return await wallets.history(connection, account, before, limit)

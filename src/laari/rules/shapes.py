@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Raw, Struct
@@ -11,54 +11,76 @@ from laari.rules import ids, records
 from laari.rules.calendar import Interval, show, show_or_none, show_utc
 from laari.rules.records import Event, Payment, Tenant
 from laari.rules.refusals import Refusal
+from laari.rules.shape_fields import (
+    Amount,
+    ApprovalUrl,
+    AuthorizationId,
+    AuthorizationStatus,
+    AuthorizationTitle,
+    BillNumber,
+    Description,
+    EventId,
+    Fee,
+    Limit,
+    MaxPayments,
+    Metadata,
+    NetAmount,
+    PaymentId,
+    PaymentReference,
+    PaymentStatus,
+    PaymentUrl,
+    QrUrl,
+    Reference,
+    ReturnUrl,
+    TerminalLabel,
+    Timestamp,
+    Title,
+    UtcTimestamp,
+)
 from laari.rules.world import World
 
 PAYLOAD_VERSION = 1
-
-PaymentStatus = Literal["pending", "paid", "rejected", "expired", "cancelled", "refunded"]
-Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-Url = Annotated[str, Meta(extra_json_schema={"format": "uri"})]
 
 
 class AuthorizationPayment(Struct, frozen=True):
     """A payment made by charging an authorization."""
 
-    id: str
-    reference: str
-    amount: int
-    fee: int | None
-    net_amount: int | None
-    title: str | None
-    description: str | None
-    bill_number: str | None
+    id: PaymentId
+    reference: Reference
+    amount: Amount
+    fee: Fee
+    net_amount: NetAmount
+    title: Title
+    description: Description
+    bill_number: BillNumber
     status: PaymentStatus
-    payment_reference: str | None
+    payment_reference: PaymentReference
     created_at: Timestamp
     paid_at: Timestamp | None
-    metadata: Raw
+    metadata: Metadata
 
 
 class HostedPayment(Struct, frozen=True):
     """A payment with a hosted checkout page, or one made from a payment request."""
 
-    id: str
-    reference: str
-    amount: int
-    fee: int | None
-    net_amount: int | None
-    title: str | None
-    description: str | None
-    terminal_label: str | None
-    bill_number: str | None
+    id: PaymentId
+    reference: Reference
+    amount: Amount
+    fee: Fee
+    net_amount: NetAmount
+    title: Title
+    description: Description
+    terminal_label: TerminalLabel
+    bill_number: BillNumber
     status: PaymentStatus
-    payment_url: Url
-    payment_reference: str | None
-    qr_url: Url
-    return_url: Url | None
+    payment_url: PaymentUrl
+    payment_reference: PaymentReference
+    qr_url: QrUrl
+    return_url: ReturnUrl
     created_at: Timestamp
     paid_at: Timestamp | None
     expires_at: Timestamp | None
-    metadata: Raw
+    metadata: Metadata
 
 
 def net_amount(payment: Payment) -> int | None:
@@ -104,50 +126,45 @@ def payment_shape(payment: Payment, origin: str) -> HostedPayment | Authorizatio
     )
 
 
-AuthorizationStatus = Literal[
-    "pending", "active", "rejected", "revoked", "expired", "cancelled", "suspended", "consumed"
-]
-
-
 class PeriodLimit(Struct, frozen=True):
-    """Laari within one calendar period of Maldives time; an interval alone limits nothing."""
+    """A limit within one calendar period of Maldives time; an interval alone limits nothing."""
 
     interval: Interval
-    amount: int | None
+    amount: Limit
 
 
 class AuthorizationLimits(Struct, frozen=True):
-    """Limits in laari, all of them at once; null is no limit of that kind."""
+    """All of them apply at once."""
 
-    per_payment: int | None
+    per_payment: Limit
     period: PeriodLimit | None
-    total: int | None
-    max_payments: int | None
+    total: Limit
+    max_payments: MaxPayments
 
 
 class AuthorizationUsage(Struct, frozen=True):
     """Use over the whole life of the authorization; refunds do not give it back."""
 
     payment_count: int
-    total_paid: int
+    total_paid: Amount
 
 
 class Authorization(Struct, frozen=True):
     """A customer's leave to be charged later, within limits."""
 
-    id: str
-    reference: str
-    title: str
-    description: str | None
+    id: AuthorizationId
+    reference: Reference
+    title: AuthorizationTitle
+    description: Description
     type: records.AuthorizationType
-    currency: str
+    currency: Literal["MVR"]
     limits: AuthorizationLimits
     usage: AuthorizationUsage
     status: AuthorizationStatus
-    approval_url: Url
+    approval_url: ApprovalUrl
     approval_expires_at: Timestamp
     expires_at: Timestamp | None
-    return_url: Url | None
+    return_url: ReturnUrl
     approved_at: Timestamp | None
     rejected_at: Timestamp | None
     revoked_at: Timestamp | None
@@ -165,7 +182,7 @@ def authorization_shape(authorization: records.Authorization, origin: str) -> Au
         title=authorization.title,
         description=authorization.description,
         type=authorization.type,
-        currency=authorization.currency,
+        currency=authorization.currency,  # type: ignore[arg-type]  # another cannot be charged
         limits=AuthorizationLimits(
             per_payment=authorization.per_payment,
             period=PeriodLimit(interval, authorization.period_amount) if interval else None,
@@ -188,18 +205,18 @@ def authorization_shape(authorization: records.Authorization, origin: str) -> Au
 
 
 class RemainingLimits(Struct, frozen=True):
-    """What is left of each limit, in laari and payments; null is no limit of that kind."""
+    """What is left of each limit."""
 
-    per_payment: int | None
-    period: int | None
-    total: int | None
-    payments: int | None
+    per_payment: Limit
+    period: Limit
+    total: Limit
+    payments: MaxPayments
 
 
 class ChargePreview(Struct, frozen=True):
     """What a new charge would answer now; the customer's balance and wallet limits stay private."""
 
-    amount: int
+    amount: Amount
     would_succeed: bool
     code: str | None
     message: str | None
@@ -208,9 +225,13 @@ class ChargePreview(Struct, frozen=True):
 
 
 class ErrorDetail(Struct, frozen=True, omit_defaults=True):
-    code: str
-    message: str
-    field: str | None = None
+    code: Annotated[str, Meta(description="What to branch on.", examples=["invalid_request"])]
+    message: Annotated[
+        str, Meta(description="For people; may change.", examples=["amount is required."])
+    ]
+    field: Annotated[
+        str | None, Meta(description="Of the request, where one is at fault.", examples=["amount"])
+    ] = None
 
 
 class ErrorBody(Struct, frozen=True):
@@ -226,9 +247,9 @@ class Data(Struct, frozen=True):
 
 
 class Pagination(Struct, frozen=True):
-    limit: int
-    has_more: bool
-    next_cursor: str | None
+    limit: Annotated[int, Meta(examples=[20])]
+    has_more: Annotated[bool, Meta(examples=[False])]
+    next_cursor: Annotated[str | None, Meta(description="Null exactly when there is no more.")]
 
 
 class Page(Struct, frozen=True):
@@ -241,12 +262,37 @@ class Page(Struct, frozen=True):
 class EventBody(Struct, frozen=True):
     """A webhook notification."""
 
-    id: str
+    id: EventId
     type: str
     payload_version: int
     mode: Literal["active", "sandbox"]
-    created_at: Timestamp
+    created_at: UtcTimestamp
     data: Any
+
+
+class EventKind(NamedTuple):
+    """What the reference says about a type of event."""
+
+    meaning: str
+    shape: Any  # of its `data`
+
+
+EVENTS: dict[str, EventKind] = {
+    "payment.created": EventKind("A hosted payment was created.", HostedPayment),
+    "payment.paid": EventKind(
+        "A hosted payment or a charge of an authorization completed.",
+        HostedPayment | AuthorizationPayment,
+    ),
+    "payment.cancelled": EventKind("A payment was cancelled.", HostedPayment),
+    "payment.expired": EventKind("A pending payment was marked expired.", HostedPayment),
+    "authorization.created": EventKind(
+        "An authorization was created and awaits approval.", Authorization
+    ),
+    "authorization.approved": EventKind("The customer approved.", Authorization),
+    "authorization.rejected": EventKind("The customer declined.", Authorization),
+    "authorization.cancelled": EventKind("A pending authorization was cancelled.", Authorization),
+    "authorization.revoked": EventKind("An approved authorization was revoked.", Authorization),
+}
 
 
 to_json = msgspec.json.Encoder().encode

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from operator import attrgetter
 from typing import Any
 
 import asyncpg
@@ -30,6 +29,13 @@ from laari.store.tables import (
     Table,
 )
 from laari.store.tiers import all_tiers
+
+# A process that is stopped in the middle of a batch must not keep its locks for ever.
+_SESSION = {
+    "jit": "off",
+    "statement_timeout": "30s",
+    "idle_in_transaction_session_timeout": "30s",
+}
 
 
 class BatchRunner:
@@ -74,7 +80,7 @@ class BatchRunner:
 
     async def _ready(self, lock_seconds: float) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
-            self._connection = await connect(self._dsn, jit="off", statement_timeout="30s")
+            self._connection = await connect(self._dsn, **_SESSION)
             self._lock_seconds = None
         if self._lock_seconds != lock_seconds:
             await self._connection.execute(f"SET lock_timeout = '{int(lock_seconds * 1000)}ms'")
@@ -287,7 +293,7 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
     ]
     for table, rows in states:
         if rows.added:
-            await table.insert_rows(connection, _in_order(table, rows.added.values()))
+            await table.insert_rows(connection, rows.added.values())
         if rows.changed:
             await table.update_rows(connection, rows.changed.values())
     logs: list[tuple[Table[Any], list[Any]]] = [
@@ -302,11 +308,3 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
         await CLOSED_PERIODS.upsert_rows(connection, world.closed_periods.added.values())
     if world.saved_responses.added:
         await SAVED_RESPONSES.upsert_rows(connection, world.saved_responses.added.values())
-
-
-def _in_order(table: Table[Any], rows: Iterable[Any]) -> Iterable[Any]:
-    """Where references are unique, their order: two processes that insert the same ones then wait
-    one way only, never for each other."""
-    if table in (CLAIMS, AUTHORIZATIONS):
-        return sorted(rows, key=attrgetter("tenant_id", "reference"))
-    return rows

@@ -21,7 +21,10 @@ async def _prepare(connection: asyncpg.Connection) -> None:
 
 
 async def _keep(connection: asyncpg.Connection) -> None:
-    """Nothing to reset: pooled connections only read, and a reset would cost a round trip each."""
+    """Nothing to reset: pooled connections only run single statements, which leave nothing behind.
+
+    A reset would cost a round trip each.
+    """
 
 
 async def connect(dsn: str, **settings: str) -> asyncpg.Connection:

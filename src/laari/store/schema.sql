@@ -349,6 +349,14 @@ CREATE TABLE public.wallet_keys (
     CONSTRAINT wallet_keys_digest_check CHECK ((length(digest) = 32))
 );
 
+CREATE UNLOGGED TABLE public.wallet_windows (
+    account bigint NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    used bigint NOT NULL,
+    CONSTRAINT wallet_windows_used_check CHECK ((used > 0))
+)
+WITH (fillfactor='70');
+
 ALTER TABLE ONLY public.authorization_periods
     ADD CONSTRAINT authorization_periods_pkey PRIMARY KEY (authorization_id, period_start);
 
@@ -414,6 +422,9 @@ ALTER TABLE ONLY public.transfers
 
 ALTER TABLE ONLY public.wallet_keys
     ADD CONSTRAINT wallet_keys_pkey PRIMARY KEY (digest);
+
+ALTER TABLE ONLY public.wallet_windows
+    ADD CONSTRAINT wallet_windows_pkey PRIMARY KEY (account);
 
 ALTER TABLE ONLY public.wallets
     ADD CONSTRAINT wallets_customer_id_key UNIQUE (customer_id);

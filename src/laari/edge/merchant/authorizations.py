@@ -6,7 +6,17 @@ from datetime import UTC, datetime
 from typing import Any
 
 from laari.edge.backend import Backend
-from laari.edge.fields import Body, Field, choice, group, integer, text, timestamp, web_address
+from laari.edge.fields import (
+    Body,
+    Field,
+    choice,
+    described,
+    group,
+    integer,
+    text,
+    timestamp,
+    web_address,
+)
 from laari.edge.http import Reply
 from laari.edge.merchant.lists import (
     AFTER,
@@ -61,22 +71,47 @@ TYPES = ("recurring", "unscheduled", "one_time")
 INTERVALS = ("day", "week", "month", "year")
 MAX_PAYMENTS = 4_294_967_295
 
+PERIOD = Body(
+    choice("interval", INTERVALS),
+    described(integer("amount", 1, MAX_MONEY), "In laari; needs an interval."),
+)
 LIMITS = Body(
-    integer("per_payment", 1, MAX_MONEY),
-    group("period", Body(choice("interval", INTERVALS), integer("amount", 1, MAX_MONEY))),
-    integer("total", 1, MAX_MONEY),
-    integer("max_payments", 1, MAX_PAYMENTS),
+    described(integer("per_payment", 1, MAX_MONEY), "In laari."),
+    described(
+        group("period", PERIOD),
+        "Calendar periods of Maldives time; a week begins on Sunday.",
+    ),
+    described(integer("total", 1, MAX_MONEY), "In laari, over the whole life."),
+    described(
+        integer("max_payments", 1, MAX_PAYMENTS), "Left out or 1 where the type is `one_time`."
+    ),
 )
 CREATE_AUTHORIZATION = Body(
-    text("reference", 128, required=True),
-    text("title", 255, required=True),
+    described(
+        text("reference", 128, required=True),
+        "Your own name for the authorization; no other authorization may have it.",
+    ),
+    described(text("title", 255, required=True), "What the customer agrees to."),
     DESCRIPTION,
-    choice("type", TYPES),
-    group("limits", LIMITS),
-    timestamp("expires_at"),
-    web_address("return_url", 2048),
+    described(choice("type", TYPES), "`unscheduled` where it is left out."),
+    described(group("limits", LIMITS), "All that are given apply at once."),
+    described(timestamp("expires_at"), "When charges end; never where it is left out."),
+    described(web_address("return_url", 2048), "Where the customer goes after deciding."),
+    example={
+        "reference": "BOX-77",
+        "title": "Monthly box",
+        "type": "recurring",
+        "limits": {"per_payment": 50000, "period": {"interval": "month", "amount": 50000}},
+    },
 )
-CHARGE = Body(REFERENCE, AMOUNT, TITLE, DESCRIPTION, BILL)
+CHARGE = Body(
+    REFERENCE,
+    AMOUNT,
+    TITLE,
+    DESCRIPTION,
+    BILL,
+    example={"reference": "BOX-77/2027-07", "amount": 45000, "title": "July's box"},
+)
 
 
 def create(call: Call, fields: dict[str, Any]) -> CreateAuthorization | Refusal:
@@ -206,6 +241,8 @@ OPERATIONS = (
         shape=shown,
         body=CREATE_AUTHORIZATION,
         answers=AuthorizationShape,
+        description="The customer has 24 hours to decide at `approval_url`. The same `reference` "
+        "again answers the original, unchanged, whatever else is sent.",
     ),
     Operation(
         "GET",
@@ -217,6 +254,8 @@ OPERATIONS = (
         query=Query(LIMIT, AFTER, status_filter(*STATUSES)),
         answers=AuthorizationShape,
         is_list=True,
+        description="While `has_more` is true, send `next_cursor` as `after` with the other "
+        "parameters unchanged.",
     ),
     Operation(
         "GET",
@@ -255,6 +294,9 @@ OPERATIONS = (
             "insufficient_balance",
             "wallet_limit_exceeded",
         ),
+        description="Takes a payment at once. The same `reference` and `amount` on the same "
+        "authorization again answer the original payment, also after the authorization has ended. "
+        "After `payment_in_progress` wait and send the same request again.",
     ),
     Operation(
         "GET",
@@ -266,6 +308,8 @@ OPERATIONS = (
         query=Query(PREVIEWED_AMOUNT),
         answers=ChargePreview,
         refusals=("authorization_not_found",),
+        description="`would_succeed`, or the `code` of the refusal. The customer's wallet stays "
+        "private: whether its balance and limits suffice shows only in a charge.",
     ),
     Operation(
         "GET",
@@ -285,6 +329,7 @@ OPERATIONS = (
         answers=AuthorizationPayment,
         is_list=True,
         refusals=("authorization_not_found",),
+        description="Also after the authorization has ended.",
     ),
     Operation(
         "POST",
@@ -296,5 +341,7 @@ OPERATIONS = (
         shape=shown,
         answers=AuthorizationShape,
         refusals=("authorization_not_found", "authorization_not_cancellable"),
+        description="No new charge is accepted; payments made before stay as they are. "
+        "Cancelling it again answers the same and sends no further event.",
     ),
 )

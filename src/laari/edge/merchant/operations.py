@@ -70,4 +70,6 @@ class Operation:
     sandbox_only: bool = False
     answers: Any = None  # type of the resource in `data`, or of each one of a list
     is_list: bool = False
-    refusals: tuple[str, ...] = ()
+    refusals: tuple[str, ...] = ()  # beyond those that follow from the above
+    media_type: str = "application/json"  # of what it answers
+    description: str = ""

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from laari.edge.backend import Backend
-from laari.edge.fields import Body, integer, text, text_map, timestamp, web_address
+from laari.edge.fields import Body, described, integer, text, text_map, timestamp, web_address
 from laari.edge.http import Reply
 from laari.edge.merchant.lists import (
     AFTER,
@@ -43,11 +43,18 @@ from laari.store.listing import Found
 LISTING = "payments"
 STATUSES = ("pending", "paid", "rejected", "expired", "cancelled", "refunded")
 
-REFERENCE = text("reference", 100, required=True)
-AMOUNT = integer("amount", 1, MAX_PAYMENT_AMOUNT, required=True)
-TITLE = text("title", 255)
+PNG = "image/png"
+
+REFERENCE = described(
+    text("reference", 100, required=True),
+    "Your own name for the payment; no other payment, charge or payment request may have it.",
+)
+AMOUNT = described(
+    integer("amount", 1, MAX_PAYMENT_AMOUNT, required=True), "In laari: `12500` is MVR 125.00."
+)
+TITLE = described(text("title", 255), "What the customer pays for.")
 DESCRIPTION = text("description", 500)
-LABEL = text("terminal_label", 10)
+LABEL = described(text("terminal_label", 10), "The till or counter; may be used again.")
 BILL = text("bill_number", 25, pattern=BILL_NUMBER_CHARACTERS, charset=BILL_NUMBER_CHARSET)
 
 CREATE_PAYMENT = Body(
@@ -57,9 +64,19 @@ CREATE_PAYMENT = Body(
     DESCRIPTION,
     LABEL,
     BILL,
-    web_address("return_url", 2048),
-    timestamp("expires_at"),
-    text_map("metadata", entries=50, longest_key=40, longest_value=500),
+    described(web_address("return_url", 2048), "Where the customer goes from the checkout page."),
+    described(timestamp("expires_at"), "In the future; 24 hours from now where it is left out."),
+    described(
+        text_map("metadata", entries=50, longest_key=40, longest_value=500),
+        "Strings of your own, kept as sent; the customer does not see them.",
+    ),
+    example={
+        "reference": "ORDER-1001",
+        "amount": 12500,
+        "title": "Two tickets to Villingili",
+        "bill_number": "2027/0815",
+        "metadata": {"basket": "b-77"},
+    },
 )
 
 
@@ -78,9 +95,8 @@ async def get(call: Call, query: dict[str, Any]) -> Reply | Refusal:
         return refuse("not_found")
     if is_overdue(payment, local_time(datetime.now(UTC), tenant)):
         outcome = await call.backend.spine.submit(ExpirePayment(tenant, payment.id))
-        if isinstance(outcome, Refusal):
-            return outcome
-        payment = outcome
+        if isinstance(outcome, Payment):  # else it is being changed right now: as it was read
+            payment = outcome
     return Reply(200, to_json(Data(shown(payment, call.backend))))
 
 
@@ -136,7 +152,7 @@ async def qr(call: Call, query: dict[str, Any]) -> Reply | Refusal:
     if payment.expires_at is not None and payment.expires_at <= now:
         return refuse("not_found")
     image = qr_png(f"{backend.origin}/pay/{payment.token}")
-    return Reply(200, image, content_type=b"image/png")
+    return Reply(200, image, content_type=PNG.encode())
 
 
 def shown(payment: Payment, backend: Backend) -> HostedPayment | AuthorizationPayment:
@@ -159,6 +175,9 @@ OPERATIONS = (
         keyed=True,
         answers=HostedPayment,
         refusals=("reference_conflict",),
+        description="Answers a payment with a hosted checkout page, `payment_url`, and a QR image "
+        "of its address, `qr_url`. The same `reference` and `amount` again answer the original "
+        "payment, unchanged, also after it expired.",
     ),
     Operation(
         "GET",
@@ -178,6 +197,8 @@ OPERATIONS = (
         ),
         answers=PAYMENT_SHAPES,
         is_list=True,
+        description="While `has_more` is true, send `next_cursor` as `after` with the other "
+        "parameters unchanged. Overdue payments on the page are marked expired.",
     ),
     Operation(
         "GET",
@@ -188,6 +209,7 @@ OPERATIONS = (
         answer=get,
         answers=PAYMENT_SHAPES,
         refusals=("not_found",),
+        description="By its `id`, not by your `reference`. An overdue payment is marked expired.",
     ),
     Operation(
         "POST",
@@ -199,6 +221,8 @@ OPERATIONS = (
         shape=shown,
         answers=HostedPayment,
         refusals=("not_found", "payment_not_cancellable", "payment_conflict"),
+        description="Its checkout page and QR image stop accepting payment. Cancelling it again "
+        "answers the same and sends no further event. This is not a refund.",
     ),
     Operation(
         "GET",
@@ -208,5 +232,7 @@ OPERATIONS = (
         None,
         answer=qr,
         refusals=("not_found",),
+        media_type=PNG,
+        description="For as long as the payment can be paid. Use `qr_url` exactly as returned.",
     ),
 )

@@ -10,7 +10,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from laari.edge.backend import Backend
-from laari.edge.fields import Body, boolean, integer, text
+from laari.edge.fields import Body, boolean, described, integer, text
 from laari.edge.merchant.authorizations import shown as authorization_shown
 from laari.edge.merchant.operations import ANY_SCOPE, Call, Operation
 from laari.edge.merchant.payments import shown as payment_shown
@@ -27,7 +27,8 @@ from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, Rese
 from laari.rules.records import Tenant, TenantClock, Wallet
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
-from laari.rules.shapes import Authorization, HostedPayment, Timestamp
+from laari.rules.shape_fields import Timestamp
+from laari.rules.shapes import Authorization, HostedPayment
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import local_time
 from laari.spine.engine import Command
@@ -49,9 +50,18 @@ class SandboxClock(Struct, frozen=True):
     offset_seconds: int
 
 
-SET_WALLET = Body(integer("balance", -MAX_MONEY, MAX_MONEY), text("tier", 40))
+SET_WALLET = Body(
+    described(integer("balance", -MAX_MONEY, MAX_MONEY), "In laari."),
+    described(text("tier", 40), "The verification tier, which sets the wallet's limits."),
+    example={"balance": 10_000_000, "tier": "verified"},
+)
 MOVE_CLOCK = Body(
-    integer("advance_seconds", -MAX_OFFSET_SECONDS, MAX_OFFSET_SECONDS), boolean("reset")
+    described(
+        integer("advance_seconds", -MAX_OFFSET_SECONDS, MAX_OFFSET_SECONDS),
+        "Adds to what the clock was moved before.",
+    ),
+    described(boolean("reset"), "`true` goes back to real time."),
+    example={"advance_seconds": 86_400},
 )
 
 
@@ -106,6 +116,7 @@ def _control(
     answers: Any,
     refusals: tuple[str, ...] = (),
     body: Body | None = None,
+    description: str = "",
 ) -> Operation:
     return Operation(
         "POST",
@@ -119,6 +130,7 @@ def _control(
         sandbox_only=True,
         answers=answers,
         refusals=("not_found", *refusals),
+        description=description,
     )
 
 
@@ -197,6 +209,7 @@ OPERATIONS = (
         shape=wallet_shown,
         answers=SandboxWallet,
         body=SET_WALLET,
+        description="Either field may be left out; `{}` only shows the wallet and its `api_key`.",
     ),
     _control(
         "clock",
@@ -207,5 +220,7 @@ OPERATIONS = (
         shape=clock_shown,
         answers=SandboxClock,
         body=MOVE_CLOCK,
+        description="Creation times, expiries, token life and key retention follow it. "
+        "Send either `advance_seconds` or `reset`.",
     ),
 )
