@@ -19,11 +19,14 @@ def document(service: Service) -> dict[str, Any]:
 
 def check(document: dict[str, Any], response: httpx.Response) -> None:
     """The response is one that the document lists for the operation, in the shape it gives."""
-    path = response.request.url.path.removeprefix("/merchant")
-    found = ROUTES.find(path)
-    assert found is not None
-    operation = found[0][response.request.method]
-    described = document["paths"][operation.path][operation.method.lower()]
+    _, interface, path = response.request.url.path.split("/", 2)
+    if interface == "wallet":
+        described = document["paths"][f"/{path}"]["get"]
+    else:
+        found = ROUTES.find(f"/{path}")
+        assert found is not None
+        operation = found[0][response.request.method]
+        described = document["paths"][operation.path][operation.method.lower()]
     expected = described["responses"][str(response.status_code)]
     media_type = response.headers["Content-Type"]
     schema = expected["content"][media_type].get("schema", {})
@@ -80,3 +83,22 @@ def test_refused_money_and_live_mode_are_described_too(
     assert [poor.status_code, limited.status_code, live.status_code] == [402, 422, 404]
     for response in (poor, limited, live):
         check(document, response)
+
+
+def test_wallet_answers_are_as_described(
+    document: dict[str, Any], service: Service, shop: Merchant
+) -> None:
+    wallet = shop.control("wallet", {"balance": 54321})
+    shop.control(f"payments/{shop.payment()['id']}/pay")
+    with httpx.Client(base_url=f"{service.origin}/wallet") as client:
+        assert client.get("/balance").status_code == 401
+        check(document, client.get("/balance"))
+        client.headers["X-API-Key"] = wallet["api_key"]
+        for path in ("/balance", "/usage", "/transactions?limit=1", "/transactions?limit=0"):
+            check(document, client.get(path))
+        shop.control("wallet", {"tier": "business"})
+        check(document, client.get("/usage"))
+        for _ in range(60):
+            limited = client.get("/usage")
+        assert limited.status_code == 429
+        check(document, limited)

@@ -10,12 +10,12 @@ from uuid import UUID
 from laari.edge.cursors import Cursors
 from laari.edge.rate import RateBuckets
 from laari.rules.limits import PeriodKey
-from laari.rules.records import Authorization, ClosedPeriod, Payment, Transaction
+from laari.rules.records import Authorization, ClosedPeriod, Payment, PaymentRequest, Transaction
 from laari.settings import Settings
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
 from laari.spine.gather import Gathered
-from laari.store import authorizations, payments, tenants, wallets
+from laari.store import authorizations, oauth, payment_requests, payments, tenants, wallets
 from laari.store.batch import BatchRunner
 from laari.store.database import answers, open_pool
 from laari.store.listing import Found, Window
@@ -38,9 +38,12 @@ class Backend:
         self._runner = BatchRunner(dsn, self.origin)
         self.spine = Spine(self._runner.run, max_batch=settings.max_batch)
         self.credentials = Coalesced(self._reading(tenants.by_secret_digest))
+        self.access_tokens = Coalesced(self._reading(oauth.by_token_digest))
+        self.clients = Coalesced(self._reading(oauth.usable_clients))
         self.tenants = Coalesced(self._reading(tenants.by_id))
         self.authorizations = Coalesced(self._reading(authorizations.by_id))
         self.payments = Coalesced(self._reading(payments.by_id))
+        self.payment_requests = Coalesced(self._reading(payment_requests.by_id))
         self.payments_by_token = Coalesced(self._reading(payments.by_token))
         self.wallet_visits = Gathered(self._reading(wallets.visit))
         self.wallets = Coalesced(self._reading(wallets.by_account))
@@ -71,6 +74,14 @@ class Backend:
     ) -> Found[Payment]:
         async with self._pool.acquire() as connection:
             return await payments.list_of_tenant(connection, tenant_id, now, window, **filters)
+
+    async def list_payment_requests(
+        self, tenant_id: int, now: datetime, window: Window, **filters: str | None
+    ) -> Found[PaymentRequest]:
+        async with self._pool.acquire() as connection:
+            return await payment_requests.list_of_tenant(
+                connection, tenant_id, now, window, **filters
+            )
 
     async def list_authorizations(
         self, tenant_id: int, now: datetime, window: Window, status: str | None

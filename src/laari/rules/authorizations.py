@@ -14,11 +14,12 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules import ids
+from laari.rules.authorization_shapes import authorization_shape
 from laari.rules.calendar import Interval
 from laari.rules.payments import default_deadline
 from laari.rules.records import Authorization, AuthorizationType, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.shapes import authorization_shape, emit
+from laari.rules.shapes import emit
 from laari.rules.world import Needs, World
 
 CURRENCY = "MVR"

@@ -215,6 +215,21 @@ class Transaction(Struct, frozen=True):
     status: Literal["success", "failed"]
 
 
+class AccessToken(Struct, frozen=True):
+    """A Bearer token that was issued, known by its digest only.
+
+    Times are real time. `sandbox_offset_seconds` is how far the merchant's sandbox clock stood off
+    when it was issued, so that its age on that clock can be told.
+    """
+
+    digest: bytes
+    client_id: str
+    scope: str  # space-separated, as OAuth writes it
+    issued_at: datetime
+    expires_at: datetime
+    sandbox_offset_seconds: int
+
+
 class SavedResponse(Struct, frozen=True):
     """What an idempotency key answered, kept for replay."""
 

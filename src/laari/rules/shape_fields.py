@@ -30,9 +30,22 @@ Metadata = Annotated[
 
 AuthorizationId = Annotated[str, Meta(examples=[ids.AUTHORIZATION + _HEX])]
 PaymentId = Annotated[str, Meta(examples=[ids.PAYMENT + _HEX])]
+PaymentRequestId = Annotated[str, Meta(examples=[ids.PAYMENT_REQUEST + _HEX])]
+RequestPaymentId = Annotated[
+    str | None,
+    Meta(description="The payment made from it; null until paid.", examples=[ids.PAYMENT + _HEX]),
+]
 EventId = Annotated[
     str,
     Meta(description="The same in every attempt to deliver it.", examples=[ids.EVENT + _HEX]),
+]
+CustomerKind = Annotated[Literal["mobile", "email", "vpa"], Meta(examples=["vpa"])]
+CustomerValue = Annotated[
+    str,
+    Meta(
+        description="A mobile number as seven digits, an email address, or a VPA's name part.",
+        examples=["aisha"],
+    ),
 ]
 Reference = Annotated[str, Meta(description="Your own.", examples=["ORDER-1001"])]
 Amount = Annotated[int, Meta(description="In laari.", examples=[12500])]

@@ -7,30 +7,30 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from laari.rules import ids, records
-from laari.rules.calendar import Interval, show, show_or_none, show_utc
+from laari.rules import ids
+from laari.rules.authorization_shapes import Authorization
+from laari.rules.calendar import show, show_or_none, show_utc
 from laari.rules.records import Event, Payment, Tenant
+from laari.rules.records import PaymentRequest as RequestRecord
 from laari.rules.refusals import Refusal
 from laari.rules.shape_fields import (
     Amount,
-    ApprovalUrl,
-    AuthorizationId,
-    AuthorizationStatus,
-    AuthorizationTitle,
     BillNumber,
+    CustomerKind,
+    CustomerValue,
     Description,
     EventId,
     Fee,
-    Limit,
-    MaxPayments,
     Metadata,
     NetAmount,
     PaymentId,
     PaymentReference,
+    PaymentRequestId,
     PaymentStatus,
     PaymentUrl,
     QrUrl,
     Reference,
+    RequestPaymentId,
     ReturnUrl,
     TerminalLabel,
     Timestamp,
@@ -83,7 +83,7 @@ class HostedPayment(Struct, frozen=True):
     metadata: Metadata
 
 
-def net_amount(payment: Payment) -> int | None:
+def net_amount(payment: Payment | RequestRecord) -> int | None:
     return None if payment.fee is None else payment.amount - payment.fee
 
 
@@ -126,102 +126,60 @@ def payment_shape(payment: Payment, origin: str) -> HostedPayment | Authorizatio
     )
 
 
-class PeriodLimit(Struct, frozen=True):
-    """A limit within one calendar period of Maldives time; an interval alone limits nothing."""
+class Customer(Struct, frozen=True):
+    """Who a payment is asked of."""
 
-    interval: Interval
-    amount: Limit
-
-
-class AuthorizationLimits(Struct, frozen=True):
-    """All of them apply at once."""
-
-    per_payment: Limit
-    period: PeriodLimit | None
-    total: Limit
-    max_payments: MaxPayments
+    type: CustomerKind
+    value: CustomerValue
 
 
-class AuthorizationUsage(Struct, frozen=True):
-    """Use over the whole life of the authorization; refunds do not give it back."""
+class PaymentRequest(Struct, frozen=True):
+    """A payment asked of a customer, who finds it in the wallet application."""
 
-    payment_count: int
-    total_paid: Amount
-
-
-class Authorization(Struct, frozen=True):
-    """A customer's leave to be charged later, within limits."""
-
-    id: AuthorizationId
+    id: PaymentRequestId
     reference: Reference
-    title: AuthorizationTitle
-    description: Description
-    type: records.AuthorizationType
-    currency: Literal["MVR"]
-    limits: AuthorizationLimits
-    usage: AuthorizationUsage
-    status: AuthorizationStatus
-    approval_url: ApprovalUrl
-    approval_expires_at: Timestamp
-    expires_at: Timestamp | None
-    return_url: ReturnUrl
-    approved_at: Timestamp | None
-    rejected_at: Timestamp | None
-    revoked_at: Timestamp | None
-    last_used_at: Timestamp | None
-    created_at: Timestamp
-    updated_at: Timestamp
-
-
-def authorization_shape(authorization: records.Authorization, origin: str) -> Authorization:
-    """An authorization whose status is already that of the moment."""
-    interval = authorization.period_interval
-    return Authorization(
-        id=ids.show_id(ids.AUTHORIZATION, authorization.id),
-        reference=authorization.reference,
-        title=authorization.title,
-        description=authorization.description,
-        type=authorization.type,
-        currency=authorization.currency,  # type: ignore[arg-type]  # another cannot be charged
-        limits=AuthorizationLimits(
-            per_payment=authorization.per_payment,
-            period=PeriodLimit(interval, authorization.period_amount) if interval else None,
-            total=authorization.total,
-            max_payments=authorization.max_payments,
-        ),
-        usage=AuthorizationUsage(authorization.payment_count, authorization.total_paid),
-        status=authorization.status,  # type: ignore[arg-type]  # the schema checks it
-        approval_url=f"{origin}/approve/{authorization.token}",
-        approval_expires_at=show(authorization.approval_expires_at),
-        expires_at=show_or_none(authorization.expires_at),
-        return_url=authorization.return_url,
-        approved_at=show_or_none(authorization.approved_at),
-        rejected_at=show_or_none(authorization.rejected_at),
-        revoked_at=show_or_none(authorization.revoked_at),
-        last_used_at=show_or_none(authorization.last_used_at),
-        created_at=show(authorization.created_at),
-        updated_at=show(authorization.updated_at),
-    )
-
-
-class RemainingLimits(Struct, frozen=True):
-    """What is left of each limit."""
-
-    per_payment: Limit
-    period: Limit
-    total: Limit
-    payments: MaxPayments
-
-
-class ChargePreview(Struct, frozen=True):
-    """What a new charge would answer now; the customer's balance and wallet limits stay private."""
-
     amount: Amount
-    would_succeed: bool
-    code: str | None
-    message: str | None
-    remaining: RemainingLimits
-    period_resets_at: Timestamp | None
+    fee: Fee
+    net_amount: NetAmount
+    title: Title
+    description: Description
+    terminal_label: TerminalLabel
+    bill_number: BillNumber
+    status: PaymentStatus
+    payment_id: RequestPaymentId
+    payment_reference: PaymentReference
+    customer: Customer
+    return_url: ReturnUrl
+    created_at: Timestamp
+    paid_at: Timestamp | None
+    expires_at: Timestamp
+    cancelled_at: Timestamp | None
+    rejected_at: Timestamp | None
+
+
+def request_shape(request: RequestRecord) -> PaymentRequest:
+    payment_id = request.payment_id
+    return PaymentRequest(
+        id=ids.show_id(ids.PAYMENT_REQUEST, request.id),
+        reference=request.reference,
+        amount=request.amount,
+        fee=request.fee,
+        net_amount=net_amount(request),
+        title=request.title,
+        description=request.description,
+        terminal_label=request.terminal_label,
+        bill_number=request.bill_number,
+        status=request.status,  # type: ignore[arg-type]  # the schema checks it
+        payment_id=None if payment_id is None else ids.show_id(ids.PAYMENT, payment_id),
+        payment_reference=request.payment_reference,
+        customer=Customer(request.customer_type, request.customer_value),
+        return_url=request.return_url,
+        created_at=show(request.created_at),
+        paid_at=show_or_none(request.paid_at),
+        expires_at=show(request.expires_at),
+        cancelled_at=show_or_none(request.cancelled_at),
+        rejected_at=show_or_none(request.rejected_at),
+    )
 
 
 class ErrorDetail(Struct, frozen=True, omit_defaults=True):
@@ -285,6 +243,11 @@ EVENTS: dict[str, EventKind] = {
     ),
     "payment.cancelled": EventKind("A payment was cancelled.", HostedPayment),
     "payment.expired": EventKind("A pending payment was marked expired.", HostedPayment),
+    "payment_request.created": EventKind("A payment request was created.", PaymentRequest),
+    "payment_request.paid": EventKind("A customer paid a payment request.", PaymentRequest),
+    "payment_request.rejected": EventKind("A customer rejected a payment request.", PaymentRequest),
+    "payment_request.cancelled": EventKind("A payment request was cancelled.", PaymentRequest),
+    "payment_request.expired": EventKind("A pending payment request expired.", PaymentRequest),
     "authorization.created": EventKind(
         "An authorization was created and awaits approval.", Authorization
     ),

@@ -18,7 +18,10 @@ from laari.rules.wallets import spent_now
 CURRENCY = "MVR"
 
 # A number's own digits: no float stands between the laari and the JSON.
-Mvr = Annotated[Raw, Meta(extra_json_schema={"type": "number"})]
+Mvr = Annotated[
+    Raw,
+    Meta(description="In MVR, exact.", examples=[125.5], extra_json_schema={"type": "number"}),
+]
 
 
 def mvr(laari: int) -> Raw:

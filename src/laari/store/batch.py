@@ -14,7 +14,9 @@ from laari.rules.world import Needs, Rows, World
 from laari.spine.engine import Command, LockTimeout, LostRace, OutcomeUnknown, Rerun
 from laari.store import authorizations
 from laari.store.database import connect
+from laari.store.recipients import accounts_of
 from laari.store.tables import (
+    ACCESS_TOKENS,
     AUTHORIZATIONS,
     CLAIMS,
     CLOCKS,
@@ -29,6 +31,7 @@ from laari.store.tables import (
     Table,
 )
 from laari.store.tiers import all_tiers
+from laari.store.wallets import spending_by_day
 
 # A process that is stopped in the middle of a batch must not keep its locks for ever.
 _SESSION = {
@@ -133,12 +136,15 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
     await _load_locked(connection, PAYMENTS, "id", needs.payments, world.payments)
     _follow_payments(needs, world)
     await _load_locked(connection, REQUESTS, "id", needs.requests, world.requests)
-    _follow_requests(needs, world)
     await _load_locked(connection, AUTHORIZATIONS, "id", needs.authorizations, world.authorizations)
     _follow_authorizations(needs, world)
+    if needs.recipients:
+        world.recipients = await accounts_of(connection, needs.recipients)
     if needs.wallets:
         world.tiers = await all_tiers(connection)
         await _load_locked(connection, WALLETS, "account", needs.wallets, world.wallets)
+    if needs.spending_of:
+        world.spending = await spending_by_day(connection, needs.spending_of)
     await _load_claims(connection, needs, world)
     await _load_authorization_references(connection, needs, world)
     world.now = datetime.now(UTC)
@@ -154,13 +160,6 @@ def _follow_payments(needs: Needs, world: World) -> None:
             needs.wallets.add(payment.payer_account)
             if payment.request_id is not None:
                 needs.requests.add(payment.request_id)
-
-
-def _follow_requests(needs: Needs, world: World) -> None:
-    for request_id in needs.wallets_of_requests:
-        request = world.requests.get(request_id)
-        if request is not None:
-            needs.wallets.add(request.account)
 
 
 def _follow_authorizations(needs: Needs, world: World) -> None:
@@ -300,6 +299,7 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
         (TRANSFERS, world.transfers),
         (TRANSACTIONS, world.transactions),
         (EVENTS, world.events),
+        (ACCESS_TOKENS, world.access_tokens),
     ]
     for table, lines in logs:
         if lines:

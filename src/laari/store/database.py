@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import asyncpg
+
+Pool: TypeAlias = asyncpg.Pool  # for rooms that hand one on without knowing the database
 
 READ_CONNECTIONS = 6  # per process; look-ups are coalesced, so listings are what uses more than one
 STATEMENT_TIMEOUT_MS = 30_000

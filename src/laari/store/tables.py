@@ -13,6 +13,7 @@ import asyncpg
 from msgspec import Struct
 
 from laari.rules.records import (
+    AccessToken,
     Authorization,
     Claim,
     ClosedPeriod,
@@ -144,6 +145,7 @@ WALLETS = Table("wallets", Wallet, key=("account",), mutable=_from(Wallet, "tier
 TRANSFERS = Table("transfers", Transfer, key=("id",))
 TRANSACTIONS = Table("transactions", Transaction, key=("tid",))
 EVENTS = Table("events", Event, key=("id",))
+ACCESS_TOKENS = Table("access_tokens", AccessToken, key=("digest",))
 SAVED_RESPONSES = Table(
     "saved_responses",
     SavedResponse,

@@ -33,6 +33,12 @@ from laari.edge.merchant.operations import Call, Operation
 from laari.edge.merchant.payments import AMOUNT, BILL, DESCRIPTION, REFERENCE, TITLE
 from laari.edge.merchant.payments import shown as payment_shown
 from laari.rules import ids
+from laari.rules.authorization_shapes import Authorization as AuthorizationShape
+from laari.rules.authorization_shapes import (
+    ChargePreview,
+    RemainingLimits,
+    authorization_shape,
+)
 from laari.rules.authorizations import (
     AuthorizationDraft,
     CancelAuthorization,
@@ -45,15 +51,7 @@ from laari.rules.limits import closed_period, current_period, remaining
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
 from laari.rules.records import Authorization
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.shapes import Authorization as AuthorizationShape
-from laari.rules.shapes import (
-    AuthorizationPayment,
-    ChargePreview,
-    Data,
-    RemainingLimits,
-    authorization_shape,
-    to_json,
-)
+from laari.rules.shapes import AuthorizationPayment, Data, to_json
 from laari.rules.world import local_time
 
 LISTING = "authorizations"

@@ -10,6 +10,13 @@ from typing import NamedTuple
 from laari.edge.fields import Field, Schema
 from laari.edge.merchant.app import OPERATIONS
 from laari.edge.merchant.envelope import API_VERSION
+from laari.edge.merchant.oauth import (
+    LONGEST_CREDENTIAL,
+    TOKEN_ERRORS,
+    TOKEN_PATH,
+    TokenError,
+    TokenResponse,
+)
 from laari.edge.merchant.operations import ANY_SCOPE, Operation
 from laari.edge.schemas import Schemas
 from laari.rules.idempotency import KEY_PATTERN
@@ -35,9 +42,19 @@ SECTIONS = (
         "Hosted payments: a link and a QR image that a customer pays on.",
     ),
     Section(
+        "Payment requests",
+        ("/payment-requests",),
+        "Payments asked of a customer by mobile number, email address or VPA.",
+    ),
+    Section(
         "Authorizations",
         ("/authorizations",),
         "A customer's leave to be charged later, within limits. You decide when to charge.",
+    ),
+    Section(
+        "Access tokens",
+        (TOKEN_PATH,),
+        "Bearer tokens for the scopes that a client has, by the client credentials grant.",
     ),
     Section(
         "Sandbox controls",
@@ -131,7 +148,53 @@ def paths(schemas: Schemas) -> dict[str, Schema]:
         described.setdefault(operation.path, {})[operation.method.lower()] = _operation(
             operation, schemas
         )
+    described[TOKEN_PATH] = {"post": _token_operation(schemas)}
     return described
+
+
+def _token_operation(schemas: Schemas) -> Schema:
+    """The one operation with a form for a body and errors in a shape of their own."""
+    form = {
+        "type": "object",
+        "properties": {
+            "grant_type": {"type": "string", "enum": ["client_credentials"]},
+            "client_id": {"type": "string", "maxLength": LONGEST_CREDENTIAL},
+            "client_secret": {"type": "string", "maxLength": LONGEST_CREDENTIAL},
+            "scope": {
+                "type": "string",
+                "description": "Space-separated; all that the client has where it is left out.",
+                "example": "payments:create payments:read",
+            },
+        },
+        "required": ["grant_type"],
+    }
+    responses: dict[str, Schema] = {
+        "200": {
+            "description": "OK",
+            "content": {JSON: {"schema": schemas.of(TokenResponse)}},
+        }
+    }
+    for status, codes in TOKEN_ERRORS.items():
+        more = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}
+        responses[str(status)] = {
+            "description": ", ".join(f"`{code}`" for code in codes),
+            "headers": {
+                name: {"$ref": f"#/components/headers/{name}"} for name in more.get(status, ())
+            },
+            "content": {JSON: {"schema": schemas.of(TokenError)}},
+        }
+    return {
+        "operationId": "issue_token",
+        "summary": "Get an access token",
+        "description": "Send the client's id and secret with HTTP Basic or in the form.",
+        "tags": ["Access tokens"],
+        "requestBody": {
+            "required": True,
+            "content": {"application/x-www-form-urlencoded": {"schema": form}},
+        },
+        "responses": responses,
+        "security": [],
+    }
 
 
 def webhooks(schemas: Schemas) -> dict[str, Schema]:

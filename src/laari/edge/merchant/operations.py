@@ -13,7 +13,7 @@ from laari.edge.http import Reply, Request
 from laari.edge.merchant.lists import Query
 from laari.rules import ids
 from laari.rules.records import Tenant
-from laari.rules.refusals import Refusal
+from laari.rules.refusals import Refusal, refuse
 from laari.spine.engine import Command
 
 ANY_SCOPE = "any"
@@ -31,6 +31,11 @@ class Caller:
         if self.scopes is None:
             return True
         return bool(self.scopes) if scope == ANY_SCOPE else scope in self.scopes
+
+    def lacks(self, scope: str) -> Refusal:
+        """Why a call that needs this scope is refused."""
+        needed = "one scope at least" if scope == ANY_SCOPE else f"the scope {scope}"
+        return refuse("insufficient_scope", f"This needs {needed}.")
 
 
 @dataclass(slots=True)
@@ -66,6 +71,7 @@ class Operation:
     answer: Callable[[Call, dict[str, Any]], Awaitable[Reply | Refusal]] | None = None
     body: Body | None = None
     query: Query | None = None
+    watch: Callable[[Call, Any], None] | None = None  # sees what the spine decided
     keyed: bool = False  # takes an Idempotency-Key
     sandbox_only: bool = False
     answers: Any = None  # type of the resource in `data`, or of each one of a list

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
+from uuid import UUID
 
 from laari.edge.backend import Backend
 from laari.edge.fields import Body, described, integer, text, text_map, timestamp, web_address
@@ -34,11 +36,14 @@ from laari.rules.payments import (
     PaymentDraft,
     is_overdue,
 )
-from laari.rules.records import Payment, Tenant
+from laari.rules.records import Payment, PaymentRequest, Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes import AuthorizationPayment, Data, HostedPayment, payment_shape, to_json
 from laari.rules.world import local_time
+from laari.spine.engine import Command
 from laari.store.listing import Found
+
+Asked = TypeVar("Asked", Payment, PaymentRequest)
 
 LISTING = "payments"
 STATUSES = ("pending", "paid", "rejected", "expired", "cancelled", "refunded")
@@ -56,6 +61,16 @@ TITLE = described(text("title", 255), "What the customer pays for.")
 DESCRIPTION = text("description", 500)
 LABEL = described(text("terminal_label", 10), "The till or counter; may be used again.")
 BILL = text("bill_number", 25, pattern=BILL_NUMBER_CHARACTERS, charset=BILL_NUMBER_CHARSET)
+
+LIST_QUERY = Query(
+    LIMIT,
+    AFTER,
+    status_filter(*STATUSES),
+    TERMINAL_LABEL,
+    BILL_NUMBER,
+    CREATED_FROM,
+    CREATED_TO,
+)
 
 CREATE_PAYMENT = Body(
     REFERENCE,
@@ -115,24 +130,28 @@ async def list_payments(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
         terminal_label=filters.get("terminal_label"),
         bill_number=filters.get("bill_number"),
     )
-    found = await expire_overdue(call, tenant, found, now, status)
+    found = await expire_overdue(call, found, ExpirePayment, now, status)
     shapes = (shown(payment, backend) for payment in found.rows)
     return page_reply(shapes, found, window, backend.cursors, LISTING, tenant.id)
 
 
 async def expire_overdue(
-    call: Call, tenant: Tenant, found: Found[Payment], now: datetime, status: str | None
-) -> Found[Payment]:
-    """Marks the overdue payments of a page expired, as reading them does."""
-    overdue = [payment for payment in found.rows if is_overdue(payment, now)]
+    call: Call,
+    found: Found[Asked],
+    expire: Callable[[Tenant, UUID], Command],
+    now: datetime,
+    status: str | None,
+) -> Found[Asked]:
+    """Marks what is overdue on a page expired, as reading it does."""
+    overdue = [row.id for row in found.rows if is_overdue(row, now)]
     if not overdue:
         return found
-    submit = call.backend.spine.submit
-    outcomes = await asyncio.gather(*(submit(ExpirePayment(tenant, p.id)) for p in overdue))
-    current = {p.id: p for p in outcomes if isinstance(p, Payment)}
-    rows = [current.get(payment.id, payment) for payment in found.rows]
+    tenant, submit = call.caller.tenant, call.backend.spine.submit
+    outcomes = await asyncio.gather(*(submit(expire(tenant, row_id)) for row_id in overdue))
+    current = {row.id: row for row in outcomes if not isinstance(row, Refusal)}
+    rows = [current.get(row.id, row) for row in found.rows]
     # One that was paid or cancelled meanwhile no longer belongs to the status asked for.
-    return Found([p for p in rows if status is None or p.status == status], found.next)
+    return Found([row for row in rows if status is None or row.status == status], found.next)
 
 
 async def qr(call: Call, query: dict[str, Any]) -> Reply | Refusal:
@@ -186,15 +205,7 @@ OPERATIONS = (
         "List payments, newest first",
         "payments:read",
         answer=list_payments,
-        query=Query(
-            LIMIT,
-            AFTER,
-            status_filter(*STATUSES),
-            TERMINAL_LABEL,
-            BILL_NUMBER,
-            CREATED_FROM,
-            CREATED_TO,
-        ),
+        query=LIST_QUERY,
         answers=PAYMENT_SHAPES,
         is_list=True,
         description="While `has_more` is true, send `next_cursor` as `after` with the other "

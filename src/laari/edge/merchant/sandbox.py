@@ -13,8 +13,10 @@ from laari.edge.backend import Backend
 from laari.edge.fields import Body, boolean, described, integer, text
 from laari.edge.merchant.authorizations import shown as authorization_shown
 from laari.edge.merchant.operations import ANY_SCOPE, Call, Operation
+from laari.edge.merchant.payment_requests import shown as request_shown
 from laari.edge.merchant.payments import shown as payment_shown
 from laari.rules import ids
+from laari.rules.authorization_shapes import Authorization
 from laari.rules.authorizations import (
     ApproveAuthorization,
     RejectAuthorization,
@@ -23,12 +25,18 @@ from laari.rules.authorizations import (
 )
 from laari.rules.calendar import show
 from laari.rules.money import MAX_MONEY
+from laari.rules.payment_requests import (
+    PayRequest,
+    RejectRequest,
+    ReleaseRequest,
+    ReserveRequest,
+)
 from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
 from laari.rules.records import Tenant, TenantClock, Wallet
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
 from laari.rules.shape_fields import Timestamp
-from laari.rules.shapes import Authorization, HostedPayment
+from laari.rules.shapes import HostedPayment, PaymentRequest
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import local_time
 from laari.spine.engine import Command
@@ -149,6 +157,21 @@ def _payment_control(
     )
 
 
+def _request_control(
+    action: str, summary: str, command: Any, refusals: tuple[str, ...] = ()
+) -> Operation:
+    return _control(
+        f"payment-requests/{{id}}/{action}",
+        f"sandbox_{action}_payment_request",
+        summary,
+        "payment_requests:create",
+        command=_as_customer(command, ids.PAYMENT_REQUEST),
+        shape=request_shown,
+        answers=PaymentRequest,
+        refusals=("payment_request_not_found", "payment_conflict", *refusals),
+    )
+
+
 def _authorization_control(
     action: str, summary: str, command: Any, refusals: tuple[str, ...] = ()
 ) -> Operation:
@@ -176,6 +199,14 @@ OPERATIONS = (
     _payment_control("reject", "The sandbox customer declines", RejectPayment),
     _payment_control("reserve", "An attempt to pay starts and stays processing", ReservePayment),
     _payment_control("release", "The attempt in processing is given up", ReleasePayment),
+    _request_control("pay", "The sandbox customer pays a request", PayRequest, PAY_REFUSALS),
+    _request_control("reject", "The sandbox customer declines a request", RejectRequest),
+    _request_control(
+        "reserve", "An attempt to pay a request starts and stays processing", ReserveRequest
+    ),
+    _request_control(
+        "release", "The attempt in processing on a request is given up", ReleaseRequest
+    ),
     _authorization_control(
         "approve",
         "The sandbox customer approves",
