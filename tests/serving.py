@@ -120,6 +120,24 @@ class Merchant:
         assert response.status_code == 201, response.text
         return response.json()["data"]
 
+    def authorization(self, **fields: Any) -> dict[str, Any]:
+        """A new authorization that waits for the customer."""
+        body = {"reference": f"auth-{secrets.token_hex(8)}", "title": "Monthly box", **fields}
+        response = self.post("/authorizations", body)
+        assert response.status_code == 201, response.text
+        return response.json()["data"]
+
+    def approved(self, **fields: Any) -> dict[str, Any]:
+        """A new authorization that the sandbox customer has approved."""
+        waiting = self.authorization(**fields)
+        return self.control(f"authorizations/{waiting['id']}/approve")
+
+    def charge(
+        self, authorization: dict[str, Any], amount: int, reference: str = "", **fields: Any
+    ) -> httpx.Response:
+        body = {"reference": reference or f"ref-{secrets.token_hex(8)}", "amount": amount, **fields}
+        return self.post(f"/authorizations/{authorization['id']}/charge", body)
+
     def request(self, **fields: Any) -> dict[str, Any]:
         """A new payment request to the sandbox customer."""
         body = {

@@ -10,6 +10,7 @@ import click
 
 from laari import __version__
 from laari.cli.audit import audit_command
+from laari.cli.authorizations import authorization
 from laari.cli.clients import client
 from laari.cli.customers import customer
 from laari.cli.merchants import merchant
@@ -37,6 +38,7 @@ for command in (
     wallet,
     tier,
     payment,
+    authorization,
     audit_command,
     migrate_command,
 ):

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any, TypeVar
+from uuid import UUID
 
 from laari.edge.cursors import Cursors
 from laari.edge.rate import RateBuckets
-from laari.rules.records import Payment, PaymentRequest, Transaction
+from laari.rules.limits import PeriodKey
+from laari.rules.records import Authorization, ClosedPeriod, Payment, PaymentRequest, Transaction
 from laari.settings import Settings
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
 from laari.spine.gather import Gathered
-from laari.store import oauth, payment_requests, payments, tenants, wallets
+from laari.store import authorizations, oauth, payment_requests, payments, tenants, wallets
 from laari.store.batch import BatchRunner
 from laari.store.database import answers, open_pool
 from laari.store.listing import Found, Window
@@ -39,6 +41,7 @@ class Backend:
         self.access_tokens = Coalesced(self._reading(oauth.by_token_digest))
         self.clients = Coalesced(self._reading(oauth.usable_clients))
         self.tenants = Coalesced(self._reading(tenants.by_id))
+        self.authorizations = Coalesced(self._reading(authorizations.by_id))
         self.payments = Coalesced(self._reading(payments.by_id))
         self.payment_requests = Coalesced(self._reading(payment_requests.by_id))
         self.payments_by_token = Coalesced(self._reading(payments.by_token))
@@ -79,6 +82,24 @@ class Backend:
             return await payment_requests.list_of_tenant(
                 connection, tenant_id, now, window, **filters
             )
+
+    async def list_authorizations(
+        self, tenant_id: int, now: datetime, window: Window, status: str | None
+    ) -> Found[Authorization]:
+        async with self._pool.acquire() as connection:
+            return await authorizations.list_of_tenant(connection, tenant_id, now, window, status)
+
+    async def list_payments_of_authorization(
+        self, authorization_id: UUID, window: Window, **filters: str | None
+    ) -> Found[Payment]:
+        async with self._pool.acquire() as connection:
+            return await authorizations.list_payments(
+                connection, authorization_id, window, **filters
+            )
+
+    async def closed_periods(self, slot: PeriodKey) -> dict[PeriodKey, ClosedPeriod]:
+        async with self._pool.acquire() as connection:
+            return await authorizations.closed_periods(connection, [slot])
 
     async def wallet_history(
         self, account: int, before: str | None, limit: int

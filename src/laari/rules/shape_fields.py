@@ -28,6 +28,7 @@ Metadata = Annotated[
     ),
 ]
 
+AuthorizationId = Annotated[str, Meta(examples=[ids.AUTHORIZATION + _HEX])]
 PaymentId = Annotated[str, Meta(examples=[ids.PAYMENT + _HEX])]
 PaymentRequestId = Annotated[str, Meta(examples=[ids.PAYMENT_REQUEST + _HEX])]
 RequestPaymentId = Annotated[
@@ -82,4 +83,26 @@ QrUrl = Annotated[
 ]
 ReturnUrl = Annotated[
     str | None, Meta(examples=["https://shop.example/thanks"], extra_json_schema=_URI)
+]
+
+AuthorizationStatus = Annotated[
+    Literal[
+        "pending", "active", "rejected", "revoked", "expired", "cancelled", "suspended", "consumed"
+    ],
+    Meta(examples=["active"]),
+]
+AuthorizationTitle = Annotated[str, Meta(examples=["Monthly box"])]
+ApprovalUrl = Annotated[
+    str,
+    Meta(
+        description="Where the customer approves. Use it exactly as returned.",
+        examples=["https://pay.example/approve/Zk3vQ9xW1rT7yLm2pB8cNd"],
+        extra_json_schema=_URI,
+    ),
+]
+Limit = Annotated[
+    int | None, Meta(description="In laari; null is no limit of this kind.", examples=[50000])
+]
+MaxPayments = Annotated[
+    int | None, Meta(description="Number of payments; null is no limit.", examples=[12])
 ]

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from laari.rules import ids
+from laari.rules.authorization_shapes import Authorization
 from laari.rules.calendar import show, show_or_none, show_utc
 from laari.rules.records import Event, Payment, Tenant
 from laari.rules.records import PaymentRequest as RequestRecord
@@ -247,6 +248,13 @@ EVENTS: dict[str, EventKind] = {
     "payment_request.rejected": EventKind("A customer rejected a payment request.", PaymentRequest),
     "payment_request.cancelled": EventKind("A payment request was cancelled.", PaymentRequest),
     "payment_request.expired": EventKind("A pending payment request expired.", PaymentRequest),
+    "authorization.created": EventKind(
+        "An authorization was created and awaits approval.", Authorization
+    ),
+    "authorization.approved": EventKind("The customer approved.", Authorization),
+    "authorization.rejected": EventKind("The customer declined.", Authorization),
+    "authorization.cancelled": EventKind("A pending authorization was cancelled.", Authorization),
+    "authorization.revoked": EventKind("An approved authorization was revoked.", Authorization),
 }
 
 

@@ -15,6 +15,7 @@ from laari.rules.records import (
     AccessToken,
     Authorization,
     Claim,
+    ClosedPeriod,
     CustomerType,
     Event,
     Payment,
@@ -75,6 +76,8 @@ class World:
         self.authorizations: Rows[UUID, Authorization] = Rows()
         # References of authorizations, a name space of their own.
         self.authorization_ids: dict[tuple[int, str], UUID] = {}
+        # Usage of authorizations in periods that are not the one on their row.
+        self.closed_periods: Rows[tuple[UUID, date], ClosedPeriod] = Rows()
         # The wallets of live customers by how they were named, each in the form that is compared.
         self.recipients: dict[tuple[CustomerType, str], int] = {}
         self.wallets: Rows[int, Wallet] = Rows()
@@ -105,6 +108,7 @@ class Needs:
         "keys",
         "payers_of",
         "payments",
+        "periods_of_authorizations",
         "recipients",
         "requests",
         "spending_of",
@@ -127,3 +131,5 @@ class Needs:
         # the wallet an authorization charges.
         self.payers_of: set[UUID] = set()
         self.wallets_of_authorizations: set[UUID] = set()
+        # Authorizations to be charged, each with the tenant whose time says in which period.
+        self.periods_of_authorizations: set[tuple[UUID, Tenant]] = set()

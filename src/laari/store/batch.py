@@ -9,8 +9,10 @@ from typing import Any
 
 import asyncpg
 
+from laari.rules.limits import PeriodKey, closed_period
 from laari.rules.world import Needs, Rows, World
 from laari.spine.engine import Command, LockTimeout, LostRace, OutcomeUnknown, Rerun
+from laari.store import authorizations
 from laari.store.database import connect
 from laari.store.recipients import accounts_of
 from laari.store.tables import (
@@ -18,6 +20,7 @@ from laari.store.tables import (
     AUTHORIZATIONS,
     CLAIMS,
     CLOCKS,
+    CLOSED_PERIODS,
     EVENTS,
     PAYMENTS,
     REQUESTS,
@@ -124,12 +127,11 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
     """Locks and reads what the commands need: one statement per table, always in this order.
 
     After a wait PostgreSQL re-reads only the locked row itself, so nothing here is joined or
-    summed. The clock is read last, after the locks.
+    summed. References are read after the locks: where another process has just made the charge
+    that is asked for again, it shows. So is the clock.
     """
     world = World(datetime.min.replace(tzinfo=UTC), origin)
     await _load_keys(connection, needs, world)
-    await _load_claims(connection, needs, world)
-    await _load_authorization_references(connection, needs, world)
     await _load_locked(connection, CLOCKS, "id", needs.clocks, world.clocks)
     await _load_locked(connection, PAYMENTS, "id", needs.payments, world.payments)
     _follow_payments(needs, world)
@@ -143,7 +145,10 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
         await _load_locked(connection, WALLETS, "account", needs.wallets, world.wallets)
     if needs.spending_of:
         world.spending = await spending_by_day(connection, needs.spending_of)
+    await _load_claims(connection, needs, world)
+    await _load_authorization_references(connection, needs, world)
     world.now = datetime.now(UTC)
+    await _load_closed_periods(connection, needs, world)
     return world
 
 
@@ -250,6 +255,23 @@ async def _load_authorization_references(
         world.authorization_ids[slot] = authorization.id
 
 
+async def _load_closed_periods(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """Usage in the running period where another one stands on the authorization's row.
+
+    That is a new period, once, or a sandbox whose clock was moved: most batches ask nothing here.
+    The lock on the authorization guards these rows too.
+    """
+    wanted: set[PeriodKey] = set()
+    for authorization_id, tenant in needs.periods_of_authorizations:
+        authorization = world.authorizations.get(authorization_id)
+        slot = authorization and closed_period(authorization, world.at(tenant))
+        if slot:
+            wanted.add(slot)
+    if wanted:
+        closed = await authorizations.closed_periods(connection, wanted)
+        world.closed_periods.seen.update(closed)
+
+
 async def _load_unlocked(
     connection: asyncpg.Connection, table: Table[Any], ids: list[Any], rows: Rows[Any, Any]
 ) -> None:
@@ -282,5 +304,7 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
     for table, lines in logs:
         if lines:
             await table.insert_rows(connection, lines)
+    if world.closed_periods.added:
+        await CLOSED_PERIODS.upsert_rows(connection, world.closed_periods.added.values())
     if world.saved_responses.added:
         await SAVED_RESPONSES.upsert_rows(connection, world.saved_responses.added.values())

@@ -23,7 +23,7 @@ from laari.edge.http import (
     read_request,
     send_reply,
 )
-from laari.edge.merchant import payment_requests, payments, sandbox
+from laari.edge.merchant import authorizations, payment_requests, payments, sandbox
 from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import API_VERSION, NO_STORE, VERSION, refused
 from laari.edge.merchant.oauth import TOKEN_PATH, TokenEndpoint
@@ -40,6 +40,7 @@ MAX_BODY_BYTES = 512 * 1024
 OPERATIONS: tuple[Operation, ...] = (
     *payments.OPERATIONS,
     *payment_requests.OPERATIONS,
+    *authorizations.OPERATIONS,
     *sandbox.OPERATIONS,
 )
 

@@ -47,6 +47,11 @@ SECTIONS = (
         "Payments asked of a customer by mobile number, email address or VPA.",
     ),
     Section(
+        "Authorizations",
+        ("/authorizations",),
+        "A customer's leave to be charged later, within limits. You decide when to charge.",
+    ),
+    Section(
         "Access tokens",
         (TOKEN_PATH,),
         "Bearer tokens for the scopes that a client has, by the client credentials grant.",
@@ -261,7 +266,13 @@ def _parameter(name: str) -> Schema:
 
 def _query_parameter(field: Field) -> Schema:
     schema = dict(field.schema)
-    shown = {"name": field.name, "in": "query", "description": schema.pop("description", "")}
+    shown: Schema = {
+        "name": field.name,
+        "in": "query",
+        "description": schema.pop("description", ""),
+    }
+    if field.required:
+        shown["required"] = True
     return {**shown, "schema": schema}
 
 

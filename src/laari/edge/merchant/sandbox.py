@@ -11,10 +11,18 @@ from msgspec import Struct
 
 from laari.edge.backend import Backend
 from laari.edge.fields import Body, boolean, described, integer, text
+from laari.edge.merchant.authorizations import shown as authorization_shown
 from laari.edge.merchant.operations import ANY_SCOPE, Call, Operation
 from laari.edge.merchant.payment_requests import shown as request_shown
 from laari.edge.merchant.payments import shown as payment_shown
 from laari.rules import ids
+from laari.rules.authorization_shapes import Authorization
+from laari.rules.authorizations import (
+    ApproveAuthorization,
+    RejectAuthorization,
+    ResumeAuthorization,
+    SuspendAuthorization,
+)
 from laari.rules.calendar import show
 from laari.rules.money import MAX_MONEY
 from laari.rules.payment_requests import (
@@ -96,6 +104,15 @@ def _as_customer(command: Callable[[Tenant, UUID, int], Command], prefix: str) -
     return make
 
 
+def _for_anyone(command: Callable[[Tenant, UUID], Command], prefix: str) -> Any:
+    """A command that does not ask whose account it comes from."""
+
+    def make(call: Call, fields: dict[str, Any]) -> Command:
+        return command(call.caller.tenant, call.id(prefix))
+
+    return make
+
+
 def _control(
     path: str,
     name: str,
@@ -155,6 +172,26 @@ def _request_control(
     )
 
 
+def _authorization_control(
+    action: str, summary: str, command: Any, refusals: tuple[str, ...] = ()
+) -> Operation:
+    return _control(
+        f"authorizations/{{id}}/{action}",
+        f"sandbox_{action}_authorization",
+        summary,
+        "authorizations:create",
+        command=command,
+        shape=authorization_shown,
+        answers=Authorization,
+        refusals=(
+            "authorization_not_found",
+            "authorization_expired",
+            "authorization_unavailable",
+            *refusals,
+        ),
+    )
+
+
 PAY_REFUSALS = ("insufficient_balance", "wallet_limit_exceeded")
 
 OPERATIONS = (
@@ -169,6 +206,30 @@ OPERATIONS = (
     ),
     _request_control(
         "release", "The attempt in processing on a request is given up", ReleaseRequest
+    ),
+    _authorization_control(
+        "approve",
+        "The sandbox customer approves",
+        _as_customer(ApproveAuthorization, ids.AUTHORIZATION),
+        ("authorization_not_pending",),
+    ),
+    _authorization_control(
+        "reject",
+        "The sandbox customer declines",
+        _for_anyone(RejectAuthorization, ids.AUTHORIZATION),
+        ("authorization_not_pending",),
+    ),
+    _authorization_control(
+        "suspend",
+        "Charges are stopped until the authorization is resumed",
+        _for_anyone(SuspendAuthorization, ids.AUTHORIZATION),
+        ("authorization_unapproved",),
+    ),
+    _authorization_control(
+        "resume",
+        "Charges are let go on",
+        _for_anyone(ResumeAuthorization, ids.AUTHORIZATION),
+        ("authorization_unapproved",),
     ),
     _control(
         "wallet",
