@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -12,14 +13,16 @@ from laari.rules.authorizations import (
     AuthorizationDraft,
     CreateAuthorization,
 )
-from laari.rules.records import Authorization, Tenant, Tier, Wallet
+from laari.rules.calendar import local_day
+from laari.rules.records import Authorization, Tenant, TenantClock, Tier, Wallet
+from laari.rules.sandbox_clock import MoveClock
 from laari.rules.world import World
 
 START = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)  # a Friday
 ACCOUNT = 7_700_000_000_001
 NEVER = date(1970, 1, 1)
 
-ROWS = ("claims", "payments", "authorizations", "closed_periods", "wallets")
+ROWS = ("claims", "payments", "authorizations", "wallets")
 
 
 class Books:
@@ -59,12 +62,27 @@ class Books:
     def balance(self) -> int:
         return self.rows["wallets"][ACCOUNT].balance
 
-    def run(self, command: Any) -> Any:
+    def move_clock(self, offset: int) -> None:
+        """As the sandbox control moves it: by the difference."""
+        outcome = self.run(MoveClock(self.tenant, offset - self.offset))
+        assert isinstance(outcome, TenantClock)
+        self.offset = outcome.clock_offset_seconds
+
+    def world(self) -> World:
+        """What a batch would load now."""
         world = World(self.real, "http://laari.test")
+        world.clocks.seen[1] = TenantClock(1, self.offset)
+        for payment in self.rows["payments"].values():
+            by_day = world.charged.setdefault(payment.authorization_id, Counter())
+            by_day[local_day(payment.paid_at)] += payment.amount
         world.tiers = self.tiers
         world.authorization_ids = dict(self.references)
         for name in ROWS:
             getattr(world, name).seen.update(self.rows[name])
+        return world
+
+    def run(self, command: Any) -> Any:
+        world = self.world()
         outcome = command.decide(world)
         for name in ROWS:
             rows = getattr(world, name)

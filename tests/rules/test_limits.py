@@ -14,7 +14,8 @@ from laari.rules.charges import ChargeAuthorization, ChargeDraft
 from laari.rules.payments import RefundPayment
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal
-from tests.rules.books import START, Books
+from laari.rules.sandbox_clock import MoveClock
+from tests.rules.books import ACCOUNT, START, Books
 
 DAY = 86_400
 BIGGEST = 9_999_999_999
@@ -126,7 +127,7 @@ def compare(limits: dict[str, Any], balance: int, steps: list[tuple[str, int, in
     for action, number, amount in steps:
         reference = f"charge-{number}"
         if action == "clock":
-            books.offset = number
+            books.move_clock(number)
         elif action == "refund":
             refund(books, model, reference)
         else:
@@ -188,9 +189,9 @@ def charge(books: Books, reference: str, amount: int) -> str:
 def test_periods_end_at_midnight_in_the_maldives(interval: str, last: str, first: str) -> None:
     books = Books(10**6, period_interval=interval, period_amount=100)
     assert charge(books, "a", 100) == "paid"
-    books.offset = int((datetime.fromisoformat(last) - START).total_seconds())
+    books.move_clock(int((datetime.fromisoformat(last) - START).total_seconds()))
     assert charge(books, "b", 1) == "period_limit_exceeded"
-    books.offset = int((datetime.fromisoformat(first) - START).total_seconds())
+    books.move_clock(int((datetime.fromisoformat(first) - START).total_seconds()))
     assert charge(books, "c", 100) == "paid"
     assert charge(books, "d", 1) == "period_limit_exceeded"
 
@@ -198,10 +199,20 @@ def test_periods_end_at_midnight_in_the_maldives(interval: str, last: str, first
 def test_a_clock_moved_back_finds_the_usage_of_that_period_again() -> None:
     books = Books(10**6, period_interval="month", period_amount=100)
     assert charge(books, "now", 60) == "paid"
-    books.offset = 40 * DAY
+    books.move_clock(40 * DAY)
     assert charge(books, "later", 100) == "paid"
-    books.offset = 0
+    books.move_clock(0)
     assert charge(books, "back", 41) == "period_limit_exceeded"
     assert charge(books, "back", 40) == "paid"
-    books.offset = 40 * DAY
+    books.move_clock(40 * DAY)
     assert charge(books, "later still", 1) == "period_limit_exceeded"
+
+
+def test_a_charge_in_the_same_batch_as_a_clock_move_is_counted() -> None:
+    books = Books(10**6, period_interval="month", period_amount=100)
+    world = books.world()
+    paid = ChargeAuthorization(books.tenant, books.id, ChargeDraft("a", 60)).decide(world)
+    assert isinstance(paid, Payment)
+    MoveClock(books.tenant, DAY).decide(world)
+    authorization, wallet = world.authorizations.seen[books.id], world.wallets.seen[ACCOUNT]
+    assert (authorization.period_paid, wallet.month_spent) == (60, 60)

@@ -9,8 +9,7 @@ from uuid import UUID
 
 from laari.edge.cursors import Cursors
 from laari.edge.rate import RateBuckets
-from laari.rules.limits import PeriodKey
-from laari.rules.records import Authorization, ClosedPeriod, Payment, PaymentRequest, Transaction
+from laari.rules.records import Authorization, Payment, PaymentRequest, Transaction
 from laari.settings import Settings
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
@@ -96,10 +95,6 @@ class Backend:
             return await authorizations.list_payments(
                 connection, authorization_id, window, **filters
             )
-
-    async def closed_periods(self, slot: PeriodKey) -> dict[PeriodKey, ClosedPeriod]:
-        async with self._pool.acquire() as connection:
-            return await authorizations.closed_periods(connection, [slot])
 
     async def wallet_history(
         self, account: int, before: str | None, limit: int

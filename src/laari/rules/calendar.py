@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Literal
 
@@ -66,9 +67,13 @@ def show_utc(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
 
 
+def local_day(moment: datetime) -> date:
+    return moment.astimezone(MALDIVES).date()
+
+
 def period_start(moment: datetime, interval: Interval) -> date:
     """The day on which the calendar period containing this moment began; weeks start on Sunday."""
-    today = moment.astimezone(MALDIVES).date()
+    today = local_day(moment)
     match interval:
         case "day":
             return today
@@ -93,3 +98,11 @@ def period_end(moment: datetime, interval: Interval) -> datetime:
         case "year":
             following = start.replace(year=start.year + 1)
     return datetime(following.year, following.month, following.day, tzinfo=MALDIVES)
+
+
+def total_in_period(
+    by_day: Mapping[date, int], moment: datetime, interval: Interval
+) -> tuple[date, int]:
+    """The first day of the period containing this moment, and the sum of its days."""
+    start, end = period_start(moment, interval), period_end(moment, interval).date()
+    return start, sum(amount for day, amount in by_day.items() if start <= day < end)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from laari.rules import ids
 from laari.rules.authorizations import CURRENCY, find
-from laari.rules.limits import Remaining, current_period, exceeded, left_behind, remaining, use
+from laari.rules.limits import Remaining, current_period, exceeded, remaining, use
 from laari.rules.payments import settle
 from laari.rules.records import Authorization, Claim, Payment, Tenant
 from laari.rules.refusals import Refusal, refuse
@@ -55,7 +55,6 @@ class ChargeAuthorization:
         needs.claims.add(self._slot)
         needs.authorizations.add(self.authorization_id)
         needs.wallets_of_authorizations.add(self.authorization_id)
-        needs.periods_of_authorizations.add((self.authorization_id, self.tenant))
 
     def busy(self) -> Refusal:
         return refuse("payment_in_progress")
@@ -68,7 +67,7 @@ class ChargeAuthorization:
         claim = world.claims.get(self._slot)
         if claim is not None:
             return self._retry(world, claim)
-        period = current_period(authorization, now, world.closed_periods.seen)
+        period = current_period(authorization, now)
         refusal = may_charge(authorization, draft.amount, remaining(authorization, period))
         if refusal is not None:
             return refusal
@@ -77,9 +76,6 @@ class ChargeAuthorization:
         tid = take_payment(world, tenant, account, draft.amount, draft.title or authorization.title)
         if isinstance(tid, Refusal):
             return tid
-        closed = left_behind(authorization, period)
-        if closed is not None:
-            world.closed_periods.add((closed.authorization_id, closed.period_start), closed)
         world.authorizations.change(authorization.id, use(authorization, draft.amount, period, now))
         payment = settle(world, tenant, self._payment(world), account, tid)
         world.claims.add(self._slot, Claim(*self._slot, "charge", payment.id))

@@ -1,23 +1,20 @@
 """The limits of an authorization: what a charge may still take.
 
 Usage stands on the authorization's own row: its lifetime, and the calendar period it was last
-charged in. A period that has passed is set aside, not forgotten, because a sandbox's clock can be
-moved back into it.
+charged in, which only ever sees time go forward. Where a sandbox's clock is moved, the move itself
+counts anew (rules/sandbox_clock.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import NamedTuple, TypeAlias
-from uuid import UUID
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from laari.rules.calendar import period_start
-from laari.rules.records import Authorization, ClosedPeriod
-
-PeriodKey: TypeAlias = tuple[UUID, date]
+from laari.rules.calendar import period_start, total_in_period
+from laari.rules.records import Authorization
 
 
 class Period(NamedTuple):
@@ -36,31 +33,24 @@ class Remaining(NamedTuple):
     payments: int | None
 
 
-def running_period(authorization: Authorization, now: datetime) -> date | None:
-    """The first day of the running period; None where no period is limited."""
+def current_period(authorization: Authorization, now: datetime) -> Period | None:
+    """The running period; None where no period is limited."""
     if authorization.period_amount is None or authorization.period_interval is None:
         return None
-    return period_start(now, authorization.period_interval)
+    running = period_start(now, authorization.period_interval)
+    paid = authorization.period_paid if authorization.period_start == running else 0
+    return Period(running, paid)
 
 
-def closed_period(authorization: Authorization, now: datetime) -> PeriodKey | None:
-    """The running period if another one stands on the row: it may have been set aside before."""
-    running = running_period(authorization, now)
-    if running is None or authorization.period_start in (None, running):
-        return None
-    return authorization.id, running
-
-
-def current_period(
-    authorization: Authorization, now: datetime, closed: Mapping[PeriodKey, ClosedPeriod]
-) -> Period | None:
-    running = running_period(authorization, now)
-    if running is None:
-        return None
-    if authorization.period_start == running:
-        return Period(running, authorization.period_paid)
-    before = closed.get((authorization.id, running))
-    return Period(running, 0 if before is None else before.paid)
+def recount(
+    authorization: Authorization, charged: Mapping[date, int], now: datetime
+) -> Authorization:
+    """The authorization with what was charged in the period around this moment, from its days."""
+    interval = authorization.period_interval
+    if authorization.period_amount is None or interval is None:
+        return authorization
+    start, paid = total_in_period(charged, now, interval)
+    return replace(authorization, period_start=start, period_paid=paid)
 
 
 def remaining(authorization: Authorization, period: Period | None) -> Remaining:
@@ -105,10 +95,3 @@ def use(
     if period is None:
         return used
     return replace(used, period_start=period.start, period_paid=period.paid + amount)
-
-
-def left_behind(authorization: Authorization, period: Period | None) -> ClosedPeriod | None:
-    """The period on the row, to be set aside, if this charge counts in another one."""
-    if period is None or authorization.period_start in (None, period.start):
-        return None
-    return ClosedPeriod(authorization.id, authorization.period_start, authorization.period_paid)

@@ -152,14 +152,6 @@ class Authorization(Struct, frozen=True):
     updated_at: datetime
 
 
-class ClosedPeriod(Struct, frozen=True):
-    """What an authorization was charged in a period other than the one on its row."""
-
-    authorization_id: UUID
-    period_start: date
-    paid: BigInt
-
-
 class Wallet(Struct, frozen=True):
     """A customer's account: its balance and what it has spent in the running periods."""
 

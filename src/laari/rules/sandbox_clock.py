@@ -1,16 +1,19 @@
 """The sandbox's own time, moved by the merchant's tests.
 
-What was spent in the running periods stands on rows that only ever see time go forward. A clock
-that is moved may land in any period, so the move itself counts anew from the history.
+What was spent and charged in the running periods stands on rows that only ever see time go forward.
+A clock that is moved may land in any period, so the move itself counts anew from the history.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime
 
+from laari.rules import limits, wallets
+from laari.rules.calendar import local_day
 from laari.rules.records import Tenant, TenantClock
 from laari.rules.refusals import Refusal, invalid
-from laari.rules.wallets import recount
 from laari.rules.world import Needs, World, local_time
 
 MAX_OFFSET_SECONDS = 100 * 366 * 86_400  # a hundred years either way keeps every date showable
@@ -27,6 +30,7 @@ class MoveClock:
         needs.clocks.add(self.tenant.id)
         needs.wallets.add(self.tenant.sandbox_account)
         needs.spending_of.add(self.tenant.sandbox_account)
+        needs.charges_of_tenants.add(self.tenant.id)
 
     def decide(self, world: World) -> TenantClock | Refusal:
         clock = world.clocks.get(self.tenant.id)
@@ -38,10 +42,28 @@ class MoveClock:
             return invalid("advance_seconds", "The clock cannot be moved that far.")
         moved = TenantClock(clock.id, offset)
         world.clocks.change(clock.id, moved)
+        now = local_time(world.now, moved)
+        self._recount_wallet(world, now)
+        self._recount_authorizations(world, now)
+        return moved
+
+    def _recount_wallet(self, world: World, now: datetime) -> None:
         wallet = world.wallets.get(self.tenant.sandbox_account)
         assert wallet is not None
-        spending = world.spending.get(wallet.account, {})
-        world.wallets.change(
-            wallet.account, recount(wallet, spending, local_time(world.now, moved))
-        )
-        return moved
+        spending = Counter(world.spending.get(wallet.account, {}))
+        for line in world.transactions:  # of commands before this one in the batch
+            if (line.account, line.type, line.status) == (wallet.account, "payment", "success"):
+                spending[local_day(line.time)] -= line.amount
+        world.wallets.change(wallet.account, wallets.recount(wallet, spending, now))
+
+    def _recount_authorizations(self, world: World, now: datetime) -> None:
+        charged = {key: Counter(by_day) for key, by_day in world.charged.items()}
+        for payment in world.payments.added.values():
+            if payment.authorization_id is not None and payment.paid_at is not None:
+                by_day = charged.setdefault(payment.authorization_id, Counter())
+                by_day[local_day(payment.paid_at)] += payment.amount
+        for key, authorization in list(world.authorizations.seen.items()):
+            if authorization.tenant_id == self.tenant.id:
+                counted = limits.recount(authorization, charged.get(key, {}), now)
+                if counted != authorization:
+                    world.authorizations.change(key, counted)

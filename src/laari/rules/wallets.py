@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from laari.rules import ids, ledger
-from laari.rules.calendar import Interval, period_end, period_start
+from laari.rules.calendar import period_start, total_in_period
 from laari.rules.money import MAX_MONEY
 from laari.rules.records import Payment, Tenant, Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -63,13 +63,9 @@ def spend(wallet: Wallet, amount: int, now: datetime) -> Wallet:
 def recount(wallet: Wallet, spending: Mapping[date, int], now: datetime) -> Wallet:
     """The wallet with what it spent in the periods around this moment, from its days' totals."""
 
-    def spent_in(interval: Interval) -> tuple[date, int]:
-        start, end = period_start(now, interval), period_end(now, interval).date()
-        return start, sum(spent for day, spent in spending.items() if start <= day < end)
-
-    day_start, day_spent = spent_in("day")
-    week_start, week_spent = spent_in("week")
-    month_start, month_spent = spent_in("month")
+    day_start, day_spent = total_in_period(spending, now, "day")
+    week_start, week_spent = total_in_period(spending, now, "week")
+    month_start, month_spent = total_in_period(spending, now, "month")
     return replace(
         wallet,
         day_start=day_start,

@@ -15,7 +15,6 @@ from laari.rules.records import (
     AccessToken,
     Authorization,
     Claim,
-    ClosedPeriod,
     CustomerType,
     Event,
     Payment,
@@ -76,14 +75,14 @@ class World:
         self.authorizations: Rows[UUID, Authorization] = Rows()
         # References of authorizations, a name space of their own.
         self.authorization_ids: dict[tuple[int, str], UUID] = {}
-        # Usage of authorizations in periods that are not the one on their row.
-        self.closed_periods: Rows[tuple[UUID, date], ClosedPeriod] = Rows()
         # The wallets of live customers by how they were named, each in the form that is compared.
         self.recipients: dict[tuple[CustomerType, str], int] = {}
         self.wallets: Rows[int, Wallet] = Rows()
         self.tiers: dict[str, Tier] = {}
-        # What accounts have spent, by day, where a command asked for it.
+        # What was spent by accounts and charged to authorizations on each day, before this batch,
+        # where a command asked for it.
         self.spending: dict[int, dict[date, int]] = {}
+        self.charged: dict[UUID, dict[date, int]] = {}
         self.saved_responses: Rows[tuple[int, str, str], SavedResponse] = Rows()
         # Idempotency keys that a batch of another process is working on right now.
         self.keys_in_progress: set[tuple[int, str, str]] = set()
@@ -103,12 +102,12 @@ class Needs:
     __slots__ = (
         "authorization_references",
         "authorizations",
+        "charges_of_tenants",
         "claims",
         "clocks",
         "keys",
         "payers_of",
         "payments",
-        "periods_of_authorizations",
         "recipients",
         "requests",
         "spending_of",
@@ -126,10 +125,11 @@ class Needs:
         self.authorizations: set[UUID] = set()
         self.recipients: set[tuple[CustomerType, str]] = set()
         self.wallets: set[int] = set()
-        self.spending_of: set[int] = set()  # accounts whose history is to be counted by day
+        # Whose history is to be counted by day: accounts, and the authorizations of tenants that
+        # have a limit per period.
+        self.spending_of: set[int] = set()
+        self.charges_of_tenants: set[int] = set()
         # Rows that only another row names: the wallet that paid and the request behind a payment,
         # the wallet an authorization charges.
         self.payers_of: set[UUID] = set()
         self.wallets_of_authorizations: set[UUID] = set()
-        # Authorizations to be charged, each with the tenant whose time says in which period.
-        self.periods_of_authorizations: set[tuple[UUID, Tenant]] = set()

@@ -1,18 +1,17 @@
-"""Reading authorizations, their payments and their usage in past periods."""
+"""Reading authorizations, their payments and what they were charged."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
 import asyncpg
 
-from laari.rules.limits import PeriodKey
-from laari.rules.records import Authorization, ClosedPeriod, Payment
+from laari.rules.records import Authorization, Payment
 from laari.store.listing import Found, Walk, Window, page
-from laari.store.tables import AUTHORIZATIONS, CLOSED_PERIODS, PAYMENTS
+from laari.store.tables import AUTHORIZATIONS, PAYMENTS
 
 # The deadline that makes an authorization expired, by its stored status; others never expire.
 _DEADLINES = {
@@ -34,18 +33,35 @@ async def by_token(connection: asyncpg.Connection, tokens: list[str]) -> dict[st
     return {row["token"]: AUTHORIZATIONS.read(row) for row in rows}
 
 
-async def closed_periods(
-    connection: asyncpg.Connection, wanted: Collection[PeriodKey]
-) -> dict[PeriodKey, ClosedPeriod]:
-    authorization_ids, starts = zip(*wanted, strict=True)
+async def limited_per_period(
+    connection: asyncpg.Connection, tenant_ids: Collection[int]
+) -> set[UUID]:
+    """The authorizations of these tenants that have a limit per period and may have been used."""
+    if not tenant_ids:
+        return set()
     rows = await connection.fetch(
-        f"{CLOSED_PERIODS.select} WHERE (authorization_id, period_start) IN "
-        "(SELECT * FROM unnest($1::uuid[], $2::date[]))",
-        authorization_ids,
-        starts,
+        "SELECT id FROM authorizations "
+        "WHERE tenant_id = ANY($1) AND period_amount IS NOT NULL AND account IS NOT NULL",
+        list(tenant_ids),
     )
-    found = map(CLOSED_PERIODS.read, rows)
-    return {(period.authorization_id, period.period_start): period for period in found}
+    return {row["id"] for row in rows}
+
+
+async def charged_by_day(
+    connection: asyncpg.Connection, authorization_ids: Collection[UUID]
+) -> dict[UUID, dict[date, int]]:
+    """What each authorization was charged, by Maldivian day, counted from all its payments."""
+    if not authorization_ids:
+        return {}
+    rows = await connection.fetch(
+        "SELECT authorization_id, (paid_at AT TIME ZONE interval '5 hours')::date AS day, "
+        "sum(amount) AS paid FROM payments WHERE authorization_id = ANY($1) GROUP BY 1, 2",
+        list(authorization_ids),
+    )
+    charged: dict[UUID, dict[date, int]] = {}
+    for authorization_id, day, paid in rows:
+        charged.setdefault(authorization_id, {})[day] = paid
+    return charged
 
 
 async def list_of_tenant(

@@ -9,7 +9,6 @@ from typing import Any
 
 import asyncpg
 
-from laari.rules.limits import PeriodKey, closed_period
 from laari.rules.world import Needs, Rows, World
 from laari.spine.engine import Command, LockTimeout, LostRace, OutcomeUnknown, Rerun
 from laari.store import authorizations
@@ -20,7 +19,6 @@ from laari.store.tables import (
     AUTHORIZATIONS,
     CLAIMS,
     CLOCKS,
-    CLOSED_PERIODS,
     EVENTS,
     PAYMENTS,
     REQUESTS,
@@ -136,6 +134,8 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
     await _load_locked(connection, PAYMENTS, "id", needs.payments, world.payments)
     _follow_payments(needs, world)
     await _load_locked(connection, REQUESTS, "id", needs.requests, world.requests)
+    limited = await authorizations.limited_per_period(connection, needs.charges_of_tenants)
+    needs.authorizations |= limited
     await _load_locked(connection, AUTHORIZATIONS, "id", needs.authorizations, world.authorizations)
     _follow_authorizations(needs, world)
     if needs.recipients:
@@ -143,12 +143,11 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
     if needs.wallets:
         world.tiers = await all_tiers(connection)
         await _load_locked(connection, WALLETS, "account", needs.wallets, world.wallets)
-    if needs.spending_of:
-        world.spending = await spending_by_day(connection, needs.spending_of)
+    world.spending = await spending_by_day(connection, needs.spending_of)
+    world.charged = await authorizations.charged_by_day(connection, limited)
     await _load_claims(connection, needs, world)
     await _load_authorization_references(connection, needs, world)
     world.now = datetime.now(UTC)
-    await _load_closed_periods(connection, needs, world)
     return world
 
 
@@ -255,23 +254,6 @@ async def _load_authorization_references(
         world.authorization_ids[slot] = authorization.id
 
 
-async def _load_closed_periods(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    """Usage in the running period where another one stands on the authorization's row.
-
-    That is a new period, once, or a sandbox whose clock was moved: most batches ask nothing here.
-    The lock on the authorization guards these rows too.
-    """
-    wanted: set[PeriodKey] = set()
-    for authorization_id, tenant in needs.periods_of_authorizations:
-        authorization = world.authorizations.get(authorization_id)
-        slot = authorization and closed_period(authorization, world.at(tenant))
-        if slot:
-            wanted.add(slot)
-    if wanted:
-        closed = await authorizations.closed_periods(connection, wanted)
-        world.closed_periods.seen.update(closed)
-
-
 async def _load_unlocked(
     connection: asyncpg.Connection, table: Table[Any], ids: list[Any], rows: Rows[Any, Any]
 ) -> None:
@@ -304,7 +286,5 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
     for table, lines in logs:
         if lines:
             await table.insert_rows(connection, lines)
-    if world.closed_periods.added:
-        await CLOSED_PERIODS.upsert_rows(connection, world.closed_periods.added.values())
     if world.saved_responses.added:
         await SAVED_RESPONSES.upsert_rows(connection, world.saved_responses.added.values())

@@ -18,13 +18,6 @@ CREATE TABLE public.access_tokens (
     CONSTRAINT access_tokens_digest_check CHECK ((length(digest) = 32))
 );
 
-CREATE TABLE public.authorization_periods (
-    authorization_id uuid NOT NULL,
-    period_start date NOT NULL,
-    paid numeric NOT NULL,
-    CONSTRAINT authorization_periods_paid_check CHECK ((paid > (0)::numeric))
-);
-
 CREATE TABLE public.authorizations (
     id uuid NOT NULL,
     tenant_id bigint NOT NULL,
@@ -381,9 +374,6 @@ WITH (fillfactor='70');
 
 ALTER TABLE ONLY public.access_tokens
     ADD CONSTRAINT access_tokens_pkey PRIMARY KEY (digest);
-
-ALTER TABLE ONLY public.authorization_periods
-    ADD CONSTRAINT authorization_periods_pkey PRIMARY KEY (authorization_id, period_start);
 
 ALTER TABLE ONLY public.authorizations
     ADD CONSTRAINT authorizations_pkey PRIMARY KEY (id);

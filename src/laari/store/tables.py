@@ -16,7 +16,6 @@ from laari.rules.records import (
     AccessToken,
     Authorization,
     Claim,
-    ClosedPeriod,
     Event,
     Payment,
     PaymentRequest,
@@ -134,12 +133,6 @@ AUTHORIZATIONS = Table(
     key=("id",),
     mutable=_from(Authorization, "status"),
     contested=("tenant_id", "reference"),
-)
-CLOSED_PERIODS = Table(
-    "authorization_periods",
-    ClosedPeriod,
-    key=("authorization_id", "period_start"),
-    mutable=("paid",),
 )
 WALLETS = Table("wallets", Wallet, key=("account",), mutable=_from(Wallet, "tier"))
 TRANSFERS = Table("transfers", Transfer, key=("id",))

@@ -120,6 +120,8 @@ async def spending_by_day(
     connection: asyncpg.Connection, accounts: Collection[int]
 ) -> dict[int, dict[date, int]]:
     """What left each account in payments, by Maldivian day, counted from the whole history."""
+    if not accounts:
+        return {}
     rows = await connection.fetch(
         "SELECT account, (time AT TIME ZONE interval '5 hours')::date AS day, "
         "sum(-amount) AS spent FROM transactions "

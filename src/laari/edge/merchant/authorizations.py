@@ -47,7 +47,7 @@ from laari.rules.authorizations import (
 )
 from laari.rules.calendar import period_end, show
 from laari.rules.charges import ChargeAuthorization, ChargeDraft, may_charge
-from laari.rules.limits import closed_period, current_period, remaining
+from laari.rules.limits import current_period, remaining
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
 from laari.rules.records import Authorization
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -196,9 +196,7 @@ async def preview_charge(call: Call, query: dict[str, Any]) -> Reply | Refusal:
         return stored
     now, amount = _now(call), query["amount"]
     authorization = as_of(stored, now)
-    slot = closed_period(authorization, now)
-    closed = await call.backend.closed_periods(slot) if slot else {}
-    period = current_period(authorization, now, closed)
+    period = current_period(authorization, now)
     left = remaining(authorization, period)
     refusal = may_charge(authorization, amount, left)
     interval = authorization.period_interval
