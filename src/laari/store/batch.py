@@ -12,10 +12,10 @@ import asyncpg
 from laari.rules.world import Needs, Rows, World
 from laari.spine.engine import Command, LockTimeout, LostRace, Rerun
 from laari.store.database import connect
+from laari.store.deliveries import save_events
 from laari.store.tables import (
     CLAIMS,
     CLOCKS,
-    EVENTS,
     PAYMENTS,
     SAVED_RESPONSES,
     TRANSACTIONS,
@@ -210,10 +210,11 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
     logs: list[tuple[Table[Any], list[Any]]] = [
         (TRANSFERS, world.transfers),
         (TRANSACTIONS, world.transactions),
-        (EVENTS, world.events),
     ]
     for table, lines in logs:
         if lines:
             await table.insert_rows(connection, lines)
+    if world.events:
+        await save_events(connection, world.events)
     if world.saved_responses.added:
         await SAVED_RESPONSES.upsert_rows(connection, world.saved_responses.added.values())
