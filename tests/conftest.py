@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import asyncpg
 import pytest
+from hypothesis import settings
 
 from laari.store.embedded import embedded_server
 from laari.store.migrate import migrate
@@ -16,6 +17,10 @@ from laari.store.migrate import migrate
 TEMPLATE = "migrated"  # a database that every test's own is a copy of
 
 _numbers = count(1)
+
+# A busy machine is no failure: examples have no deadline of their own.
+settings.register_profile("laari", deadline=None)
+settings.load_profile("laari")
 
 
 class Engine(NamedTuple):

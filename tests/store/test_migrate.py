@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 
 import asyncpg
 import pytest
 
 from laari.store.migrate import (
+    FOLDER,
     DatabaseUnreachableError,
     MigrationError,
     check,
@@ -14,16 +16,102 @@ from laari.store.migrate import (
     migrate,
     schema_version,
 )
+from laari.store.schema import FILE, HEADER, dump_schema
 
 LATEST = len(known_migrations())
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The real migrations, and room for more."""
+    return Path(shutil.copytree(FOLDER, tmp_path / "migrations"))
+
+
+async def run_sql(dsn: str, statement: str) -> list[asyncpg.Record]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return await connection.fetch(statement)
+    finally:
+        await connection.close()
+
+
 async def test_migrates_an_empty_database_and_then_has_nothing_to_do(empty_dsn: str) -> None:
     assert await schema_version(empty_dsn) == 0
+    with pytest.raises(MigrationError, match="run `laari migrate`"):
+        await check(empty_dsn)
     assert await migrate(empty_dsn) == (0, LATEST)
     assert await migrate(empty_dsn) == (LATEST, LATEST)
     await check(empty_dsn)
 
 
-async def test_the_fixture_gives_a_whole_schema(dsn: str) -> None:
-    await check(dsn)
+async def test_processes_that_migrate_at_once_do_it_once(empty_dsn: str) -> None:
+    results = await asyncio.gather(*(migrate(empty_dsn) for _ in range(4)))
+    assert sorted(results) == [(0, LATEST), *[(LATEST, LATEST)] * 3]
+    rows = await run_sql(empty_dsn, "SELECT version FROM schema_migrations ORDER BY 1")
+    assert [row["version"] for row in rows] == list(range(1, LATEST + 1))
+
+
+async def test_a_newer_schema_is_refused_in_one_line(dsn: str) -> None:
+    newer = f"INSERT INTO schema_migrations (version, name) VALUES ({LATEST + 1}, 'future')"
+    await run_sql(dsn, newer)
+    for attempt in (migrate, check):
+        with pytest.raises(MigrationError, match=f"at version {LATEST + 1}, newer") as refused:
+            await attempt(dsn)
+        assert "\n" not in str(refused.value)
+
+
+async def test_a_migration_that_fails_leaves_nothing_behind(dsn: str, folder: Path) -> None:
+    (folder / f"{LATEST + 1:04}_good.sql").write_text("CREATE TABLE good (n bigint)")
+    bad = folder / f"{LATEST + 2:04}_bad.sql"
+    bad.write_text("CREATE TABLE half (n bigint); SELECT 1 / 0")
+    with pytest.raises(MigrationError, match=f"{LATEST + 2:04}_bad failed and was undone"):
+        await migrate(dsn, folder)
+    assert await schema_version(dsn) == LATEST + 1
+    tables = await run_sql(dsn, "SELECT to_regclass('good') AS good, to_regclass('half') AS half")
+    assert (tables[0]["good"], tables[0]["half"]) == ("good", None)
+
+    bad.write_text("CREATE TABLE half (n bigint)")
+    assert await migrate(dsn, folder) == (LATEST + 1, LATEST + 2)
+
+
+@pytest.mark.parametrize("name", ["0009_gap.sql", "1_short.sql", "0002 blank.sql"])
+def test_misnumbered_files_are_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "0001_first.sql").write_text("")
+    (tmp_path / name).write_text("")
+    with pytest.raises(MigrationError):
+        known_migrations(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://laari:hush@127.0.0.1:1/laari",
+        "postgresql://laari:hush@nowhere.invalid/laari",
+        "postgresql://laari:hu/sh@db/laari",
+    ],
+)
+async def test_an_unreachable_database_is_one_line_without_the_password(url: str) -> None:
+    with pytest.raises(DatabaseUnreachableError) as refused:
+        await check(url)
+    assert "\n" not in str(refused.value)
+    assert "hu" not in str(refused.value)
+
+
+async def test_an_unknown_database_is_one_line(dsn: str) -> None:
+    with pytest.raises(DatabaseUnreachableError, match="does not exist"):
+        await check(dsn.replace("/test_", "/other_"))
+
+
+async def test_schema_sql_is_what_the_migrations_make(dsn: str, empty_dsn: str) -> None:
+    written = FILE.read_text()
+    assert written == f"{HEADER}\n{dump_schema(dsn)}", "run `python -m laari.store.schema`"
+    await run_sql_script(empty_dsn, written)
+    assert dump_schema(empty_dsn) == dump_schema(dsn)
+
+
+async def run_sql_script(dsn: str, script: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(script)
+    finally:
+        await connection.close()

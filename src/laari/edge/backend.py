@@ -14,7 +14,7 @@ from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
 from laari.store import payments, tenants
 from laari.store.batch import BatchRunner
-from laari.store.database import open_pool
+from laari.store.database import answers, open_pool
 from laari.store.listing import Found, Window
 from laari.store.secrets import derive
 
@@ -49,12 +49,7 @@ class Backend:
         await self._pool.close()
 
     async def is_ready(self) -> bool:
-        try:
-            async with self._pool.acquire(timeout=2) as connection:
-                await connection.execute("SELECT 1", timeout=2)
-        except Exception:
-            return False
-        return True
+        return await answers(self._pool)
 
     def _reading(
         self, fetch: Callable[[Any, list[K]], Awaitable[dict[K, V]]]

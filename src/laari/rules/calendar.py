@@ -63,7 +63,7 @@ def show_or_none(moment: datetime | None) -> str | None:
 
 def show_utc(moment: datetime) -> str:
     """RFC 3339 in UTC with `Z` at second precision, as events carry it."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).isoformat(timespec="seconds").removesuffix("+00:00") + "Z"
 
 
 def period_start(moment: datetime, interval: Interval) -> date:

@@ -81,6 +81,75 @@ class Payment(Struct, frozen=True):
     refunded_at: datetime | None
 
 
+CustomerType = Literal["mobile", "email", "vpa"]
+
+
+class PaymentRequest(Struct, frozen=True):
+    """A payment asked of a customer, who finds it in the wallet application."""
+
+    id: UUID
+    tenant_id: int
+    reference: str
+    amount: int
+    title: str | None
+    description: str | None
+    terminal_label: str | None
+    bill_number: str | None
+    return_url: str | None
+    customer_type: CustomerType
+    customer_value: str
+    account: int  # the recipient's wallet
+    created_at: datetime
+    expires_at: datetime
+    # What changes after creation:
+    status: str
+    fee: int | None
+    paid_at: datetime | None
+    payment_id: UUID | None
+    payment_reference: str | None
+    reserved_at: datetime | None
+    cancelled_at: datetime | None
+    rejected_at: datetime | None
+
+
+AuthorizationType = Literal["recurring", "unscheduled", "one_time"]
+
+
+class Authorization(Struct, frozen=True):
+    """A customer's leave to be charged later, within limits; None is no limit of that kind."""
+
+    id: UUID
+    tenant_id: int
+    token: str
+    reference: str
+    title: str
+    description: str | None
+    type: AuthorizationType
+    currency: str
+    per_payment: int | None
+    period_interval: str | None
+    period_amount: int | None
+    total: int | None
+    max_payments: int | None
+    return_url: str | None
+    created_at: datetime
+    approval_expires_at: datetime
+    expires_at: datetime | None
+    # What changes after creation:
+    status: str  # as stored; `expired` is derived from the deadlines
+    account: int | None  # the wallet of the customer who approved
+    payment_count: int
+    total_paid: BigInt
+    period_start: date | None
+    period_paid: BigInt
+    approved_at: datetime | None
+    rejected_at: datetime | None
+    revoked_at: datetime | None
+    cancelled_at: datetime | None
+    last_used_at: datetime | None
+    updated_at: datetime
+
+
 class Wallet(Struct, frozen=True):
     """A customer's account: its balance and what it has spent in the running periods."""
 

@@ -12,9 +12,11 @@ from typing import Generic, TypeVar
 from uuid import UUID
 
 from laari.rules.records import (
+    Authorization,
     Claim,
     Event,
     Payment,
+    PaymentRequest,
     SavedResponse,
     Tenant,
     TenantClock,
@@ -67,6 +69,10 @@ class World:
         self.clocks: Rows[int, TenantClock] = Rows()
         self.claims: Rows[tuple[int, str], Claim] = Rows()
         self.payments: Rows[UUID, Payment] = Rows()
+        self.requests: Rows[UUID, PaymentRequest] = Rows()
+        self.authorizations: Rows[UUID, Authorization] = Rows()
+        # References of authorizations, a name space of their own.
+        self.authorization_ids: dict[tuple[int, str], UUID] = {}
         self.wallets: Rows[int, Wallet] = Rows()
         self.tiers: dict[str, Tier] = {}
         self.saved_responses: Rows[tuple[int, str, str], SavedResponse] = Rows()
@@ -82,14 +88,33 @@ class World:
 
 
 class Needs:
-    """What the commands of a batch ask to be loaded and locked."""
+    """What the commands of a batch ask to be loaded, and locked where they may change it."""
 
-    __slots__ = ("claims", "clocks", "keys", "payers_of", "payments", "wallets")
+    __slots__ = (
+        "authorization_references",
+        "authorizations",
+        "claims",
+        "clocks",
+        "keys",
+        "payers_of",
+        "payments",
+        "requests",
+        "wallets",
+        "wallets_of_authorizations",
+        "wallets_of_requests",
+    )
 
     def __init__(self) -> None:
         self.keys: set[tuple[int, str, str]] = set()
         self.clocks: set[int] = set()
         self.claims: set[tuple[int, str]] = set()
+        self.authorization_references: set[tuple[int, str]] = set()
         self.payments: set[UUID] = set()
-        self.payers_of: set[UUID] = set()  # payments whose payer's wallet is needed too
+        self.requests: set[UUID] = set()
+        self.authorizations: set[UUID] = set()
         self.wallets: set[int] = set()
+        # Rows that only another row names: the wallet that paid and the request behind a payment,
+        # the wallet a request is addressed to, the wallet an authorization charges.
+        self.payers_of: set[UUID] = set()
+        self.wallets_of_requests: set[UUID] = set()
+        self.wallets_of_authorizations: set[UUID] = set()

@@ -45,6 +45,10 @@ class Rerun(Exception):  # noqa: N818
     """Nothing was committed, and the same batch may well succeed now."""
 
 
+class OutcomeUnknown(Exception):  # noqa: N818
+    """The commit was sent and its answer lost: to run the batch again could do its work twice."""
+
+
 # Loads, decides, saves and commits commands in one transaction, waiting so long for each lock.
 RunBatch: TypeAlias = Callable[[Sequence[Command], float], Awaitable[list[Any]]]
 
@@ -109,6 +113,9 @@ class Spine:
         commands = [waiting.command for waiting in batch]
         try:
             outcomes = await self._run(commands, PATIENT_LOCK_SECONDS)
+        except OutcomeUnknown as error:
+            log.error("batch of %d: outcome of the commit unknown", len(batch), exc_info=error)
+            outcomes = [error for _ in batch]
         except Exception as error:
             if not isinstance(error, LockTimeout):
                 log.warning("batch of %d failed, running singly", len(batch), exc_info=error)

@@ -10,13 +10,15 @@ from typing import Any
 import asyncpg
 
 from laari.rules.world import Needs, Rows, World
-from laari.spine.engine import Command, LockTimeout, LostRace, Rerun
+from laari.spine.engine import Command, LockTimeout, LostRace, OutcomeUnknown, Rerun
 from laari.store.database import connect
 from laari.store.deliveries import save_events
 from laari.store.tables import (
+    AUTHORIZATIONS,
     CLAIMS,
     CLOCKS,
     PAYMENTS,
+    REQUESTS,
     SAVED_RESPONSES,
     TRANSACTIONS,
     TRANSFERS,
@@ -58,8 +60,10 @@ class BatchRunner:
             raise _translated(error) from error
         try:
             await connection.execute("COMMIT")
+        except Exception as error:
+            await self._forget()
+            raise OutcomeUnknown from error
         except BaseException:
-            # Whether it was committed is unknown, so it must not be run again.
             await self._forget()
             raise
         return outcomes
@@ -113,23 +117,45 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
     summed. The clock is read last, after the locks.
     """
     world = World(datetime.min.replace(tzinfo=UTC), origin)
-    if needs.keys:
-        await _load_keys(connection, needs, world)
-    if needs.claims:
-        await _load_claims(connection, needs, world)
-    if needs.clocks:
-        await _load_locked(connection, CLOCKS, "id", needs.clocks, world.clocks)
-    if needs.payments:
-        await _load_locked(connection, PAYMENTS, "id", needs.payments, world.payments)
-        for payment_id in needs.payers_of:
-            payment = world.payments.get(payment_id)
-            if payment is not None and payment.payer_account is not None:
-                needs.wallets.add(payment.payer_account)
+    await _load_keys(connection, needs, world)
+    await _load_claims(connection, needs, world)
+    await _load_authorization_references(connection, needs, world)
+    await _load_locked(connection, CLOCKS, "id", needs.clocks, world.clocks)
+    await _load_locked(connection, PAYMENTS, "id", needs.payments, world.payments)
+    _follow_payments(needs, world)
+    await _load_locked(connection, REQUESTS, "id", needs.requests, world.requests)
+    _follow_requests(needs, world)
+    await _load_locked(connection, AUTHORIZATIONS, "id", needs.authorizations, world.authorizations)
+    _follow_authorizations(needs, world)
     if needs.wallets:
         world.tiers = await all_tiers(connection)
         await _load_locked(connection, WALLETS, "account", needs.wallets, world.wallets)
     world.now = datetime.now(UTC)
     return world
+
+
+def _follow_payments(needs: Needs, world: World) -> None:
+    """The payer's wallet, and the request that a payment was made from."""
+    for payment_id in needs.payers_of:
+        payment = world.payments.get(payment_id)
+        if payment is not None and payment.payer_account is not None:
+            needs.wallets.add(payment.payer_account)
+            if payment.request_id is not None:
+                needs.requests.add(payment.request_id)
+
+
+def _follow_requests(needs: Needs, world: World) -> None:
+    for request_id in needs.wallets_of_requests:
+        request = world.requests.get(request_id)
+        if request is not None:
+            needs.wallets.add(request.account)
+
+
+def _follow_authorizations(needs: Needs, world: World) -> None:
+    for authorization_id in needs.wallets_of_authorizations:
+        authorization = world.authorizations.get(authorization_id)
+        if authorization is not None and authorization.account is not None:
+            needs.wallets.add(authorization.account)
 
 
 async def _load_locked(
@@ -139,6 +165,8 @@ async def _load_locked(
     wanted: set[Any],
     rows: Rows[Any, Any],
 ) -> None:
+    if not wanted:
+        return
     found = await connection.fetch(
         f"{table.select} WHERE {key} = ANY($1) ORDER BY {key} FOR NO KEY UPDATE", list(wanted)
     )
@@ -152,6 +180,8 @@ async def _load_keys(connection: asyncpg.Connection, needs: Needs, world: World)
     Two statements: the second one's snapshot is taken after the lock, so it sees what the lock's
     last holder committed.
     """
+    if not needs.keys:
+        return
     slots = {_lock_number(slot): slot for slot in needs.keys}
     locked = await connection.fetch(
         "SELECT n, pg_try_advisory_xact_lock(n) AS ours FROM unnest($1::bigint[]) AS n",
@@ -178,6 +208,8 @@ def _lock_number(slot: tuple[int, str, str]) -> int:
 
 async def _load_claims(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     """References that are taken, with what took them, unlocked: a retry only shows it."""
+    if not needs.claims:
+        return
     tenants, references = zip(*needs.claims, strict=True)
     found = await connection.fetch(
         f"{CLAIMS.select} WHERE (tenant_id, reference) IN "
@@ -188,10 +220,36 @@ async def _load_claims(connection: asyncpg.Connection, needs: Needs, world: Worl
     claims = [CLAIMS.read(row) for row in found]
     for claim in claims:
         world.claims.seen[claim.tenant_id, claim.reference] = claim
-    payment_ids = [claim.resource_id for claim in claims if claim.kind != "request"]
-    if payment_ids:
-        for row in await connection.fetch(f"{PAYMENTS.select} WHERE id = ANY($1)", payment_ids):
-            world.payments.seen[row["id"]] = PAYMENTS.read(row)
+    requests = [claim.resource_id for claim in claims if claim.kind == "request"]
+    payments = [claim.resource_id for claim in claims if claim.kind != "request"]
+    await _load_unlocked(connection, REQUESTS, requests, world.requests)
+    await _load_unlocked(connection, PAYMENTS, payments, world.payments)
+
+
+async def _load_authorization_references(
+    connection: asyncpg.Connection, needs: Needs, world: World
+) -> None:
+    if not needs.authorization_references:
+        return
+    tenants, references = zip(*needs.authorization_references, strict=True)
+    found = await connection.fetch(
+        f"{AUTHORIZATIONS.select} WHERE (tenant_id, reference) IN "
+        "(SELECT * FROM unnest($1::bigint[], $2::text[]))",
+        tenants,
+        references,
+    )
+    for authorization in map(AUTHORIZATIONS.read, found):
+        world.authorizations.seen[authorization.id] = authorization
+        slot = (authorization.tenant_id, authorization.reference)
+        world.authorization_ids[slot] = authorization.id
+
+
+async def _load_unlocked(
+    connection: asyncpg.Connection, table: Table[Any], ids: list[Any], rows: Rows[Any, Any]
+) -> None:
+    if ids:
+        for row in await connection.fetch(f"{table.select} WHERE id = ANY($1)", ids):
+            rows.seen[row["id"]] = table.read(row)
 
 
 async def save(connection: asyncpg.Connection, world: World) -> None:
@@ -200,6 +258,8 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
         (CLOCKS, world.clocks),
         (CLAIMS, world.claims),
         (PAYMENTS, world.payments),
+        (REQUESTS, world.requests),
+        (AUTHORIZATIONS, world.authorizations),
         (WALLETS, world.wallets),
     ]
     for table, rows in states:

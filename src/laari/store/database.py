@@ -10,6 +10,7 @@ import asyncpg
 
 READ_CONNECTIONS = 6  # per process; look-ups are coalesced, so listings are what uses more than one
 STATEMENT_TIMEOUT_MS = 30_000
+READY_SECONDS = 2  # a database that takes longer to say anything is not ready for requests
 
 
 async def _prepare(connection: asyncpg.Connection) -> None:
@@ -53,3 +54,13 @@ async def open_pool(dsn: str, size: int = READ_CONNECTIONS) -> asyncpg.Pool:
         },
     }
     return await asyncpg.create_pool(dsn, **options)
+
+
+async def answers(pool: asyncpg.Pool) -> bool:
+    """Whether the database can be reached and says something."""
+    try:
+        async with pool.acquire(timeout=READY_SECONDS) as connection:
+            await connection.execute("SELECT 1", timeout=READY_SECONDS)
+    except Exception:
+        return False
+    return True

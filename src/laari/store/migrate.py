@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from laari.errors import LaariError
 from laari.store.database import connect
 
 FOLDER = Path(__file__).parent / "migrations"
+CONNECT_SECONDS = 10
 ADVISORY_LOCK = 0x6C61617269  # "laari": one migration at a time in a database
 
 _FILE_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql", re.ASCII)
@@ -116,14 +118,17 @@ def _refuse_newer(version: int, known: int) -> None:
 @asynccontextmanager
 async def _connected(dsn: str) -> AsyncIterator[asyncpg.Connection]:
     try:
-        connection = await connect(dsn)
-    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        reason = str(error) or type(error).__name__
+        async with asyncio.timeout(CONNECT_SECONDS):
+            connection = await connect(dsn)
+    except TimeoutError:
         raise DatabaseUnreachableError(
-            f"the database cannot be reached: {' '.join(reason.split())}"
+            f"the database does not answer within {CONNECT_SECONDS} seconds"
         ) from None
-    except ValueError as error:
-        raise DatabaseUnreachableError(f"LAARI_DATABASE_URL is not usable: {error}") from None
+    except ValueError:  # its text may quote a piece of the password
+        raise DatabaseUnreachableError("LAARI_DATABASE_URL is not a usable URL") from None
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        reason = " ".join(str(error).split())
+        raise DatabaseUnreachableError(f"the database cannot be reached: {reason}") from None
     try:
         yield connection
     finally:

@@ -12,9 +12,11 @@ import asyncpg
 from msgspec import Struct
 
 from laari.rules.records import (
+    Authorization,
     Claim,
     Event,
     Payment,
+    PaymentRequest,
     SavedResponse,
     TenantClock,
     Transaction,
@@ -96,20 +98,22 @@ def _columns(rows: Iterable[Struct], fields: tuple[str, ...]) -> list[list[Any]]
     return [[getattr(row, field) for row in rows] for field in fields]
 
 
+def _from(record: type[Struct], first: str) -> tuple[str, ...]:
+    """The fields of a record from this one on: those that change after creation."""
+    fields = record.__struct_fields__
+    return fields[fields.index(first) :]
+
+
 CLOCKS = Table("tenants", TenantClock, key=("id",), mutable=("clock_offset_seconds",))
 CLAIMS = Table("reference_claims", Claim, key=("tenant_id", "reference"))
-PAYMENTS = Table(
-    "payments",
-    Payment,
-    key=("id",),
-    mutable=Payment.__struct_fields__[Payment.__struct_fields__.index("status") :],
+PAYMENTS = Table("payments", Payment, key=("id",), mutable=_from(Payment, "status"))
+REQUESTS = Table(
+    "payment_requests", PaymentRequest, key=("id",), mutable=_from(PaymentRequest, "status")
 )
-WALLETS = Table(
-    "wallets",
-    Wallet,
-    key=("account",),
-    mutable=Wallet.__struct_fields__[Wallet.__struct_fields__.index("tier") :],
+AUTHORIZATIONS = Table(
+    "authorizations", Authorization, key=("id",), mutable=_from(Authorization, "status")
 )
+WALLETS = Table("wallets", Wallet, key=("account",), mutable=_from(Wallet, "tier"))
 TRANSFERS = Table("transfers", Transfer, key=("id",))
 TRANSACTIONS = Table("transactions", Transaction, key=("tid",))
 EVENTS = Table("events", Event, key=("id",))
@@ -117,5 +121,5 @@ SAVED_RESPONSES = Table(
     "saved_responses",
     SavedResponse,
     key=("tenant_id", "operation", "key"),
-    mutable=("fingerprint", "status", "body", "completed_at"),
+    mutable=_from(SavedResponse, "fingerprint"),
 )

@@ -144,11 +144,9 @@ class MerchantInterface:
         key = call.request.headers.get(b"idempotency-key") if operation.keyed else None
         if key is not None and not is_valid_key(key):
             return refused(refuse("invalid_idempotency_key"))
-        body: dict[str, Any] | Refusal = {}
-        if operation.body is not None:
-            body = await _read_json_object(call.request)
-            if isinstance(body, Refusal):
-                return refused(body)
+        body = await _read_json_object(call.request) if operation.body is not None else {}
+        if isinstance(body, Refusal):
+            return refused(body)
         command = _command(operation, call, body)
         if key is None:
             if isinstance(command, Refusal):

@@ -73,13 +73,14 @@ def cancel(call: Call, fields: dict[str, Any]) -> CancelPayment:
 
 async def get(call: Call, query: dict[str, Any]) -> Reply | Refusal:
     tenant = call.caller.tenant
-    payment: Payment | Refusal | None = await call.backend.payments.get(call.id(ids.PAYMENT))
+    payment = await call.backend.payments.get(call.id(ids.PAYMENT))
     if payment is None or payment.tenant_id != tenant.id:
         return refuse("not_found")
     if is_overdue(payment, local_time(datetime.now(UTC), tenant)):
-        payment = await call.backend.spine.submit(ExpirePayment(tenant, payment.id))
-    if isinstance(payment, Refusal):
-        return payment
+        outcome = await call.backend.spine.submit(ExpirePayment(tenant, payment.id))
+        if isinstance(outcome, Refusal):
+            return outcome
+        payment = outcome
     return Reply(200, to_json(Data(shown(payment, call.backend))))
 
 

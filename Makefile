@@ -1,0 +1,58 @@
+# Laari needs Python 3.11 or newer and make; everything else goes into .venv.
+# PYTHON=… names the Python to use, ARGS=… is handed on to the command a target runs.
+
+BIN := .venv/bin
+READY := .venv/.ready
+READY_DEV := .venv/.ready-dev
+VERSIONS := pyproject.toml constraints.txt
+
+# What the tests use that pip does not install: Debian's names.
+TEST_PACKAGES := curl
+
+.PHONY: help run test lint bench faults docs format lock clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
+
+run: $(READY) ## start Laari with a demo merchant on http://127.0.0.1:8000
+	@exec $(BIN)/laari serve --demo $(ARGS)
+
+test: $(READY_DEV) ## run the whole test suite
+	@tools/debian-packages $(TEST_PACKAGES)
+	@$(BIN)/python -m pytest -n logical --maxprocesses 4 -rs $(ARGS)
+
+lint: $(READY_DEV) ## check style, types and the directions of imports
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+bench: $(READY_DEV) ## measure throughput and latency on this machine
+	@$(BIN)/python -m bench $(ARGS)
+
+faults: $(READY_DEV) ## run the long fault campaigns that `make test` leaves out
+	@$(BIN)/python -m pytest -m campaign -rs $(ARGS)
+
+docs: $(READY_DEV) ## write the generated pages of docs/ anew
+	@$(BIN)/python tools/generate_docs.py
+
+format: $(READY_DEV) ## put the code into the project's style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+lock: ## choose the newest allowed versions and write constraints.txt
+	@tools/lock
+
+clean: ## remove what was installed and built; laari-data stays
+	rm -rf .venv build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find src tests bench tools -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+# Set-up runs when a version changed, not each time.
+$(READY): $(VERSIONS)
+	@tools/set-up
+	@touch $@
+
+# With the tools for development everything that `run` needs is there too.
+$(READY_DEV): $(VERSIONS)
+	@tools/set-up dev
+	@touch $(READY) $@

@@ -1,0 +1,38 @@
+"""With LAARI_TESTS_NO_SKIP=1, as in `.ci/run`, a skipped test is a failed one.
+
+On a developer's machine a test may be skipped where something it needs is missing. Where everything
+has to be checked, a skip would be a hole that nobody sees.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+
+import pytest
+
+NO_SKIP = os.environ.get("LAARI_TESTS_NO_SKIP") == "1"
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    report.outcome = "failed"
+    report.longrepr = f"{reason}\nLAARI_TESTS_NO_SKIP is set: nothing may be skipped here."
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if NO_SKIP:
+        _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    if NO_SKIP:
+        _refuse_skip(report)
+    return report

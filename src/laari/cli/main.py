@@ -1,0 +1,59 @@
+"""The `laari` command."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from laari import __version__
+from laari.cli.migrate import migrate_command
+from laari.cli.serve import serve_command
+from laari.errors import LaariError
+
+INTERRUPTED = 130  # what shells call a command ended by Ctrl-C
+
+
+@click.group()
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def cli() -> None:
+    """Merchant payments and wallets in Maldivian rufiyaa."""
+
+
+cli.add_command(serve_command)
+cli.add_command(migrate_command)
+
+
+def main() -> None:
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Answers the exit status: 1 for an error, 2 only for unknown commands and options."""
+    try:
+        status = cli.main(list(arguments), prog_name="laari", standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except click.ClickException as error:
+        return _refuse(error)
+    except LaariError as error:
+        click.echo(f"laari: {error}", err=True)
+        return 1
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has gone, as in `laari … | head`; the interpreter's last flush is quiet too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _refuse(error: click.ClickException) -> int:
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return error.exit_code
+    message = " ".join(error.format_message().split())
+    click.echo(f"laari: {message}", err=True)
+    wrong_value = (click.BadParameter, click.BadOptionUsage, click.BadArgumentUsage)
+    return 1 if isinstance(error, wrong_value) else error.exit_code

@@ -1,0 +1,27 @@
+"""`laari migrate`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import click
+import msgspec
+
+from laari.cli.open import open_engine
+from laari.settings import read_settings
+from laari.store.migrate import migrate
+
+
+@click.command("migrate")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+def migrate_command(as_json: bool) -> None:
+    """Bring the database's schema to this version."""
+    with open_engine(read_settings(os.environ)) as service:
+        before, after = asyncio.run(migrate(service.dsn))
+    if as_json:
+        click.echo(msgspec.json.encode({"before": before, "after": after}))
+    elif before == after:
+        click.echo(f"The schema is at version {after} already.")
+    else:
+        click.echo(f"The schema went from version {before} to {after}.")

@@ -1,0 +1,71 @@
+"""`laari serve`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+
+import click
+
+from laari.cli.logs import configure_logs
+from laari.cli.open import open_service
+from laari.cli.supervisor import Supervisor, listen
+from laari.settings import VARIABLES, default_origin, read_settings
+
+MAX_WORKERS = 64
+USUAL_WORKERS = 4  # at most, where none are asked for: the database wants processors too
+
+
+class _ServeCommand(click.Command):
+    """Its help ends with the settings, from the one table there is of them."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Settings (environment)"):
+            formatter.write_dl(
+                [
+                    (variable.name, f"{variable.meaning}  [{variable.default.strip('()')}]")
+                    for variable in VARIABLES
+                ]
+            )
+
+
+@click.command("serve", cls=_ServeCommand)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    *("--port", "port"),
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port to listen on; 0 takes a free one.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, MAX_WORKERS),
+    default=lambda: min(USUAL_WORKERS, os.cpu_count() or 1),
+    show_default=f"one per processor, up to {USUAL_WORKERS}",
+    help="Interface processes.",
+)
+@click.option("--demo", is_flag=True, help="Make a sandbox merchant once and print how to use it.")
+def serve_command(host: str, port: int, workers: int, demo: bool) -> None:
+    """Run the service: interfaces, pages and webhook delivery, as one process tree."""
+    configure_logs()
+    asyncio.run(_serve(host, port, workers, demo))
+
+
+async def _serve(host: str, port: int, workers: int, demo: bool) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    read_settings(os.environ)  # what is wrong with them is worth saying before anything is taken
+    listener = listen(host, port)
+    port = listener.getsockname()[1]
+    settings = read_settings(os.environ, host, port)
+    async with open_service(settings, upgrade=True) as service:
+        greeting = f"Laari is ready at {default_origin(host, port)}"
+        if demo:
+            from laari.cli.demo import prepare  # noqa: PLC0415  # only a demo pays for it
+
+            greeting += "\n\n" + await prepare(service)
+        await Supervisor(listener, settings, workers, stop).run(lambda: click.echo(greeting))

@@ -1,0 +1,186 @@
+"""The process tree: interface processes and one background process, kept alive.
+
+A process that dies is started again while the others go on serving. All interface processes accept
+from one listening socket; it stays open in the supervisor, so that a client that comes while a
+process is being replaced waits a moment instead of being refused.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import signal
+import socket
+import sys
+import tempfile
+import time
+from asyncio.subprocess import DEVNULL, Process
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from laari.errors import LaariError
+from laari.settings import Settings
+from laari.store.embedded import revive
+from laari.store.postgres import EngineError
+from laari.workers.background import pause
+
+log = logging.getLogger("laari.supervisor")
+
+FIRST_WAIT_SECONDS = 0.1  # before a process that died is started again; doubles each time
+LAST_WAIT_SECONDS = 5.0
+HEALTHY_SECONDS = 30.0  # a process that lived so long starts with the first wait again
+FIRST_START_ATTEMPTS = 4  # of a process, while the service has never been ready
+STOP_SECONDS = 30.0  # for the work in flight
+ENGINE_LOOK_SECONDS = 1.0
+BACKLOG = 2048  # connections that wait to be accepted
+RATE_MEMORY_BYTES = 1 << 20
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Claims the port at once; clients that come before the first process is up wait a moment."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(BACKLOG)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise LaariError(f"port {port} on {host} is in use by another program") from None
+        raise LaariError(f"cannot listen on {host} port {port}: {error.strerror}") from None
+    listener.setblocking(False)
+    return listener
+
+
+class Supervisor:
+    def __init__(
+        self, listener: socket.socket, settings: Settings, workers: int, stop: asyncio.Event
+    ) -> None:
+        self._listener = listener
+        self._settings = settings
+        self._roles = [*["interface"] * workers, "background"]
+        self._stop = stop
+        self._processes: dict[int, Process] = {}  # by their place in the list of roles
+        self._ready: set[int] = set()
+        self._on_ready: Callable[[], None] | None = None
+        # The children read an end of it that never comes while this process lives.
+        self._life, self._own_life = os.pipe()
+        self._rates = _rate_memory()
+
+    async def run(self, on_ready: Callable[[], None]) -> None:
+        """Returns when `stop` is set and everything in flight is done."""
+        self._on_ready = on_ready
+        tasks = [asyncio.create_task(self._keep(place)) for place in range(len(self._roles))]
+        if self._settings.database_url is None:
+            tasks.append(asyncio.create_task(_keep_engine(self._settings.data_dir, self._stop)))
+        stopping = asyncio.create_task(self._stop.wait())
+        done, _ = await asyncio.wait([stopping, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        self._stop.set()
+        await self._end(tasks)
+        for task in done:
+            task.result()
+
+    async def _keep(self, place: int) -> None:
+        """Starts the process of this place again and again, with a growing wait in between."""
+        role, wait_seconds, ends = self._roles[place], FIRST_WAIT_SECONDS, 0
+        while not self._stop.is_set():
+            began = time.monotonic()
+            how = await self._live(place)
+            if self._stop.is_set():
+                return
+            ends += 1
+            if self._on_ready is not None and ends == FIRST_START_ATTEMPTS:
+                raise LaariError(f"the {role} process does not start: it {how}")
+            if time.monotonic() - began >= HEALTHY_SECONDS:
+                wait_seconds = FIRST_WAIT_SECONDS
+            log.warning("%s process %s; starting it in %.1f s", role, how, wait_seconds)
+            await pause(self._stop, wait_seconds)
+            wait_seconds = min(wait_seconds * 2, LAST_WAIT_SECONDS)
+
+    async def _live(self, place: int) -> str:
+        """The whole life of one process; answers how it ended."""
+        ready, tell_ready = os.pipe()
+        asyncio.get_running_loop().add_reader(ready, self._heard, place, ready)
+        try:
+            process = await self._start(self._roles[place], tell_ready)
+        except OSError as error:  # too many processes, or no memory: both may pass
+            return f"cannot be started ({error.strerror})"
+        finally:
+            os.close(tell_ready)
+        self._processes[place] = process
+        if self._stop.is_set():  # it came too late to be told with the others
+            process.terminate()
+        status = await process.wait()
+        del self._processes[place]
+        return f"{process.pid} ended with status {status}"
+
+    async def _start(self, role: str, tell_ready: int) -> Process:
+        shared = {
+            "LAARI_LISTEN_FD": self._listener.fileno(),
+            "LAARI_RATE_FD": self._rates,
+            "LAARI_LIFE_FD": self._life,
+            "LAARI_READY_FD": tell_ready,
+        }
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "laari.cli.worker", role),
+            env={
+                **os.environ,
+                "LAARI_PUBLIC_URL": self._settings.public_url,
+                **{name: str(fd) for name, fd in shared.items()},
+            },
+            pass_fds=list(shared.values()),
+            stdin=DEVNULL,
+            process_group=0,  # Ctrl-C is for the supervisor alone
+        )
+
+    def _heard(self, place: int, ready: int) -> None:
+        """The process has said that it is ready, or has ended without a word."""
+        asyncio.get_running_loop().remove_reader(ready)
+        if os.read(ready, 1):
+            self._ready.add(place)
+        os.close(ready)
+        if self._on_ready is not None and len(self._ready) == len(self._roles):
+            self._on_ready()
+            self._on_ready = None
+
+    async def _end(self, tasks: list[asyncio.Task[None]]) -> None:
+        self._listener.close()
+        self._send(signal.SIGTERM)
+        _, late = await asyncio.wait(tasks, timeout=STOP_SECONDS)
+        if late:
+            log.error("%d processes did not end within %.0f s", len(self._processes), STOP_SECONDS)
+            self._send(signal.SIGKILL)
+            await asyncio.wait(tasks)
+        for fd in (self._life, self._own_life, self._rates):
+            os.close(fd)
+
+    def _send(self, number: signal.Signals) -> None:
+        for process in self._processes.values():
+            with suppress(ProcessLookupError):  # it has just ended by itself
+                process.send_signal(number)
+
+
+async def _keep_engine(data_dir: Path, stop: asyncio.Event) -> None:
+    """The embedded server is a process of the tree too, though not a child."""
+    while not stop.is_set():
+        try:
+            await asyncio.to_thread(revive, data_dir)
+        except EngineError as error:
+            log.error("%s", error)
+        await pause(stop, ENGINE_LOOK_SECONDS)
+
+
+def _rate_memory() -> int:
+    """Memory that all interface processes map; it has no name and ends with them."""
+    if hasattr(os, "memfd_create"):
+        fd = os.memfd_create("laari-rates")
+    else:
+        with tempfile.TemporaryFile() as file:
+            fd = os.dup(file.fileno())
+    os.ftruncate(fd, RATE_MEMORY_BYTES)
+    return fd

@@ -1,0 +1,123 @@
+"""One process of the tree, started by the supervisor: `python -m laari.cli.worker ROLE`.
+
+What it shares with the others comes as open files, named in the environment:
+
+    LAARI_LISTEN_FD   the listening socket
+    LAARI_RATE_FD     the memory of the rate buckets
+    LAARI_LIFE_FD     a pipe that ends when the supervisor does
+    LAARI_READY_FD    a pipe to say that this process accepts work
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import click
+import uvicorn
+import uvloop
+
+from laari.cli.logs import configure_logs
+from laari.cli.open import Service, open_service
+from laari.cli.supervisor import BACKLOG
+from laari.edge.app import create_app
+from laari.errors import LaariError
+from laari.settings import read_settings
+from laari.workers import background
+
+KEEP_ALIVE_SECONDS = 65  # longer than the idle time of usual load balancers, which is a minute
+GRACEFUL_SECONDS = 20  # for requests in flight; the supervisor waits a little longer
+
+
+def main() -> None:
+    configure_logs()
+    try:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_work(sys.argv[1]))
+    except LaariError as error:
+        click.echo(f"laari: {error}", err=True)
+        sys.exit(1)
+
+
+async def _work(role: str) -> None:
+    stop = asyncio.Event()
+    _stop_when_told(stop)
+    async with open_service(read_settings(os.environ)) as service:
+        if role == "interface":
+            await _serve(service, stop)
+        else:
+            _tell_ready()
+            await background.run(service.dsn, service.master_key, service.settings, stop)
+
+
+def _stop_when_told(stop: asyncio.Event) -> None:
+    """By a signal, or by the end of the supervisor: nobody else would end this process then."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    life = int(os.environ["LAARI_LIFE_FD"])
+
+    def supervisor_ended() -> None:
+        loop.remove_reader(life)
+        stop.set()
+
+    loop.add_reader(life, supervisor_ended)
+
+
+def _tell_ready() -> None:
+    ready = int(os.environ["LAARI_READY_FD"])
+    with suppress(BrokenPipeError):  # the supervisor has ended; the other pipe will say so
+        os.write(ready, b"+")
+    os.close(ready)
+
+
+async def _serve(service: Service, stop: asyncio.Event) -> None:
+    rate_fd = int(os.environ["LAARI_RATE_FD"])
+    app = create_app(service.dsn, service.master_key, service.settings, rate_fd)
+    server = _Server(
+        uvicorn.Config(
+            app,
+            http="httptools",
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            backlog=BACKLOG,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=GRACEFUL_SECONDS,
+        )
+    )
+
+    async def end_when_told() -> None:
+        await stop.wait()
+        server.should_exit = True
+
+    ending = asyncio.create_task(end_when_told())
+    try:
+        await server.serve([socket.socket(fileno=int(os.environ["LAARI_LISTEN_FD"]))])
+    finally:
+        ending.cancel()
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn that leaves signals to this process and says when it accepts connections."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        _tell_ready()
+
+
+if __name__ == "__main__":
+    main()

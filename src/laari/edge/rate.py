@@ -1,0 +1,83 @@
+"""How fast one caller may go: token buckets shared by the interface processes of one machine.
+
+The buckets live in memory that all of them map, so a limit holds for the machine and not once per
+process. There is no lock. Two processes that update one bucket in the same instant may lose one of
+the updates, and two callers that claim one slot in the same instant may lose a bucket: at worst a
+few extra requests pass. Nothing read from a slot is trusted to be sensible, so that no race can
+raise an error or shut a caller out.
+"""
+
+from __future__ import annotations
+
+import mmap
+from math import inf
+
+SHARED_BYTES = 1 << 20  # the size of the shared file
+_SLOT_BYTES = 16  # a 64-bit hash of the key, then the bucket's time as a double
+_SLOTS = SHARED_BYTES // _SLOT_BYTES
+_PROBES = 8
+_64_BITS = (1 << 64) - 1
+_ROUNDING = 0.01  # part of a request forgiven, so that sums of fractions deny nobody their last one
+
+
+class RateBuckets:
+    """Buckets by key, in the shared file `fd` or, without one, in memory of this process alone.
+
+    Each bucket is one number (the generic cell rate algorithm): the time at which it is full again.
+    A request moves it on by the time one request is worth, and it may lie a full bucket ahead.
+    """
+
+    def __init__(self, fd: int | None) -> None:
+        # No fd (-1) means anonymous memory. Pages start as zeros: free slots, full long ago.
+        memory = memoryview(mmap.mmap(-1 if fd is None else fd, SHARED_BYTES))
+        # Aligned words: each is read and written whole.
+        self._hashes = memory.cast("Q")
+        self._full_at = memory.cast("d")
+
+    def take(self, key: int, rate: float, now: float) -> float:
+        """Takes one request: 0.0 where it may pass, else the seconds until one may.
+
+        `rate` is requests per second and also the size of the bucket, which is at least one
+        request; 0 means no limit. `now` must come from a clock that all processes share and nobody
+        sets: `time.monotonic`, which on Linux counts from the boot of the machine for everyone.
+        """
+        if rate <= 0:
+            return 0.0
+        cost = 1 / rate
+        full = max(1.0, cost)
+        slot = self._slot(_hash(key))
+        full_at = self._full_at[slot]
+        if not full_at > now:  # also where it is no number
+            full_at = now
+        elif full_at > now + full:  # emptier than empty: another rate, or a lost race
+            full_at = self._full_at[slot] = now + full
+        wait = full_at + cost - (now + full)
+        if wait > cost * _ROUNDING:
+            return wait
+        self._full_at[slot] = full_at + cost
+        return 0.0
+
+    def _slot(self, hash: int) -> int:
+        """The index of the key's time; a new key gets a free slot or else the longest unused."""
+        oldest, oldest_full_at = 0, inf
+        for probe in range(_PROBES):
+            slot = (hash + probe) % _SLOTS * 2
+            held = self._hashes[slot]
+            if held == hash:
+                return slot + 1
+            full_at = self._full_at[slot + 1]
+            if probe == 0 or full_at < oldest_full_at:
+                oldest, oldest_full_at = slot, full_at
+            if held == 0:
+                break  # slots are never freed, so the key cannot be further on
+        self._hashes[oldest] = hash
+        self._full_at[oldest + 1] = 0.0
+        return oldest + 1
+
+
+def _hash(key: int) -> int:
+    """Spreads keys over 64 bits, no two to the same place (the finisher of splitmix64)."""
+    mixed = (key + 0x9E3779B97F4A7C15) & _64_BITS
+    mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _64_BITS
+    mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _64_BITS
+    return (mixed ^ (mixed >> 31)) or 1  # 0 marks a free slot

@@ -1,0 +1,106 @@
+"""Reading a request body: JSON as strangers send it, without the surprises Python allows.
+
+`json` alone takes the last of two equal keys, NaN, lone surrogates and nesting up to the
+interpreter's limit, and spends quadratic time on very long integers.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from laari.rules.refusals import Refusal, refuse
+
+MAX_DEPTH = 32
+MAX_INTEGER_LENGTH = 30  # far above every field, far below where parsing gets slow
+
+
+@dataclass(frozen=True, slots=True)
+class LongInteger:
+    """An integer too long to be worth computing: no field takes it, yet it differs from others."""
+
+    text: str
+
+
+class _NotStrictError(ValueError):
+    """Valid for Python, not for us; the message is ours to show."""
+
+
+def read_object(body: bytes) -> dict[str, Any] | Refusal:
+    """The JSON object in a request body, or why there is none."""
+    if not body:
+        return refuse("invalid_json", "The body is empty; a JSON object is expected.")
+    try:
+        text = body.decode()
+        value = _decode(text)
+    except UnicodeDecodeError:
+        return refuse("invalid_json", "The body is not valid UTF-8.")
+    except RecursionError:
+        return _too_deep()
+    except _NotStrictError as problem:
+        return refuse("invalid_json", str(problem))
+    except json.JSONDecodeError as problem:
+        return _malformed(problem)
+    # Each of the two walks below is made only where the text could need it.
+    if text.count("{") + text.count("[") > MAX_DEPTH and _is_too_deep(value):
+        return _too_deep()
+    if ("\\ud" in text or "\\uD" in text) and _has_lone_surrogate(value):
+        return refuse("invalid_json", "The body contains half of a surrogate pair.")
+    if not isinstance(value, dict):
+        return refuse("invalid_request", "The body must be a JSON object.")
+    return value
+
+
+def _malformed(problem: json.JSONDecodeError) -> Refusal:
+    if problem.doc.startswith("\ufeff"):
+        return refuse("invalid_json", "The body starts with a byte order mark; send plain UTF-8.")
+    where = f"line {problem.lineno}, column {problem.colno}"
+    return refuse("invalid_json", f"The body is not valid JSON: {problem.msg} ({where}).")
+
+
+def _too_deep() -> Refusal:
+    return refuse("invalid_json", f"The body is nested deeper than {MAX_DEPTH} levels.")
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for container in level
+            for child in (container.values() if isinstance(container, dict) else container)
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return False
+    return True
+
+
+def _has_lone_surrogate(value: Any) -> bool:
+    """Escaped pairs have become one character by now, so that what is left stands alone."""
+    try:
+        json.dumps(value, ensure_ascii=False, default=repr).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise _NotStrictError("The body repeats a key within one object.")
+    return members
+
+
+def _integer(text: str) -> int | LongInteger:
+    return int(text) if len(text) <= MAX_INTEGER_LENGTH else LongInteger(text)
+
+
+def _constant(name: str) -> NoReturn:
+    raise _NotStrictError(f"{name} is not a JSON number.")
+
+
+_decode = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant
+).decode

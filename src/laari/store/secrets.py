@@ -1,0 +1,111 @@
+"""The master key, and what is made with it: encrypted secrets, digests and derived values."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+import tempfile
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from laari.errors import LaariError
+
+KEY_BYTES = 32
+NONCE_BYTES = 12
+VERSION = b"\x01"  # of the stored form: version, nonce, ciphertext with its tag
+
+
+class MasterKeyError(LaariError):
+    """The master key is missing, unsafe, or not the one that the data was encrypted with."""
+
+
+def load_master_key(data_dir: Path) -> bytes:
+    """The data directory's own key, made at first use."""
+    path = data_dir / "master.key"
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        has_database = (data_dir / "postgres").exists()
+        if not path.exists():
+            if has_database:  # a new key would open nothing that is stored there
+                raise MasterKeyError(f"{path} is missing beside its database: restore it")
+            _make(path)
+        with path.open("rb") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            text = file.read().strip()
+    except OSError as error:
+        raise MasterKeyError(f"{path} cannot be used: {error.strerror}") from None
+    if mode & 0o077:
+        raise MasterKeyError(f"{path} can be read by others: run `chmod 600 {path}`")
+    try:
+        key = bytes.fromhex(text.decode("ascii"))
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise MasterKeyError(f"{path} does not hold a master key")
+    return key
+
+
+def _make(path: Path) -> None:
+    """Written whole under another name first; of two that make one at once the first stays."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix="master.") as file:  # mode 0600
+        file.write(secrets.token_hex(KEY_BYTES).encode() + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+        try:
+            os.link(file.name, path)
+        except FileExistsError:
+            return
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the data is worth nothing without it
+    finally:
+        os.close(folder)
+
+
+def encrypt(master: bytes, plaintext: bytes, context: bytes) -> bytes:
+    """`context` names whose secret it is; what was moved to another row does not decrypt there."""
+    nonce = os.urandom(NONCE_BYTES)
+    return VERSION + nonce + _cipher(master).encrypt(nonce, plaintext, context)
+
+
+def decrypt(master: bytes, stored: bytes, context: bytes) -> bytes:
+    nonce, ciphertext = stored[1 : 1 + NONCE_BYTES], stored[1 + NONCE_BYTES :]
+    if stored[:1] != VERSION:
+        raise MasterKeyError("a stored secret has a form that this version of Laari does not know")
+    try:
+        return _cipher(master).decrypt(nonce, ciphertext, context)
+    except (InvalidTag, ValueError):
+        raise MasterKeyError(
+            "a stored secret does not open with this master key: is it the right one?"
+        ) from None
+
+
+def derive(master: bytes, purpose: str, value: str) -> bytes:
+    """The same 32 bytes for the same value, and nothing to learn about either without the key."""
+    return hmac.digest(_subkey(master, f"derive {purpose}"), value.encode(), "sha256")
+
+
+def digest(secret: str) -> bytes:
+    """What is stored of a random secret: enough to find it by, no use to a thief."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def new_secret(prefix: str) -> str:
+    """256 random bits behind a readable prefix such as `sk_`."""
+    return prefix + secrets.token_urlsafe(32)
+
+
+def _cipher(master: bytes) -> AESGCM:
+    return AESGCM(_subkey(master, "encrypt"))
+
+
+def _subkey(master: bytes, purpose: str) -> bytes:
+    info = f"laari {purpose}".encode()
+    return HKDF(hashes.SHA256(), length=KEY_BYTES, salt=None, info=info).derive(master)

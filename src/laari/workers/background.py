@@ -1,0 +1,65 @@
+"""The background process: named jobs, each on its own interval, none able to stop another."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from laari.settings import Settings
+from laari.store.database import open_pool
+from laari.store.sweep import forget_saved_responses
+
+log = logging.getLogger(__name__)
+
+CONNECTIONS = 4
+FIRST_RETRY_SECONDS = 1.0
+LAST_RETRY_SECONDS = 60.0
+
+
+class Job(NamedTuple):
+    name: str
+    every_seconds: float
+    run: Callable[[], Awaitable[object]]
+
+
+async def run(dsn: str, master_key: bytes, settings: Settings, stop: asyncio.Event) -> None:
+    """Works until `stop` is set, then finishes what is under way."""
+    pool = await open_pool(dsn, CONNECTIONS)
+
+    async def forget_old_responses() -> None:
+        await forget_saved_responses(pool, datetime.now(UTC))
+
+    try:
+        await run_jobs([Job("forget saved responses", 60, forget_old_responses)], stop)
+    finally:
+        await pool.close()
+
+
+async def run_jobs(jobs: list[Job], stop: asyncio.Event) -> None:
+    await asyncio.gather(*(_repeat(job, stop) for job in jobs))
+
+
+async def _repeat(job: Job, stop: asyncio.Event) -> None:
+    retry_seconds = FIRST_RETRY_SECONDS
+    while not stop.is_set():
+        wait_seconds = job.every_seconds
+        try:
+            await job.run()
+            retry_seconds = FIRST_RETRY_SECONDS
+        except Exception:
+            log.exception("%s failed, next attempt in %.0f s", job.name, retry_seconds)
+            wait_seconds = retry_seconds
+            retry_seconds = min(retry_seconds * 2, LAST_RETRY_SECONDS)
+        await pause(stop, wait_seconds)
+
+
+async def pause(stop: asyncio.Event, seconds: float) -> None:
+    """Waits that long, or until `stop` is set."""
+    try:
+        async with asyncio.timeout(seconds):
+            await stop.wait()
+    except TimeoutError:
+        pass

@@ -1,0 +1,25 @@
+"""One running service per test process; every test has merchants of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from tests.serving import Merchant, Service, serving
+
+from laari.store.migrate import migrate
+
+
+@pytest.fixture(scope="session")
+def service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    asyncio.run(engine.execute("CREATE DATABASE api"))
+    asyncio.run(migrate(engine.url("api")))
+    with serving(engine.url("api"), tmp_path_factory.mktemp("api")) as service:
+        yield service
+
+
+@pytest.fixture
+def shop(service: Service) -> Merchant:
+    """A merchant in sandbox mode, without fees."""
+    return service.merchant()

@@ -1,0 +1,214 @@
+"""GET /payments and GET /payments/{id}: filters, cursors, visibility, expiry on read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.serving import Merchant, Service
+
+
+def refs(page: dict[str, Any]) -> list[str]:
+    return [payment["reference"] for payment in page["data"]]
+
+
+def listed(shop: Merchant, **query: Any) -> list[str]:
+    response = shop.get("/payments", **query)
+    assert response.status_code == 200, response.text
+    return refs(response.json())
+
+
+def test_an_empty_listing(shop: Merchant) -> None:
+    assert shop.get("/payments").json() == {
+        "data": [],
+        "pagination": {"limit": 20, "has_more": False, "next_cursor": None},
+    }
+
+
+def test_pages_newest_first_without_gap_or_repeat(shop: Merchant) -> None:
+    made = [shop.payment(reference=f"p{i:02}")["reference"] for i in range(25)]
+    first = shop.get("/payments").json()
+    assert refs(first) == made[:4:-1]
+    assert first["pagination"]["limit"] == 20
+    assert first["pagination"]["has_more"] is True
+    shop.payment(reference="newcomer")
+    second = shop.get("/payments", after=first["pagination"]["next_cursor"]).json()
+    assert refs(second) == made[4::-1]
+    assert second["pagination"] == {"limit": 20, "has_more": False, "next_cursor": None}
+
+
+def test_a_full_last_page_says_so(shop: Merchant) -> None:
+    for _ in range(2):
+        shop.payment()
+    page = shop.get("/payments", limit=2).json()
+    assert page["pagination"] == {"limit": 2, "has_more": False, "next_cursor": None}
+
+
+@pytest.mark.parametrize(
+    ("limit", "used"),
+    [("1", 1), ("100", 100), ("101", 100), ("0", 1), ("-5", 1), ("007", 7), ("9" * 5000, 100)],
+)
+def test_limits_are_clamped(shop: Merchant, limit: str, used: int) -> None:
+    assert shop.get("/payments", limit=limit).json()["pagination"]["limit"] == used
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("limit", v) for v in ("", "ten", "1.5", "1e1", " 5", "\u0665", "--5")),
+        *(("status", v) for v in ("", "open", "PAID", "pending,paid")),
+        *(("created_from", v) for v in ("", "yesterday", "2026-13-01", "2026-01-01T10:00")),
+        ("created_to", ""),
+        ("terminal_label", "x" * 11),
+        ("terminal_label", "a\0"),
+        ("bill_number", "x" * 26),
+        ("bill_number", "a#b"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(shop: Merchant, name: str, value: str) -> None:
+    response = shop.get("/payments", **{name: value})
+    assert response.status_code == 400, response.text
+    assert response.json()["error"] | {"message": ""} == {
+        "code": "invalid_request",
+        "message": "",
+        "field": name,
+    }
+
+
+NAMES = ("limit", "after", "status", "created_from", "created_to", "terminal_label", "bill_number")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("form", ["{0}=paid&{0}=paid", "{0}[]=1", "{0}[x]=1", "{0}%5B%5D=1"])
+def test_arrays_are_refused(shop: Merchant, name: str, form: str) -> None:
+    response = shop.get("/payments?" + form.format(name))
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == "invalid_request"
+
+
+def test_unknown_parameters_are_ignored(shop: Merchant) -> None:
+    shop.payment(reference="only")
+    assert listed(shop, page="2", colour="blue") == ["only"]
+
+
+@pytest.mark.parametrize("text", ["%ff", "%zz", "a=%f0%28"])
+def test_odd_query_strings_do_no_harm(shop: Merchant, text: str) -> None:
+    assert shop.get(f"/payments?terminal_label={text}").status_code in (200, 400)
+
+
+def test_created_bounds(shop: Merchant) -> None:
+    for day in range(3):
+        shop.payment(reference=f"d{day}")
+        shop.advance(86_400)
+    days = [p["created_at"] for p in reversed(shop.get("/payments").json()["data"])]
+    assert listed(shop, created_from=days[1]) == ["d2", "d1"]
+    assert listed(shop, created_to=days[1]) == ["d0"]
+    assert listed(shop, created_from=days[1], created_to=days[2]) == ["d1"]
+    assert listed(shop, created_from=days[2][:10]) == ["d2"]
+    assert listed(shop, created_from="2020-01-01", created_to="2020-01-02") == []
+    for later in (days[1], days[0]):
+        response = shop.get("/payments", created_from=days[1], created_to=later)
+        assert response.status_code == 400
+
+
+def test_labels_and_bill_numbers(shop: Merchant) -> None:
+    shop.payment(reference="none")
+    shop.payment(reference="a", terminal_label="Till", bill_number="007")
+    shop.payment(reference="b", terminal_label="till", bill_number="7")
+    assert listed(shop, terminal_label=" Till ") == ["a"]
+    assert listed(shop, bill_number="007") == ["a"]
+    assert listed(shop, bill_number="07") == []
+    assert listed(shop, terminal_label="till", bill_number="7", status="pending") == ["b"]
+    assert listed(shop, terminal_label="  ", bill_number="") == ["b", "a", "none"]
+
+
+def test_statuses_with_overdue_and_reserved_payments(shop: Merchant) -> None:
+    made = {name: shop.payment(reference=name) for name in ("overdue", "reserved", "paid", "seen")}
+    shop.control(f"payments/{made['paid']['id']}/pay")
+    shop.control(f"payments/{made['reserved']['id']}/reserve")
+    shop.advance(25 * 3600)
+    shop.get(f"/payments/{made['seen']['id']}")
+    shop.payment(reference="fresh")
+    assert listed(shop, status="pending") == ["fresh", "reserved"]
+    assert shop.events(made["overdue"]["id"]) == ["payment.created"]
+    assert listed(shop, status="paid") == ["paid"]
+    assert listed(shop, status="cancelled") == []
+    assert listed(shop, status="expired") == ["seen", "overdue"]
+    assert shop.events(made["overdue"]["id"]) == ["payment.created", "payment.expired"]
+    assert listed(shop, status="expired") == ["seen", "overdue"]
+    assert shop.events(made["overdue"]["id"]) == ["payment.created", "payment.expired"]
+
+
+@pytest.mark.parametrize("query", [{}, {"terminal_label": "T"}, {"status": "expired"}])
+def test_listing_expires_just_the_rows_it_returns(shop: Merchant, query: dict[str, str]) -> None:
+    older, newer = (shop.payment(reference=r, terminal_label="T") for r in ("older", "newer"))
+    shop.advance(25 * 3600)
+    page = shop.get("/payments", limit=1, **query).json()
+    assert [(p["reference"], p["status"]) for p in page["data"]] == [("newer", "expired")]
+    assert shop.events(newer["id"])[1:] == ["payment.expired"]
+    assert shop.events(older["id"])[1:] == []
+
+
+def test_a_scan_past_many_rows_gives_short_pages_that_lead_on(
+    service: Service, shop: Merchant
+) -> None:
+    """A rare status under a label: the page may be empty, the cursor still finds the row."""
+    oldest = shop.payment(reference="oldest", terminal_label="T")
+    shop.post(f"/payments/{oldest['id']}/cancel")
+    service.execute(
+        "INSERT INTO payments (id, tenant_id, kind, token, reference, amount, terminal_label, "
+        "metadata, created_at, status) SELECT gen_random_uuid(), p.tenant_id, 'hosted', "
+        "gen_random_uuid()::text, 'bulk' || n, 1, 'T', '{}', now() + n * interval '1 ms', "
+        "'pending' FROM payments p, generate_series(1, 5000) n WHERE p.id = $1::uuid",
+        oldest["id"].partition("_")[2],
+    )
+    after, found, pages = None, [], 0
+    while True:
+        query = {"terminal_label": "T", "status": "cancelled"} | ({"after": after} if after else {})
+        page = shop.get("/payments", **query).json()
+        found += refs(page)
+        pages += 1
+        after = page["pagination"]["next_cursor"]
+        assert page["pagination"]["has_more"] == (after is not None)
+        if after is None:
+            break
+    assert found == ["oldest"]
+    assert pages > 1
+
+
+@pytest.mark.parametrize("cursor", ["", "junk", "x" * 5000, "ދ", "../../etc", "%00"])
+def test_unknown_cursors_start_at_the_first_page(shop: Merchant, cursor: str) -> None:
+    shop.payment(reference="first")
+    assert listed(shop, after=cursor) == ["first"]
+
+
+def test_a_cursor_of_another_merchant_or_mode_is_unknown(service: Service, shop: Merchant) -> None:
+    for i in range(3):
+        shop.payment(reference=f"m{i}")
+    cursor = shop.get("/payments", limit=1).json()["pagination"]["next_cursor"]
+    other = service.merchant()
+    other.payment(reference="theirs")
+    assert listed(other, after=cursor) == ["theirs"]
+    service.execute("UPDATE merchants SET mode = 'live' WHERE id = $1", shop.id)
+    shop.payment(reference="live")
+    assert listed(shop, after=cursor) == ["live"]
+
+
+def test_nothing_shows_across_merchants_or_modes(service: Service, shop: Merchant) -> None:
+    payment = shop.payment()
+    assert service.merchant().get(f"/payments/{payment['id']}").status_code == 404
+    service.execute("UPDATE merchants SET mode = 'live' WHERE id = $1", shop.id)
+    assert shop.get(f"/payments/{payment['id']}").status_code == 404
+    assert listed(shop) == []
+    service.execute("UPDATE merchants SET mode = 'sandbox' WHERE id = $1", shop.id)
+    assert shop.get(f"/payments/{payment['id']}").status_code == 200
+
+
+@pytest.mark.parametrize("id", ["x", "pay_", "pay_" + "g" * 32, "pay_" + "A" * 32, "%00", "🙂"])
+def test_unknown_payments_are_not_found(shop: Merchant, id: str) -> None:
+    response = shop.get(f"/payments/{id}")
+    assert (response.status_code, response.json()["error"]["code"]) == (404, "not_found")
+
+
+def test_the_reference_is_no_id(shop: Merchant) -> None:
+    assert shop.get(f"/payments/{shop.payment(reference='r')['reference']}").status_code == 404

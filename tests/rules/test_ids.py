@@ -1,0 +1,81 @@
+"""Identifiers: shown and read back exactly, never confused, never repeated."""
+
+from __future__ import annotations
+
+import re
+import time
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from laari.rules import ids
+
+PREFIXES = [ids.PAYMENT, ids.PAYMENT_REQUEST, ids.AUTHORIZATION, ids.EVENT]
+HEX = "0195c2a400007abc8def0123456789ab"
+
+
+@given(st.uuids(), st.sampled_from(PREFIXES))
+def test_shown_ids_read_back_under_their_own_prefix_only(value: UUID, prefix: str) -> None:
+    text = ids.show_id(prefix, value)
+    for other in PREFIXES:
+        assert ids.read_id(other, text) == (value if other == prefix else None)
+
+
+@given(st.text(max_size=40) | st.text("pay_0123456789abcdefABCDEF-", max_size=40))
+def test_only_the_exact_form_counts(text: str) -> None:
+    value = ids.read_id(ids.PAYMENT, text)
+    assert value is None or ids.show_id(ids.PAYMENT, value) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "pay_",
+        HEX,
+        f"PAY_{HEX}",
+        f"pay_{HEX.upper()}",
+        f"pay_{UUID(HEX)}",
+        f"pay_{{{HEX[2:]}}}",
+        f"pay_urn:uuid:{HEX[9:]}",
+        f"pay_{HEX[:-1]}",
+        f"pay_{HEX}0",
+        f"pay_{HEX}\n",
+        f" pay_{HEX}",
+        f"pay_{HEX[:-1]}g",
+        f"pay_{HEX[:-1]}\u0661",
+        f"pay_pay_{HEX[4:]}",
+        f"pay_0x{HEX[2:]}",
+        f"pay_{HEX[:10]}_{HEX[11:]}",
+        f"pay_ {HEX[2:]} ",
+    ],
+)
+def test_near_misses(text: str) -> None:
+    assert ids.read_id(ids.PAYMENT, text) is None
+
+
+def test_new_ids_follow_time_and_do_not_repeat() -> None:
+    before = time.time_ns() // 1_000_000
+    made = [ids.new_id() for _ in range(1_000)]
+    after = time.time_ns() // 1_000_000
+    stamps = [value.int >> 80 for value in made]
+    assert stamps == sorted(stamps)
+    assert before <= stamps[0] <= stamps[-1] <= after
+    assert len({value.int & (2**80 - 1) for value in made}) == 1_000
+
+
+def test_tokens_carry_132_bits_fit_for_an_address() -> None:
+    made = {ids.new_token() for _ in range(3_000)}
+    assert len(made) == 3_000
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", token) for token in made)
+    # Every place takes every one of the 64 characters: no bits are stuck.
+    assert all(len({token[place] for token in made}) == 64 for place in range(22))
+
+
+def test_transaction_references_are_readable_and_use_every_bit() -> None:
+    made = {ids.new_tid() for _ in range(1_000)}
+    assert len(made) == 1_000
+    assert all(re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{16}", tid) for tid in made)
+    assert all(len({tid[place] for tid in made}) == 32 for place in range(16))

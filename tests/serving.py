@@ -1,0 +1,174 @@
+"""A real `laari serve` for tests, and callers that speak to it over real HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx
+
+from laari.store import merchants
+from laari.store.database import connection_to
+
+START_SECONDS = 20
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running service and the database behind it."""
+
+    origin: str
+    dsn: str
+    master_key: bytes
+    process: subprocess.Popen[bytes]
+    env: dict[str, str]
+
+    def merchant(
+        self, *, mode: str = "sandbox", name: str = "Test Shop", **options: Any
+    ) -> Merchant:
+        async def create() -> merchants.NewMerchant:
+            async with connection_to(self.dsn) as connection:
+                return await merchants.create(
+                    connection, self.master_key, name=name, mode=mode, **options
+                )
+
+        new = asyncio.run(create())
+        return Merchant(self, new.merchant.id, new.secret_key)
+
+    def execute(self, statement: str, *values: Any) -> list[asyncpg.Record]:
+        """Looks at or tampers with the database behind the service's back."""
+
+        async def run() -> list[asyncpg.Record]:
+            async with connection_to(self.dsn) as connection:
+                return await connection.fetch(statement, *values)
+
+        return asyncio.run(run())
+
+    def laari(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """A command of the command line, beside the running service."""
+        return subprocess.run(
+            [sys.executable, "-m", "laari", *arguments],
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+
+class Merchant:
+    """A merchant's own client: its key, its sandbox, its payments."""
+
+    def __init__(self, service: Service, merchant_id: str, secret_key: str) -> None:
+        self.service = service
+        self.id = merchant_id
+        self.secret_key = secret_key
+        self.http = httpx.Client(
+            base_url=f"{service.origin}/merchant",
+            headers={"X-API-Key": secret_key},
+            timeout=30,
+        )
+
+    def get(self, path: str, **query: Any) -> httpx.Response:
+        return self.http.get(path, params=query or None)
+
+    def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if body is None:
+            return self.http.post(path, headers=named)
+        return self.http.post(path, json=body, headers=named)
+
+    def payment(self, **fields: Any) -> dict[str, Any]:
+        """A new payment, with a reference of its own where none is given."""
+        body = {"reference": f"ref-{secrets.token_hex(8)}", "amount": 12500, **fields}
+        response = self.post("/payments", body)
+        assert response.status_code == 201, response.text
+        return response.json()["data"]
+
+    def control(self, path: str, body: Any = None) -> dict[str, Any]:
+        """A sandbox control that is expected to work."""
+        response = self.post(f"/sandbox/{path}", body)
+        assert response.status_code == 200, response.text
+        return response.json()["data"]
+
+    def advance(self, seconds: int) -> dict[str, Any]:
+        return self.control("clock", {"advance_seconds": seconds})
+
+    def events(self, object_id: str) -> list[str]:
+        """The types of the events of one object, in the order they were made."""
+        rows = self.service.execute(
+            "SELECT type FROM events WHERE object_id = $1::uuid ORDER BY created_at, id",
+            object_id.partition("_")[2],
+        )
+        return [row["type"] for row in rows]
+
+
+@contextmanager
+def serving(dsn: str, directory: Path, *, workers: int = 1, **settings: str) -> Iterator[Service]:
+    """Runs `laari serve` on the database until the block ends."""
+    port = free_port()
+    master_key = secrets.token_bytes(32)
+    env = {
+        **os.environ,
+        "LAARI_DATABASE_URL": dsn,
+        "LAARI_DATA_DIR": str(directory),
+        "LAARI_MASTER_KEY": master_key.hex(),
+        "LAARI_MERCHANT_RATE_LIVE": "0",
+        "LAARI_MERCHANT_RATE_SANDBOX": "0",
+        **settings,
+    }
+    log = directory / "serve.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "laari",
+                "serve",
+                "--port",
+                str(port),
+                "--workers",
+                str(workers),
+            ],
+            env=env,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    origin = f"http://127.0.0.1:{port}"
+    try:
+        _await_ready(process, origin, log)
+        yield Service(origin, dsn, master_key, process, env)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _await_ready(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"laari serve ended:\n{log.read_text()}")
+        try:
+            if httpx.get(f"{address}/readyz").status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.05)
+    raise RuntimeError(f"laari serve is not ready:\n{log.read_text()}")

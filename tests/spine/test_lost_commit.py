@@ -1,0 +1,86 @@
+"""A commit whose answer is lost may have happened: its batch must not be run again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import asyncpg
+import pytest
+
+from laari.rules.wallets import MoveMoney
+from laari.spine.engine import Command, OutcomeUnknown, Spine
+from laari.store.batch import BatchRunner
+
+
+class CutAtCommit(BatchRunner):
+    """Commits, and loses the connection before it hears so."""
+
+    cuts = 0
+
+    async def _ready(self, lock_seconds: float) -> Any:
+        return _Cut(self, await super()._ready(lock_seconds))
+
+
+class _Cut:
+    def __init__(self, runner: CutAtCommit, connection: asyncpg.Connection) -> None:
+        self._runner = runner
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    async def execute(self, statement: str, *values: Any) -> Any:
+        done = await self._connection.execute(statement, *values)
+        if statement == "COMMIT" and not self._runner.cuts:
+            self._runner.cuts += 1
+            self._connection.terminate()
+            raise asyncpg.ConnectionDoesNotExistError("connection was closed")
+        return done
+
+
+async def test_money_is_not_moved_twice(dsn: str) -> None:
+    customer = "00000000-0000-0000-0000-000000000001"
+    connection = await asyncpg.connect(dsn)
+    await connection.execute(
+        f"INSERT INTO customers (id, name, mode) VALUES ('{customer}', 'Aisha', 'live')"
+    )
+    account = await connection.fetchval(
+        "INSERT INTO wallets (customer_id, mode, tier) VALUES ($1, 'live', 'basic') "
+        "RETURNING account",
+        customer,
+    )
+    runner = CutAtCommit(dsn, "http://laari.test")
+    spine = Spine(runner.run)
+    spine.start()
+    top_up = MoveMoney(None, account, "topup", 500, "Cash")
+
+    with pytest.raises(OutcomeUnknown):
+        await spine.submit(top_up)
+    assert await connection.fetchval("SELECT balance FROM wallets") == 500
+
+    await spine.submit(top_up)  # the spine works on, on a connection of its own again
+    assert await connection.fetchval("SELECT balance FROM wallets") == 1000
+    await spine.close()
+    await runner.close()
+    await connection.close()
+
+
+async def test_every_command_of_the_batch_hears_of_it() -> None:
+    runs = 0
+
+    async def run(commands: Sequence[Command], lock_seconds: float) -> list[Any]:
+        nonlocal runs
+        runs += 1
+        raise OutcomeUnknown
+
+    spine = Spine(run)
+    commands = [MoveMoney(None, account, "topup", 1, "Cash") for account in (1, 2, 3)]
+    submitted = [asyncio.ensure_future(spine.submit(command)) for command in commands]
+    await asyncio.sleep(0)
+    spine.start()
+    outcomes = await asyncio.gather(*submitted, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [OutcomeUnknown] * 3
+    assert runs == 1
+    await spine.close()

@@ -1,0 +1,61 @@
+"""Documentation that can be checked is checked."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+_LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_docs", ROOT / "tools/generate_docs.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_pages_equal_the_code() -> None:
+    for name, page in generator().PAGES.items():
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == page(), "run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = _LINK.findall(page.read_text(encoding="utf-8"))
+    missing = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
+    assert missing == []
+
+
+def test_pictures_are_well_formed_and_described() -> None:
+    pictures = sorted((ROOT / "docs/img").glob("*.svg"))
+    assert pictures
+    for picture in pictures:
+        root = ET.parse(picture).getroot()
+        assert root.findtext("{http://www.w3.org/2000/svg}title"), picture.name
+        assert root.findtext("{http://www.w3.org/2000/svg}desc"), picture.name
+
+
+def test_decisions_are_numbered_without_a_gap() -> None:
+    text = (ROOT / "docs/decisions.md").read_text(encoding="utf-8")
+    numbers = [int(number) for number in re.findall(r"^(\d+)\. ", text, re.MULTILINE)]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_constraints_pin_exactly_and_name_no_host() -> None:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert pins
+    assert [
+        line for line in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line)
+    ] == []

@@ -1,0 +1,74 @@
+"""What the import contracts cannot see of the rooms: SQL outside the store, impure rules."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "laari"
+
+_SQL = re.compile(
+    r"\b(SELECT|INSERT\s+INTO|UPDATE\s+\w+\s+(\w+\s+)?SET|DELETE\s+FROM|"
+    r"(CREATE|ALTER|DROP|TRUNCATE)\s+(TABLE|INDEX|FUNCTION|SEQUENCE|DATABASE|ROLE))\b",
+)
+_CLOCK_READINGS = {"now", "utcnow", "today", "time", "monotonic"}
+
+
+def files(room: str = "") -> list[Path]:
+    return sorted((SOURCE / room).rglob("*.py"))
+
+
+def statements(source: str) -> Iterator[str]:
+    """Text in the code that reads as SQL; the pieces of an f-string count as one text."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.JoinedStr():
+                text = "".join(
+                    piece.value if isinstance(piece, ast.Constant) else "x" for piece in node.values
+                )
+            case ast.Constant(value=str(text)):
+                pass
+            case _:
+                continue
+        if _SQL.search(text):
+            yield text
+
+
+def impurities(source: str) -> Iterator[str]:
+    """What a pure decision must not do: wait, or read a clock."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.AsyncFunctionDef(name=name):
+                yield f"async def {name}"
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=attr)) if (
+                owner in ("datetime", "date", "time") and attr in _CLOCK_READINGS
+            ):
+                yield f"{owner}.{attr}()"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in files() if SOURCE / "store" not in path.parents],
+    ids=lambda path: str(path.relative_to(SOURCE)),
+)
+def test_only_the_store_writes_sql(path: Path) -> None:
+    assert list(statements(path.read_text())) == []
+
+
+def test_the_rules_neither_wait_nor_read_a_clock() -> None:
+    found = {path.name: list(impurities(path.read_text())) for path in files("rules")}
+    assert {name: what for name, what in found.items() if what} == {}
+
+
+def test_sql_and_impurity_are_recognised() -> None:
+    assert any(statements((SOURCE / "store" / "tiers.py").read_text()))
+    assert list(statements('f"UPDATE {table} SET a = 1"')) == ["UPDATE x SET a = 1"]
+    assert list(statements('"Select a payment from the list"')) == []
+    assert list(impurities("async def f(): return datetime.now(UTC)")) == [
+        "async def f",
+        "datetime.now()",
+    ]

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import base64
+from dataclasses import fields
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+
+from laari.settings import VARIABLES, Settings, SettingsError, read_settings
+
+KEY = bytes(range(32))
+
+
+def test_defaults() -> None:
+    assert read_settings({}, "127.0.0.1", 8000) == Settings(
+        database_url=None,
+        data_dir=Path("laari-data"),
+        public_url="http://127.0.0.1:8000",
+        master_key=None,
+        require_https=False,
+        trusted_proxies=(),
+        sandbox_vpa="sandbox",
+        sandbox_email="sandbox@laari.test",
+        vpa_suffixes=("fp", "fahipay"),
+        webhook_allow_private=False,
+        webhook_retry_seconds=(60.0, 300.0),
+        merchant_rate_live=100.0,
+        merchant_rate_sandbox=25.0,
+        max_batch=256,
+    )
+
+
+def test_a_blank_variable_counts_as_unset() -> None:
+    blank = {variable.name: " " for variable in VARIABLES}
+    assert read_settings(blank) == read_settings({})
+
+
+def test_every_setting_has_its_variable_in_the_help() -> None:
+    names = {variable.name for variable in VARIABLES}
+    assert names == {f"LAARI_{field.name.upper()}" for field in fields(Settings)}
+
+
+def test_an_ipv6_host_is_bracketed_in_the_public_url() -> None:
+    assert read_settings({}, "::1", 80).public_url == "http://[::1]:80"
+
+
+@pytest.mark.parametrize(
+    ("given", "origin", "https"),
+    [
+        ("https://pay.example.com/", "https://pay.example.com", True),
+        ("HTTP://Pay.Example.com:8080", "http://pay.example.com:8080", False),
+        ("https://[::1]:8443", "https://[::1]:8443", True),
+    ],
+)
+def test_the_public_url_is_an_origin(given: str, origin: str, https: bool) -> None:
+    settings = read_settings({"LAARI_PUBLIC_URL": given})
+    assert (settings.public_url, settings.require_https) == (origin, https)
+
+
+def test_https_can_be_required_or_not_whatever_the_url() -> None:
+    url = {"LAARI_PUBLIC_URL": "https://pay.example.com"}
+    assert not read_settings({**url, "LAARI_REQUIRE_HTTPS": "off"}).require_https
+    assert read_settings({"LAARI_REQUIRE_HTTPS": "ON"}).require_https
+
+
+@pytest.mark.parametrize(
+    "text", [KEY.hex(), base64.b64encode(KEY).decode(), base64.urlsafe_b64encode(KEY).decode()]
+)
+def test_the_master_key_in_both_forms(text: str) -> None:
+    assert read_settings({"LAARI_MASTER_KEY": text}).master_key == KEY
+
+
+def test_lists() -> None:
+    settings = read_settings(
+        {
+            "LAARI_TRUSTED_PROXIES": "10.0.0.1, 192.168.0.7/16 ,fd00::/8",
+            "LAARI_VPA_SUFFIXES": " FP , bank.mv",
+            "LAARI_WEBHOOK_RETRY_SECONDS": "0.5,1",
+        }
+    )
+    assert settings.trusted_proxies == (
+        ip_network("10.0.0.1/32"),
+        ip_network("192.168.0.0/16"),
+        ip_network("fd00::/8"),
+    )
+    assert settings.vpa_suffixes == ("fp", "bank.mv")
+    assert settings.webhook_retry_seconds == (0.5, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("LAARI_DATABASE_URL", "mysql://db/laari"),
+        ("LAARI_PUBLIC_URL", "pay.example.com"),
+        ("LAARI_PUBLIC_URL", "https://pay.example.com/shop"),
+        ("LAARI_PUBLIC_URL", "https://user:pass@pay.example.com"),
+        ("LAARI_PUBLIC_URL", "https://pay.example.com:port"),
+        ("LAARI_MASTER_KEY", "short"),
+        ("LAARI_MASTER_KEY", KEY.hex()[:-2]),
+        ("LAARI_REQUIRE_HTTPS", "maybe"),
+        ("LAARI_TRUSTED_PROXIES", "10.0.0.1,proxy"),
+        ("LAARI_SANDBOX_VPA", "sandbox@fp"),
+        ("LAARI_SANDBOX_EMAIL", "sandbox"),
+        ("LAARI_VPA_SUFFIXES", "@fp"),
+        ("LAARI_VPA_SUFFIXES", ","),
+        ("LAARI_WEBHOOK_ALLOW_PRIVATE", "2"),
+        ("LAARI_WEBHOOK_RETRY_SECONDS", "60,soon"),
+        ("LAARI_WEBHOOK_RETRY_SECONDS", "-1"),
+        ("LAARI_MERCHANT_RATE_LIVE", "nan"),
+        ("LAARI_MERCHANT_RATE_SANDBOX", "inf"),
+        ("LAARI_MAX_BATCH", "0"),
+        ("LAARI_MAX_BATCH", "1.5"),
+    ],
+)
+def test_a_bad_value_is_one_line_that_names_its_variable(name: str, value: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        read_settings({name: value})
+    assert name in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_server_of_ones_own_needs_a_master_key() -> None:
+    url = {"LAARI_DATABASE_URL": "postgresql://laari:hush@db/laari"}
+    with pytest.raises(SettingsError, match="LAARI_MASTER_KEY is required"):
+        read_settings(url)
+    settings = read_settings({**url, "LAARI_MASTER_KEY": KEY.hex()})
+    assert settings.database_url == url["LAARI_DATABASE_URL"]
+    assert "hush" not in repr(settings)
+    assert repr(KEY) not in repr(settings)
