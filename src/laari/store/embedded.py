@@ -49,13 +49,10 @@ class _Layout:
     sockets: Path
 
     @property
-<<<<<<< HEAD
-=======
     def socket(self) -> Path:
         return self.sockets / f".s.PGSQL.{PORT}"
 
     @property
->>>>>>> 3a66cfc29e4d7a91eab22d1719adc2ab02db789d
     def dsn(self) -> str:
         return f"postgresql://laari@/laari?host={quote(str(self.sockets))}&port={PORT}"
 
@@ -87,11 +84,8 @@ def embedded_server(data_dir: Path, *, durable: bool = True) -> Iterator[str]:
 def revive(data_dir: Path) -> None:
     """Starts the server again where it has died under its users."""
     layout = _prepare(data_dir)
-<<<<<<< HEAD
-=======
     if _postmaster(layout) is not None:
         return
->>>>>>> 3a66cfc29e4d7a91eab22d1719adc2ab02db789d
     start = _open_lock(layout.home / "start.lock")
     try:
         with _held(start):
@@ -156,19 +150,12 @@ def _ensure_running(layout: _Layout, durable: bool) -> None:
 
 
 def _answers(layout: _Layout) -> bool:
-<<<<<<< HEAD
-    if not (layout.sockets / f".s.PGSQL.{PORT}").exists():
-=======
     if not layout.socket.exists():
->>>>>>> 3a66cfc29e4d7a91eab22d1719adc2ab02db789d
         return False
     return run("pg_isready", "-q", "-h", str(layout.sockets), "-p", str(PORT)).returncode == 0
 
 
 def _processes(layout: _Layout) -> list[int]:
-<<<<<<< HEAD
-    """Every process of a server on this cluster: each one works in the cluster's directory.
-=======
     """Every process of a server on this cluster."""
     numbers = (int(entry.name) for entry in Path("/proc").glob("[0-9]*"))
     return [pid for pid in numbers if _is_of_cluster(pid, layout)]
@@ -176,30 +163,16 @@ def _processes(layout: _Layout) -> list[int]:
 
 def _is_of_cluster(pid: int, layout: _Layout) -> bool:
     """All processes of a server work in its cluster's directory.
->>>>>>> 3a66cfc29e4d7a91eab22d1719adc2ab02db789d
 
     A number in `postmaster.pid` alone proves nothing: after a restart of the machine or of a
     container it may be anybody's.
     """
-<<<<<<< HEAD
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if os.path.samefile(entry / "cwd", layout.cluster) and (
-                (entry / "comm").read_text().strip() == "postgres"
-            ):
-                found.append(int(entry.name))
-        except OSError:  # gone in the meantime, or somebody else's
-            continue
-    return found
-=======
     process = Path("/proc", str(pid))
     try:
         in_cluster = os.path.samefile(process / "cwd", layout.cluster)
         return in_cluster and (process / "comm").read_text().strip() == "postgres"
     except OSError:  # gone in the meantime, or somebody else's
         return False
->>>>>>> 3a66cfc29e4d7a91eab22d1719adc2ab02db789d
 
 
 def _start(layout: _Layout, durable: bool) -> None:
@@ -209,10 +182,7 @@ def _start(layout: _Layout, durable: bool) -> None:
     try:
         if sys.platform == "linux":  # elsewhere PostgreSQL has to judge by the number alone
             (layout.cluster / "postmaster.pid").unlink(missing_ok=True)
-<<<<<<< HEAD
-=======
             Path(f"{layout.socket}.lock").unlink(missing_ok=True)
->>>>>>> 3a66cfc29e4d7a91eab22d1719adc2ab02db789d
         _write_configuration(layout, durable)
         if layout.log.exists() and layout.log.stat().st_size > MAX_LOG_BYTES:
             layout.log.replace(layout.log.with_suffix(".log.old"))
@@ -334,10 +304,6 @@ def _postmaster(layout: _Layout) -> int | None:
         os.kill(pid, 0)
     except (OSError, ValueError, IndexError):
         return None
-<<<<<<< HEAD
-    if sys.platform == "linux" and pid not in _processes(layout):
-=======
     if sys.platform == "linux" and not _is_of_cluster(pid, layout):
->>>>>>> 3a66cfc29e4d7a91eab22d1719adc2ab02db789d
         return None
     return pid
