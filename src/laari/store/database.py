@@ -33,8 +33,8 @@ async def connect(dsn: str, **settings: str) -> asyncpg.Connection:
 
 
 @asynccontextmanager
-async def connection_to(dsn: str) -> AsyncIterator[asyncpg.Connection]:
-    connection = await connect(dsn)
+async def connection_to(dsn: str, **settings: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await connect(dsn, **settings)
     try:
         yield connection
     finally:
