@@ -88,7 +88,7 @@ async def test_a_certificate_for_the_address_alone_is_refused(
         ["fd00::1"],
         [RECEIVER_ADDRESS, "fe80::1"],
     ],
-    ids=lambda addresses: "+".join(addresses),
+    ids="+".join,
 )
 async def test_every_address_of_the_name_must_be_public(
     sender: Sender, receiver: Receiver, names: Names, addresses: list[str]

@@ -23,8 +23,24 @@ RETRY_JITTER = 0.1  # of the wait: receivers that were down are not all asked at
 
 # Top-level names that are nobody's in the public DNS, or are used inside of networks.
 _NOT_PUBLIC = frozenset(
-    ("alt", "arpa", "corp", "example", "home", "internal", "intranet", "invalid", "lan", "local")
-    + ("localdomain", "localhost", "mail", "onion", "private", "test")
+    {
+        "alt",
+        "arpa",
+        "corp",
+        "example",
+        "home",
+        "internal",
+        "intranet",
+        "invalid",
+        "lan",
+        "local",
+        "localdomain",
+        "localhost",
+        "mail",
+        "onion",
+        "private",
+        "test",
+    }
 )
 _PRINTABLE = re.compile(r"[!-~]+", re.ASCII)
 _UNSAFE = re.compile(r"[\\<>\"`{}|^]")

@@ -112,7 +112,7 @@ class Deliverer:
         tenants, following = await deliveries.due_tenants(
             connection, self._after_tenant, TENANTS_AT_ONCE
         )
-        wanted = {tenant: room for tenant in tenants if (room := self._room(tenant)) > 0}
+        wanted = {tenant: free for tenant in tenants if (free := self._room(tenant)) > 0}
         room = share(wanted, places)
         # Where places ran out, the next round begins behind the last tenant that got one.
         self._after_tenant = following if len(room) == len(wanted) else list(room)[-1]
