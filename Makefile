@@ -28,6 +28,7 @@ lint: $(READY_DEV) ## check style, types and the directions of imports
 	@$(BIN)/lint-imports --no-logo
 
 bench: $(READY_DEV) ## measure throughput and latency on this machine
+	@tools/debian-packages wrk
 	@$(BIN)/python -m bench $(ARGS)
 
 faults: $(READY_DEV) ## run the long fault campaigns that `make test` leaves out

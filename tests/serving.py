@@ -153,14 +153,14 @@ def serving(dsn: str, directory: Path, *, workers: int = 1, **settings: str) -> 
         )
     origin = f"http://127.0.0.1:{port}"
     try:
-        _await_ready(process, origin, log)
+        await_ready(process, origin, log)
         yield Service(origin, dsn, master_key, process, env)
     finally:
         process.terminate()
         process.wait(30)
 
 
-def _await_ready(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
+def await_ready(process: subprocess.Popen[bytes], address: str, log: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:

@@ -5,10 +5,15 @@ from __future__ import annotations
 import importlib.util
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
+
+from laari.cli.main import cli
+from laari.settings import VARIABLES
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -59,3 +64,43 @@ def test_constraints_pin_exactly_and_name_no_host() -> None:
     assert [
         line for line in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line)
     ] == []
+
+
+def test_the_readme_tells_of_every_setting_and_its_default() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`LAARI_[^|]*) \| ([^|]*) \|", readme, re.MULTILINE)
+    told: dict[str, str] = {}
+    for names, defaults in rows:
+        told.update(zip(re.findall(r"LAARI_\w+", names), defaults.split(", "), strict=False))
+    assert told.keys() == {variable.name for variable in VARIABLES}
+    written = {v.name: f"`{v.default}`" for v in VARIABLES if not v.default.startswith("(")}
+    assert {name: told[name] for name in written} == written
+
+
+def told_commands(readme: str) -> set[str]:
+    """The commands of the README's table; after the first of a row only the last word is told."""
+    told: set[str] = set()
+    for cell in re.findall(r"^\| (`laari [^|]*) \|", readme, re.MULTILINE):
+        group = ""
+        for words in re.findall(r"`([^`]+)`", cell):
+            command = " ".join(re.findall(r"[a-z-]+", words.split(" [")[0]))
+            if command.startswith("laari "):
+                group = command.rpartition(" ")[0]
+                told.add(command)
+            else:
+                told.add(f"{group} {command}")
+    return told
+
+
+def commands(command: click.Command, name: str) -> Iterator[str]:
+    if not isinstance(command, click.Group):
+        yield name
+        return
+    for word, inner in command.commands.items():
+        yield from commands(inner, f"{name} {word}")
+
+
+def test_the_readme_tells_of_every_command() -> None:
+    told = told_commands((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert "laari merchant rotate-key" in told
+    assert set(commands(cli, "laari")) - told == set()

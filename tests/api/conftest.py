@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Iterator
 
 import pytest
-from tests.serving import Merchant, Service, serving
 
 from laari.store.migrate import migrate
+from tests.serving import Merchant, Service, serving
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+
 from tests.serving import Merchant, Service
 
 MAX_AMOUNT = 9_999_999_999

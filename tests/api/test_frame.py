@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
+
 from tests.serving import Merchant, Service, serving
 
 VERSION = "2027-07-01"

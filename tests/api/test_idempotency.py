@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+
 from tests.serving import Merchant, Service
 
 BODY: dict[str, Any] = {"reference": "idem", "amount": 100}

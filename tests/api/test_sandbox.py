@@ -10,6 +10,7 @@ import httpx
 import pytest
 import zxingcpp
 from PIL import Image
+
 from tests.serving import Merchant, Service
 
 

@@ -233,6 +233,17 @@ def test_without_the_binaries_it_says_what_to_do(
     assert "LAARI_DATABASE_URL" in refusal(tmp_path)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root needs a user namespace")
+def test_root_without_user_namespaces_is_told_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unshare = tmp_path / "unshare"
+    unshare.write_text("#!/bin/sh\necho 'unshare: unshare failed: Not permitted' >&2; exit 1\n")
+    unshare.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert "as an ordinary user" in refusal(tmp_path / "data")
+
+
 def test_no_permission_outside_of_the_data_directory_changes(tmp_path: Path) -> None:
     parent = tmp_path / "parent"
     parent.mkdir(mode=0o700)

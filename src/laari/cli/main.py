@@ -9,8 +9,14 @@ from collections.abc import Sequence
 import click
 
 from laari import __version__
+from laari.cli.audit import audit_command
+from laari.cli.customers import customer
+from laari.cli.merchants import merchant
 from laari.cli.migrate import migrate_command
+from laari.cli.payments import payment
 from laari.cli.serve import serve_command
+from laari.cli.tiers import tier
+from laari.cli.wallets import wallet
 from laari.errors import LaariError
 
 INTERRUPTED = 130  # what shells call a command ended by Ctrl-C
@@ -22,8 +28,17 @@ def cli() -> None:
     """Merchant payments and wallets in Maldivian rufiyaa."""
 
 
-cli.add_command(serve_command)
-cli.add_command(migrate_command)
+for command in (
+    serve_command,
+    merchant,
+    customer,
+    wallet,
+    tier,
+    payment,
+    audit_command,
+    migrate_command,
+):
+    cli.add_command(command)
 
 
 def main() -> None:

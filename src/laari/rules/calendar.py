@@ -12,7 +12,7 @@ Interval = Literal["day", "week", "month", "year"]
 
 _TIMESTAMP = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})"
-    r"(?:[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?([Zz]|[+-]\d{2}:\d{2})?)?",
+    r"(?:[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})?)?",
     re.ASCII,
 )
 

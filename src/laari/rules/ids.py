@@ -12,8 +12,10 @@ PAYMENT = "pay_"
 PAYMENT_REQUEST = "prq_"
 AUTHORIZATION = "auth_"
 EVENT = "evt_"
+CUSTOMER = "cus_"
 
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
 _BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: nothing to misread
 
 
@@ -26,6 +28,11 @@ def new_id() -> UUID:
 def new_token() -> str:
     """132 random bits for a public address."""
     return secrets.token_urlsafe(17)[:22]
+
+
+def is_token(text: str) -> bool:
+    """Whether it has a token's form: nothing else is worth a look-up."""
+    return _TOKEN.fullmatch(text) is not None
 
 
 def new_tid() -> str:

@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from laari.store.files import sync_folder
 from laari.store.postgres import MAJOR_VERSION, EngineError, last_line, run
 
 PORT = 5432  # only the name of the socket
@@ -176,27 +177,33 @@ def _is_of_cluster(pid: int, layout: _Layout) -> bool:
 
 
 def _start(layout: _Layout, durable: bool) -> None:
-    if not layout.cluster.exists():
-        _create(layout, durable)
-    _verify_version(layout)
     try:
+        if not layout.cluster.exists():
+            _create(layout, durable)
+        _verify_version(layout)
         if sys.platform == "linux":  # elsewhere PostgreSQL has to judge by the number alone
             (layout.cluster / "postmaster.pid").unlink(missing_ok=True)
             Path(f"{layout.socket}.lock").unlink(missing_ok=True)
         _write_configuration(layout, durable)
-        if layout.log.exists() and layout.log.stat().st_size > MAX_LOG_BYTES:
+        log_start = _log_size(layout)
+        if log_start > MAX_LOG_BYTES:
             layout.log.replace(layout.log.with_suffix(".log.old"))
-        log_start = layout.log.stat().st_size if layout.log.exists() else 0
+            log_start = 0
     except OSError as error:
-        raise EngineError(f"{error.filename} cannot be written: {error.strerror}") from None
+        place = error.filename or layout.home
+        raise EngineError(f"{place} cannot be used: {error.strerror}") from None
     result = run(
         *("pg_ctl", "start", "-D", str(layout.cluster), "-l", str(layout.log)),
         *("-w", "-t", str(START_SECONDS)),
     )
     if result.returncode != 0:
-        log = layout.log.read_bytes()[log_start:] if layout.log.exists() else b""
+        log = layout.log.read_bytes()[log_start:] if _log_size(layout) else b""
         reason = last_line(log.decode(errors="replace") or result.stderr)
         raise EngineError(f"PostgreSQL did not start: {reason} (see {layout.log})")
+
+
+def _log_size(layout: _Layout) -> int:
+    return layout.log.stat().st_size if layout.log.exists() else 0
 
 
 def _verify_version(layout: _Layout) -> None:
@@ -204,8 +211,6 @@ def _verify_version(layout: _Layout) -> None:
         version = (layout.cluster / "PG_VERSION").read_text().strip()
     except FileNotFoundError:
         raise EngineError(f"{layout.cluster} is not a PostgreSQL database") from None
-    except OSError as error:
-        raise EngineError(f"{layout.cluster} cannot be read: {error.strerror}") from None
     if version != MAJOR_VERSION:
         raise EngineError(
             f"{layout.cluster} was made by PostgreSQL {version}, "
@@ -235,6 +240,7 @@ def _create(layout: _Layout, durable: bool) -> None:
     with (fresh / "postgresql.conf").open("a") as file:
         file.write("\ninclude 'laari.conf'  # written anew at every start\n")
     fresh.rename(layout.cluster)
+    sync_folder(layout.home)
 
 
 def _write_configuration(layout: _Layout, durable: bool) -> None:

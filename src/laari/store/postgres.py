@@ -18,6 +18,11 @@ from laari.errors import LaariError
 MAJOR_VERSION = "18"
 COMMAND_SECONDS = 120
 
+_NOT_AS_ROOT = (
+    "the embedded PostgreSQL cannot run as root here ({}): "
+    "run laari as an ordinary user or set LAARI_DATABASE_URL"
+)
+
 
 class EngineError(LaariError):
     """The embedded database cannot be used."""
@@ -40,7 +45,7 @@ def run(name: str, *arguments: str, stdin: str = "") -> subprocess.CompletedProc
     """Runs a program in a session of its own, so that Ctrl-C in the terminal does not reach it."""
     command = [*_as_ordinary_user(), program(name), *arguments]
     try:
-        return subprocess.run(  # noqa: S603
+        result = subprocess.run(  # noqa: S603
             command,
             input=stdin,
             capture_output=True,
@@ -55,6 +60,9 @@ def run(name: str, *arguments: str, stdin: str = "") -> subprocess.CompletedProc
         raise EngineError(f"{name} did not finish within {COMMAND_SECONDS} seconds") from None
     except OSError as error:
         raise EngineError(f"{command[0]} cannot be run: {error.strerror}") from None
+    if result.stderr.startswith("unshare:"):
+        raise EngineError(_NOT_AS_ROOT.format("user namespaces are not allowed"))
+    return result
 
 
 def last_line(output: str) -> str:
@@ -81,8 +89,5 @@ def _as_ordinary_user() -> list[str]:
     users = {user.pw_name: user.pw_uid for user in pwd.getpwall() if user.pw_uid != 0}
     uid = users.get("nobody", next(iter(users.values()), None))
     if unshare is None or uid is None:
-        raise EngineError(
-            "the embedded PostgreSQL does not run as root here (unshare or a second user is "
-            "missing): run laari as an ordinary user or set LAARI_DATABASE_URL"
-        )
+        raise EngineError(_NOT_AS_ROOT.format("there is no unshare, or no user but root"))
     return [unshare, "--user", f"--map-user={uid}", f"--map-group={uid}"]

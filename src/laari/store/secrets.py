@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from laari.errors import LaariError
+from laari.store.files import sync_folder
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -62,11 +63,7 @@ def _make(path: Path) -> None:
             os.link(file.name, path)
         except FileExistsError:
             return
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # the data is worth nothing without it
-    finally:
-        os.close(folder)
+    sync_folder(path.parent)
 
 
 def encrypt(master: bytes, plaintext: bytes, context: bytes) -> bytes:

@@ -12,10 +12,10 @@ CHUNK = 2_000  # rows in one statement: short locks, and other work in between
 
 # By age for all who live in real time; a moved sandbox clock is looked at tenant by tenant, because
 # its own age says nothing about a place in the index.
-_IN_REAL_TIME = "t.clock_offset_seconds = 0 AND s.completed_at < $1"
+_IN_REAL_TIME = "t.clock_offset_seconds = 0 AND s.completed_at < $1::timestamptz"
 _BY_OWN_CLOCK = (
     "t.clock_offset_seconds <> 0 "
-    "AND s.completed_at < $1 + make_interval(secs => t.clock_offset_seconds)"
+    "AND s.completed_at < $1::timestamptz + make_interval(secs => t.clock_offset_seconds)"
 )
 
 

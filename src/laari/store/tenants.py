@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.rules.records import Tenant
+from laari.rules.records import Mode, Tenant
 
 COLUMNS = ", ".join(f"d.{field}" for field in Tenant.__struct_fields__)
 SELECT = f"SELECT {COLUMNS} FROM tenant_details d"
@@ -34,6 +34,14 @@ async def by_secret_digest(
 async def by_id(connection: asyncpg.Connection, tenant_ids: list[int]) -> dict[int, Tenant]:
     rows = await connection.fetch(f"{SELECT} WHERE d.id = ANY($1)", tenant_ids)
     return {row["id"]: Tenant(*row) for row in rows}
+
+
+async def of_merchant(connection: asyncpg.Connection, merchant_id: str, mode: Mode) -> Tenant:
+    """One of the two tenants of a merchant that exists."""
+    row = await connection.fetchrow(
+        f"{SELECT} WHERE d.merchant_id = $1 AND d.mode = $2", merchant_id, mode
+    )
+    return Tenant(*row)
 
 
 async def of_wallet(connection: asyncpg.Connection, account: int) -> Tenant | None:

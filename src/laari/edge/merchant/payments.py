@@ -125,12 +125,10 @@ async def qr(call: Call, query: dict[str, Any]) -> Reply | Refusal:
     The id is the unguessable one that `qr_url` carries; the payment's own id works too.
     """
     backend = call.backend
-    payment_id = ids.read_id(ids.PAYMENT, call.path_id)
-    payment = (
-        await backend.payments_by_token.get(call.path_id)
-        if payment_id is None
-        else await backend.payments.get(payment_id)
-    )
+    if ids.is_token(call.path_id):
+        payment = await backend.payments_by_token.get(call.path_id)
+    else:
+        payment = await backend.payments.get(call.id(ids.PAYMENT))
     if payment is None or payment.kind != "hosted" or payment.status != "pending":
         return refuse("not_found")
     tenant = await backend.tenants.get(payment.tenant_id)

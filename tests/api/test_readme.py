@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.serving import Merchant
 
-README = Path(__file__).parents[1] / "README.md"
+README = Path(__file__).parents[2] / "README.md"
 
 # What the README lets its reader export, and where it has no answer to take it from.
 GIVEN = {"LAARI", "SECRET_KEY"}
@@ -91,3 +92,15 @@ def test_ids_are_carried_on_and_errors_found(tmp_path: Path) -> None:
         run_blocks(['curl -sS "$LAARI/refused"'], here, tmp_path)
     with pytest.raises(AssertionError, match="PAYMENT_ID"):
         run_blocks([read], here, tmp_path)
+
+
+@needs_curl
+def test_the_first_payment_works_as_written(shop: Merchant, tmp_path: Path) -> None:
+    given = {"LAARI": shop.service.origin, "SECRET_KEY": shop.secret_key}
+    blocks = curl_blocks(README.read_text(encoding="utf-8"))
+    created, paid, read, listed, *clock = run_blocks(blocks, given, tmp_path)
+    assert created["data"]["status"] == "pending"
+    assert paid["data"]["status"] == "paid"
+    assert read == paid
+    assert listed["data"] == [paid["data"]]
+    assert [answer["data"]["offset_seconds"] for answer in clock] == [86400, 0]

@@ -1,0 +1,42 @@
+"""`laari audit`: the proof that the books are right."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import click
+import msgspec
+
+from laari.cli.open import open_service
+from laari.cli.operation import json_option, show, show_table
+from laari.errors import LaariError
+from laari.settings import read_settings
+from laari.store.audit import Report, audit
+from laari.store.database import connection_to
+
+
+@click.command("audit")
+@json_option
+def audit_command(as_json: bool) -> None:
+    """Recompute every balance, payment and event from the ledger; exit 1 where they differ."""
+    report = asyncio.run(_audit())
+    if as_json:
+        show(report, as_json)
+    else:
+        click.echo(f"{report.payments} payments and {report.transfers} transfers checked.")
+        if report.ok:
+            click.echo("The books balance.")
+        else:
+            show_table(msgspec.to_builtins(report.differences))
+    if not report.ok:
+        found = ", ".join(f"{kind} {count}" for kind, count in report.counts.items())
+        raise LaariError(f"the books do not balance: {found}")
+
+
+async def _audit() -> Report:
+    async with (
+        open_service(read_settings(os.environ)) as service,
+        connection_to(service.dsn) as connection,
+    ):
+        return await audit(connection)

@@ -1,0 +1,88 @@
+"""What the arguments and options of the commands may hold: each reader refuses the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import click
+
+from laari.edge.fields import is_web_address
+from laari.rules.contacts import read_email, read_mobile
+from laari.rules.money import MAX_MONEY
+
+MODE = click.Choice(["live", "sandbox"])
+MAX_FEE_FIXED = 9_999_999_999  # laari
+LIFTED = "none"
+MAX_URL = 2048  # characters
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
+
+
+def integer(lowest: int, highest: int) -> Callable[[str | int], int]:
+    def number(value: str | int) -> int:
+        written = str(value)  # a default is a number already
+        if not _INTEGER.fullmatch(written) or not lowest <= int(written) <= highest:
+            raise click.BadParameter(f"must be a whole number from {lowest} to {highest}.")
+        return int(written)
+
+    return number
+
+
+fee_bps = integer(0, 10_000)
+fee_fixed = integer(0, MAX_FEE_FIXED)
+account = integer(1, 2**63 - 1)
+_tier_limit = integer(0, MAX_MONEY)
+
+
+def limit(value: str) -> int | str:
+    """A tier's limit, or the word that lifts it: None would mean that it was not given."""
+    return LIFTED if value == LIFTED else _tier_limit(value)
+
+
+def text(longest: int) -> Callable[[str], str]:
+    def words(value: str) -> str:
+        trimmed = value.strip()
+        if not 1 <= len(trimmed) <= longest or not trimmed.isprintable():
+            raise click.BadParameter(f"must be 1 to {longest} printable characters, not blank.")
+        return trimmed
+
+    return words
+
+
+name = text(255)
+reason = text(255)
+
+
+def password(value: str) -> str:
+    if not 1 <= len(value) <= 1024 or not value.isprintable():
+        raise click.BadParameter("must be 1 to 1024 printable characters.")
+    return value
+
+
+def mobile(value: str) -> str:
+    digits = read_mobile(value)
+    if digits is None:
+        raise click.BadParameter("must be a Maldivian mobile number of seven digits.")
+    return digits
+
+
+def email(value: str) -> str:
+    address = read_email(value)
+    if address is None or not address.isprintable():
+        raise click.BadParameter("must be an email address.")
+    return address
+
+
+def webhook_url(value: str) -> str:
+    url = value.strip()
+    if len(url) > MAX_URL or "#" in url or not is_web_address(url):
+        raise click.BadParameter(
+            "must be an absolute http or https URL without credentials or fragment."
+        )
+    return url
+
+
+def webhook_url_or_none(value: str) -> str:
+    """Empty text removes the URL."""
+    return webhook_url(value) if value.strip() else ""

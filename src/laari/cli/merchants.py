@@ -1,0 +1,129 @@
+"""`laari merchant`: merchants and their secret keys."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import click
+
+from laari.cli import fields
+from laari.cli.open import Service
+from laari.cli.operation import operation
+from laari.rules.calendar import show as show_time
+from laari.rules.records import Mode
+from laari.store import merchants
+from laari.store.database import connection_to
+from laari.store.merchants import Merchant
+
+
+@click.group()
+def merchant() -> None:
+    """Merchants and their secret keys."""
+
+
+def described(found: Merchant) -> dict[str, Any]:
+    return {
+        "merchant_id": found.id,
+        "name": found.name,
+        "mode": found.mode,
+        "active": found.active,
+        "webhook_url": found.webhook_url,
+        "webhooks": found.webhooks,
+        "fee_bps": found.fee_bps,
+        "fee_fixed": found.fee_fixed,
+        "created_at": show_time(found.created_at),
+    }
+
+
+@merchant.command()
+@click.argument("name", type=fields.name)
+@click.option("--mode", type=fields.MODE, default="sandbox", show_default=True)
+@click.option("--fee-bps", type=fields.fee_bps, default=0, help="Fee in basis points.")
+@click.option("--fee-fixed", type=fields.fee_fixed, default=0, help="Fixed fee in laari.")
+@click.option("--webhook-url", type=fields.webhook_url)
+@click.option("--email", type=fields.email, help="Make a dashboard login; prints its password.")
+@operation
+async def create(
+    service: Service,
+    name: str,
+    mode: Mode,
+    fee_bps: int,
+    fee_fixed: int,
+    webhook_url: str | None,
+    email: str | None,
+) -> dict[str, Any]:
+    """Make a merchant; its secret key is shown only now."""
+    async with connection_to(service.dsn) as connection:
+        new = await merchants.create(
+            connection,
+            service.master_key,
+            name=name,
+            mode=mode,
+            fee_bps=fee_bps,
+            fee_fixed=fee_fixed,
+            webhook_url=webhook_url,
+            email=email,
+        )
+    login = {} if email is None else {"email": email, "password": new.password}
+    return {**described(new.merchant), "secret_key": new.secret_key, **login}
+
+
+@merchant.command()
+@click.argument("merchant_id")
+@click.option("--mode", type=fields.MODE)
+@click.option("--active/--inactive", default=None)
+@click.option("--webhook-url", type=fields.webhook_url_or_none, help="Empty removes it.")
+@click.option("--webhooks", type=click.Choice(["on", "off"]))
+@click.option("--fee-bps", type=fields.fee_bps, help="Fee in basis points.")
+@click.option("--fee-fixed", type=fields.fee_fixed, help="Fixed fee in laari.")
+@operation
+async def update(
+    service: Service,
+    merchant_id: str,
+    mode: Mode | None,
+    active: bool | None,
+    webhook_url: str | None,
+    webhooks: Literal["on", "off"] | None,
+    fee_bps: int | None,
+    fee_fixed: int | None,
+) -> dict[str, Any]:
+    """Change what is given and leave the rest."""
+    async with connection_to(service.dsn) as connection:
+        changed = await merchants.update(
+            connection,
+            merchant_id,
+            mode=mode,
+            active=active,
+            webhook_url=webhook_url,
+            webhooks=None if webhooks is None else webhooks == "on",
+            fee_bps=fee_bps,
+            fee_fixed=fee_fixed,
+        )
+    return described(changed)
+
+
+@merchant.command()
+@click.argument("merchant_id")
+@operation
+async def show(service: Service, merchant_id: str) -> dict[str, Any]:
+    """Show one merchant."""
+    async with connection_to(service.dsn) as connection:
+        return described(await merchants.show(connection, merchant_id))
+
+
+@merchant.command("list")
+@operation
+async def list_all(service: Service) -> list[dict[str, Any]]:
+    """List all merchants, the oldest first."""
+    async with connection_to(service.dsn) as connection:
+        return [described(found) for found in await merchants.every(connection)]
+
+
+@merchant.command("rotate-key")
+@click.argument("merchant_id")
+@operation
+async def rotate_key(service: Service, merchant_id: str) -> dict[str, Any]:
+    """Give a merchant a new secret key; the old one stops working at once."""
+    async with connection_to(service.dsn) as connection:
+        found, secret_key = await merchants.rotate_key(connection, service.master_key, merchant_id)
+    return {**described(found), "secret_key": secret_key}

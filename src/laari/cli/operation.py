@@ -1,0 +1,104 @@
+"""What the operator's commands share: an open service, one answer, one way to print it."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import click
+import msgspec
+
+from laari.cli.open import Service, open_service
+from laari.errors import LaariError
+from laari.rules.refusals import Refusal
+from laari.rules.shapes import to_json
+from laari.settings import read_settings
+from laari.spine.engine import Command, OutcomeUnknown, Spine
+from laari.store.batch import BatchRunner
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON value, nothing else."
+)
+PIPED_WIDTH = 240  # columns: tables that are not read on a terminal keep their lines whole
+
+
+def operation(function: Callable[..., Awaitable[Any]]) -> Callable[..., None]:
+    """Runs a command with the service open, and prints what it answers; adds `--json`."""
+
+    async def run(options: dict[str, Any]) -> Any:
+        async with open_service(read_settings(os.environ)) as service:
+            return await function(service, **options)
+
+    @json_option
+    @functools.wraps(function)
+    def command(as_json: bool, **options: Any) -> None:
+        show(asyncio.run(run(options)), as_json)
+
+    return command
+
+
+async def submit(service: Service, command: Command) -> Any:
+    """Decides one write command as the running service would, and answers its outcome."""
+    runner = BatchRunner(service.dsn, service.settings.public_url)
+    spine = Spine(runner.run)
+    spine.start()
+    try:
+        outcome = await spine.submit(command)
+    except OutcomeUnknown:
+        raise LaariError(
+            "the database did not confirm this: see whether it was done before trying again"
+        ) from None
+    finally:
+        await spine.close()
+        await runner.close()
+    if isinstance(outcome, Refusal):
+        raise LaariError(outcome.message)
+    return outcome
+
+
+def show(answer: Any, as_json: bool) -> None:
+    """Prints resources: JSON for programs, lines or a table for people."""
+    encoded = to_json(answer)
+    if as_json:
+        click.echo(encoded)
+        return
+    plain = msgspec.json.decode(encoded)
+    if isinstance(plain, list):
+        show_table(plain)
+    else:
+        show_lines(plain)
+
+
+def show_lines(fields: Mapping[str, Any]) -> None:
+    width = max(map(len, fields))
+    for name, value in fields.items():
+        click.echo(f"{name:<{width}}  {_text(value)}")
+
+
+def show_table(rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        click.echo("None.")
+        return
+    from rich.console import Console  # noqa: PLC0415  # only a table pays for these
+    from rich.table import Table  # noqa: PLC0415
+
+    table = Table(*rows[0], box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(_text, row.values()))
+    Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, markup=False).print(table)
+
+
+def _text(value: Any) -> str:
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case dict():
+            return to_json(value).decode()
+        case _:
+            return str(value)

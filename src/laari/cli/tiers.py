@@ -1,0 +1,53 @@
+"""`laari tier`: what customers of each verification tier may spend."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from laari.cli import fields
+from laari.cli.open import Service
+from laari.cli.operation import operation
+from laari.errors import LaariError
+from laari.rules.records import Tier
+from laari.store import tiers
+from laari.store.database import connection_to
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
+
+
+@click.group()
+def tier() -> None:
+    """Verification tiers and their limits."""
+
+
+@tier.command("list")
+@operation
+async def list_all(service: Service) -> list[Tier]:
+    """List the tiers; limits are in laari."""
+    async with connection_to(service.dsn) as connection:
+        return list((await tiers.all_tiers(connection)).values())
+
+
+@tier.command("set")
+@click.argument("name")
+@click.option("--per-transaction", type=fields.limit, help="Laari, or 'none' for no limit.")
+@click.option("--daily", type=fields.limit, help="Laari, or 'none'.")
+@click.option("--weekly", type=fields.limit, help="Laari, or 'none'.")
+@click.option("--monthly", type=fields.limit, help="Laari, or 'none'.")
+@operation
+async def set_limits(service: Service, name: str, **limits: Any) -> Tier:
+    """Set limits of a tier, making it where it is new; omitted limits stay as they are."""
+    if not _NAME.fullmatch(name):
+        raise LaariError(
+            "a tier's name starts with a letter and has up to 40 of a-z, 0-9, '_' and '-'"
+        )
+    given = {
+        limit: None if value == fields.LIFTED else value
+        for limit, value in limits.items()
+        if value is not None
+    }
+    async with connection_to(service.dsn) as connection:
+        return await tiers.set_tier(connection, name, given)

@@ -1,0 +1,39 @@
+"""How a customer can be named: mobile number, email address or virtual payment address (VPA).
+
+Each reader answers the one form that is stored and compared, or None where the text is no such
+name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+_COUNTRY = "960"
+_MOBILE = re.compile(r"[0-9]{7}")
+_EMAIL = re.compile(r"[^\s@]+@[^\s@]+")
+_MAX_EMAIL = 254  # characters, from RFC 5321
+_VPA_NAME = re.compile(r"[^\s@]{1,100}")
+
+
+def read_mobile(text: str) -> str | None:
+    """Seven digits, without the country's prefix and what people put between digits."""
+    digits = re.sub(r"[ -]", "", text.strip())
+    if digits.startswith("+"):
+        digits = digits.removeprefix("+" + _COUNTRY)
+    elif len(digits) == len(_COUNTRY) + 7:
+        digits = digits.removeprefix(_COUNTRY)
+    return digits if _MOBILE.fullmatch(digits) else None
+
+
+def read_email(text: str) -> str | None:
+    email = text.strip().lower()
+    return email if len(email) <= _MAX_EMAIL and _EMAIL.fullmatch(email) else None
+
+
+def read_vpa(text: str, suffixes: Collection[str]) -> str | None:
+    """The name part: `name` and `name@suffix` are the same address."""
+    name, at, suffix = text.strip().lower().partition("@")
+    if at and suffix not in suffixes:
+        return None
+    return name if _VPA_NAME.fullmatch(name) else None

@@ -1,0 +1,108 @@
+"""Customers and their wallets."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+import asyncpg
+from msgspec import Struct
+
+from laari.errors import LaariError
+from laari.rules import ids
+from laari.rules.records import Mode
+from laari.rules.wallets import move_outside_money
+from laari.rules.world import World
+from laari.store.batch import save
+from laari.store.passwords import hash_password, new_password
+from laari.store.secrets import new_secret
+from laari.store.tables import WALLETS
+from laari.store.wallet_keys import PREFIX, add_key
+
+_TAKEN = {
+    "customers_mobile": "another customer has this mobile number",
+    "customers_email": "another customer has this email address",
+    "customers_vpa": "another customer has this virtual payment address",
+}
+
+
+class NewCustomer(Struct, frozen=True):
+    """A customer with the secrets that are shown only now."""
+
+    id: UUID
+    mode: Mode
+    account: int
+    api_key: str
+    password: str
+
+
+async def create(
+    connection: asyncpg.Connection,
+    *,
+    name: str,
+    mode: Mode,
+    tier: str,
+    mobile: str | None = None,
+    email: str | None = None,
+    vpa: str | None = None,
+    balance: int = 0,
+    password: str | None = None,
+) -> NewCustomer:
+    """Makes a customer with a wallet, its key and its opening balance."""
+    password = password or new_password()
+    api_key = new_secret(PREFIX)
+    customer_id = ids.new_id()
+    try:
+        async with connection.transaction():
+            await connection.execute(
+                "INSERT INTO customers (id, name, mode, mobile, email, vpa, password_hash) "
+                "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                customer_id,
+                name,
+                mode,
+                mobile,
+                email,
+                vpa,
+                hash_password(password),
+            )
+            account = await open_wallet(connection, customer_id, mode, tier, balance)
+            await add_key(connection, account, api_key)
+    except asyncpg.UniqueViolationError as error:
+        raise LaariError(_TAKEN[error.constraint_name]) from error
+    return NewCustomer(customer_id, mode, account, api_key, password)
+
+
+async def create_sandbox_customer(
+    connection: asyncpg.Connection, tenant_id: int, tier: str, balance: int
+) -> int:
+    """The one customer of a merchant's sandbox, found through its tenant; answers the account."""
+    customer_id = ids.new_id()
+    await connection.execute(
+        "INSERT INTO customers (id, name, mode, sandbox_of) "
+        "VALUES ($1, 'Sandbox customer', 'sandbox', $2)",
+        customer_id,
+        tenant_id,
+    )
+    return await open_wallet(connection, customer_id, "sandbox", tier, balance)
+
+
+async def open_wallet(
+    connection: asyncpg.Connection, customer_id: UUID, mode: Mode, tier: str, balance: int
+) -> int:
+    """Opens a wallet; its first money is booked like any other that comes from outside."""
+    try:
+        row = await connection.fetchrow(
+            "INSERT INTO wallets (customer_id, mode, tier) VALUES ($1, $2, $3) "
+            f"RETURNING {WALLETS.columns}",
+            customer_id,
+            mode,
+            tier,
+        )
+    except asyncpg.ForeignKeyViolationError as error:
+        raise LaariError(f"no tier is called {tier}") from error
+    wallet = WALLETS.read(row)
+    if balance:
+        world = World(datetime.now(UTC), origin="")  # nothing here carries a link
+        move_outside_money(world, None, wallet, "topup", balance, "Opening balance")
+        await save(connection, world)
+    return wallet.account

@@ -1,0 +1,15 @@
+"""What makes a change of files outlive a power failure."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def sync_folder(path: Path) -> None:
+    """A new name in a folder is safe only once the folder itself is written."""
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,189 @@
+"""Merchants: their settings, their secret key and their two tenants."""
+
+from __future__ import annotations
+
+import base64
+import os
+from datetime import datetime
+
+import asyncpg
+from msgspec import Struct
+
+from laari.errors import LaariError
+from laari.rules.records import Mode
+from laari.store.customers import create_sandbox_customer
+from laari.store.passwords import hash_password, new_password
+from laari.store.secrets import decrypt, digest, encrypt, new_secret
+from laari.store.wallet_keys import add_key, sandbox_wallet_key
+
+SANDBOX_TIER = "verified"
+SANDBOX_BALANCE = 10_000_000  # laari: MVR 100,000.00
+
+_COLUMNS = "id, name, mode, active, webhook_url, webhooks_enabled, fee_bps, fee_fixed, created_at"
+
+
+class Merchant(Struct, frozen=True):
+    id: str
+    name: str
+    mode: Mode
+    active: bool
+    webhook_url: str | None
+    webhooks: bool
+    fee_bps: int
+    fee_fixed: int
+    created_at: datetime
+
+
+class NewMerchant(Struct, frozen=True):
+    """A merchant with the secrets of its creation."""
+
+    merchant: Merchant
+    secret_key: str
+    password: str | None
+
+
+def new_merchant_id() -> str:
+    return "mer_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
+
+
+async def create(
+    connection: asyncpg.Connection,
+    master_key: bytes,
+    *,
+    name: str,
+    mode: Mode,
+    fee_bps: int = 0,
+    fee_fixed: int = 0,
+    webhook_url: str | None = None,
+    email: str | None = None,
+    password: str | None = None,
+) -> NewMerchant:
+    """Makes a merchant with its sandbox customer and, where an email is given, a login."""
+    merchant_id = new_merchant_id()
+    secret_key = new_secret("sk_")
+    async with connection.transaction():
+        row = await connection.fetchrow(
+            "INSERT INTO merchants (id, name, mode, secret_digest, secret_encrypted, fee_bps, "
+            f"fee_fixed, webhook_url) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING {_COLUMNS}",
+            merchant_id,
+            name,
+            mode,
+            digest(secret_key),
+            encrypt(master_key, secret_key.encode(), _secret_context(merchant_id)),
+            fee_bps,
+            fee_fixed,
+            webhook_url,
+        )
+        sandbox = await connection.fetchval(
+            "WITH made AS (INSERT INTO tenants (merchant_id, mode) "
+            "VALUES ($1, 'live'), ($1, 'sandbox') RETURNING id, mode) "
+            "SELECT id FROM made WHERE mode = 'sandbox'",
+            merchant_id,
+        )
+        account = await create_sandbox_customer(connection, sandbox, SANDBOX_TIER, SANDBOX_BALANCE)
+        await add_key(connection, account, sandbox_wallet_key(master_key, account))
+        if email is not None:
+            password = password or new_password()
+            await _add_login(connection, merchant_id, email, password)
+    return NewMerchant(Merchant(*row), secret_key, password if email is not None else None)
+
+
+async def _add_login(
+    connection: asyncpg.Connection, merchant_id: str, email: str, password: str
+) -> None:
+    try:
+        await connection.execute(
+            "INSERT INTO merchant_users (email, merchant_id, password_hash) VALUES ($1, $2, $3)",
+            email,
+            merchant_id,
+            hash_password(password),
+        )
+    except asyncpg.UniqueViolationError as error:
+        raise LaariError("this email address already logs in to a merchant") from error
+
+
+def _secret_context(merchant_id: str) -> bytes:
+    """Binds the encrypted secret to its row: moved to another, it does not decrypt."""
+    return f"merchant-secret {merchant_id}".encode()
+
+
+async def update(
+    connection: asyncpg.Connection,
+    merchant_id: str,
+    *,
+    mode: Mode | None = None,
+    active: bool | None = None,
+    webhook_url: str | None = None,
+    webhooks: bool | None = None,
+    fee_bps: int | None = None,
+    fee_fixed: int | None = None,
+) -> Merchant:
+    """Changes what is given and leaves the rest; an empty webhook URL removes it."""
+    row = await connection.fetchrow(
+        "UPDATE merchants SET mode = coalesce($2, mode), active = coalesce($3, active), "
+        "webhook_url = nullif(coalesce($4, webhook_url), ''), "
+        "webhooks_enabled = coalesce($5, webhooks_enabled), "
+        "fee_bps = coalesce($6, fee_bps), fee_fixed = coalesce($7, fee_fixed) "
+        f"WHERE id = $1 RETURNING {_COLUMNS}",
+        merchant_id,
+        mode,
+        active,
+        webhook_url,
+        webhooks,
+        fee_bps,
+        fee_fixed,
+    )
+    return _found(row, merchant_id)
+
+
+async def show(connection: asyncpg.Connection, merchant_id: str) -> Merchant:
+    row = await connection.fetchrow(f"SELECT {_COLUMNS} FROM merchants WHERE id = $1", merchant_id)
+    return _found(row, merchant_id)
+
+
+def _found(row: asyncpg.Record | None, merchant_id: str) -> Merchant:
+    if row is None:
+        raise LaariError(f"no merchant has the id {merchant_id}")
+    return Merchant(*row)
+
+
+async def every(connection: asyncpg.Connection) -> list[Merchant]:
+    rows = await connection.fetch(f"SELECT {_COLUMNS} FROM merchants ORDER BY created_at, id")
+    return [Merchant(*row) for row in rows]
+
+
+async def rotate_key(
+    connection: asyncpg.Connection, master_key: bytes, merchant_id: str
+) -> tuple[Merchant, str]:
+    """Gives the merchant a new secret key; the old one stops working at once."""
+    secret_key = new_secret("sk_")
+    row = await connection.fetchrow(
+        "UPDATE merchants SET secret_digest = $2, secret_encrypted = $3 "
+        f"WHERE id = $1 RETURNING {_COLUMNS}",
+        merchant_id,
+        digest(secret_key),
+        encrypt(master_key, secret_key.encode(), _secret_context(merchant_id)),
+    )
+    return _found(row, merchant_id), secret_key
+
+
+async def secret_key_of(connection: asyncpg.Connection, master_key: bytes, merchant_id: str) -> str:
+    encrypted = await connection.fetchval(
+        "SELECT secret_encrypted FROM merchants WHERE id = $1", merchant_id
+    )
+    return decrypt(master_key, encrypted, _secret_context(merchant_id)).decode()
+
+
+async def of_login(connection: asyncpg.Connection, email: str) -> Merchant | None:
+    """The merchant a person logs in to."""
+    row = await connection.fetchrow(
+        f"SELECT {_COLUMNS} FROM merchants WHERE id = "
+        "(SELECT merchant_id FROM merchant_users WHERE email = $1)",
+        email,
+    )
+    return None if row is None else Merchant(*row)
+
+
+def open_secret(master_key: bytes, merchant_id: str, encrypted: bytes) -> str:
+    """The secret key of a merchant row that was read."""
+    return decrypt(master_key, encrypted, _secret_context(merchant_id)).decode()

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from laari import __version__
+from laari.cli.main import run
+from laari.settings import VARIABLES
+from laari.store.migrate import known_migrations
+
+LATEST = len(known_migrations())
+
+
+@pytest.fixture
+def own_server(empty_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAARI_DATABASE_URL", empty_dsn)
+    monkeypatch.setenv("LAARI_MASTER_KEY", "00" * 32)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["nonsense"], 2),
+        (["serve", "--nonsense"], 2),
+        (["serve", "--port", "many"], 1),
+        (["serve", "--workers", "0"], 1),
+        (["serve", "--port"], 1),
+    ],
+)
+def test_a_wrong_call_is_one_line(
+    arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("laari: ")
+    assert err.count("\n") == 1
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"laari {__version__}\n"
+
+
+def test_the_help_of_serve_lists_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"  {variable.name} " in shown for variable in VARIABLES)
+
+
+@pytest.mark.usefixtures("own_server")
+def test_migrate_tells_the_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["migrate", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"before": 0, "after": LATEST}
+    assert run(["migrate", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"before": LATEST, "after": LATEST}
+    assert run(["migrate"]) == 0
+    assert f"version {LATEST} already" in capsys.readouterr().out
+
+
+def test_a_bad_setting_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LAARI_MAX_BATCH", "lots")
+    assert run(["migrate"]) == 1
+    assert capsys.readouterr().err.startswith("laari: LAARI_MAX_BATCH must be")
+
+
+def test_a_reader_that_goes_away_is_no_error_to_speak_of() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = subprocess.run(
+        [sys.executable, "-m", "laari", "serve", "--help"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=20,
+        check=False,
+    )
+    os.close(writer)
+    assert ended.stderr == b""

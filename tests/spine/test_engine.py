@@ -1,0 +1,135 @@
+"""The spine's rules: batches, races, bad neighbours, patience, and honest refusals."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.world import Needs, World
+from laari.spine.engine import Command, LockTimeout, LostRace, Rerun, Spine
+
+
+@dataclass(frozen=True)
+class Echo:
+    """Answers its own number; a negative one fails to be decided."""
+
+    number: int
+
+    def needs(self, needs: Needs) -> None: ...
+
+    def decide(self, world: World) -> int:
+        if self.number < 0:
+            raise ZeroDivisionError
+        return self.number
+
+    def busy(self) -> Refusal:
+        return refuse("payment_in_progress")
+
+
+class Runner:
+    """Stands in for the database: decides at once, or fails as it is told to."""
+
+    def __init__(self, *failures: Exception | None) -> None:
+        self.failures = list(failures)
+        self.batches: list[list[int]] = []
+
+    async def __call__(self, commands: Sequence[Command], lock_seconds: float) -> list[Any]:
+        self.batches.append([command.number for command in commands])  # type: ignore[attr-defined]
+        await asyncio.sleep(0.001)
+        failure = self.failures.pop(0) if self.failures else None
+        if failure is not None:
+            raise failure
+        return [command.decide(None) for command in commands]  # type: ignore[arg-type]
+
+
+async def outcomes(runner: Runner, *numbers: int, **options: int) -> list[Any]:
+    spine = Spine(runner, **options)
+    spine.start()
+    results = await asyncio.gather(
+        *(spine.submit(Echo(number)) for number in numbers), return_exceptions=True
+    )
+    await spine.close()
+    return results
+
+
+async def test_commands_that_wait_share_the_next_batch() -> None:
+    runner = Runner()
+    spine = Spine(runner)
+    spine.start()
+    first = asyncio.create_task(spine.submit(Echo(0)))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    rest = [asyncio.create_task(spine.submit(Echo(n))) for n in (1, 2, 3)]
+    assert await asyncio.gather(first, *rest) == [0, 1, 2, 3]
+    assert runner.batches == [[0], [1, 2, 3]]
+    await spine.close()
+
+
+async def test_a_batch_is_bounded() -> None:
+    runner = Runner()
+    assert await outcomes(runner, *range(5), max_batch=2) == [0, 1, 2, 3, 4]
+    assert [len(batch) for batch in runner.batches] == [2, 2, 1]
+
+
+async def test_a_lost_race_reruns_the_batch_once() -> None:
+    runner = Runner(LostRace())
+    assert await outcomes(runner, 1, 2) == [1, 2]
+    assert runner.batches == [[1, 2], [1, 2]]
+
+
+async def test_a_bad_command_fails_alone() -> None:
+    runner = Runner()
+    first, bad, last = await outcomes(runner, 1, -1, 2)
+    assert (first, last) == (1, 2)
+    assert isinstance(bad, ZeroDivisionError)
+    assert runner.batches == [[1, -1, 2], [1], [-1], [2]]
+
+
+async def test_a_lock_not_obtained_splits_the_batch() -> None:
+    runner = Runner(LockTimeout(), None, LockTimeout(), None)
+    assert await outcomes(runner, 1, 2, 3) == [1, refuse("payment_in_progress"), 3]
+    assert runner.batches == [[1, 2, 3], [1], [2], [3]]
+
+
+async def test_reruns_are_bounded() -> None:
+    runner = Runner(*[Rerun()] * 8)
+    (outcome,) = await outcomes(runner, 1)
+    assert outcome == refuse("service_unavailable")
+    assert len(runner.batches) == 8  # four as a batch, four alone
+
+
+async def test_a_full_queue_refuses_at_once() -> None:
+    results = await outcomes(Runner(), *range(5), max_waiting=3)
+    assert results.count(refuse("service_unavailable")) == 2
+
+
+async def test_a_caller_that_goes_away_does_not_stop_the_commit() -> None:
+    runner = Runner()
+    spine = Spine(runner)
+    spine.start()
+    gone = asyncio.create_task(spine.submit(Echo(1)))
+    await asyncio.sleep(0)
+    gone.cancel()
+    assert await spine.submit(Echo(2)) == 2
+    assert sorted(number for batch in runner.batches for number in batch) == [1, 2]
+    await spine.close()
+
+
+async def test_closing_finishes_what_was_submitted_and_refuses_the_rest() -> None:
+    spine = Spine(Runner())
+    spine.start()
+    waiting = [asyncio.create_task(spine.submit(Echo(n))) for n in range(3)]
+    await asyncio.sleep(0)
+    await spine.close()
+    assert await asyncio.gather(*waiting) == [0, 1, 2]
+    assert await spine.submit(Echo(9)) == refuse("service_unavailable")
+
+
+@pytest.mark.parametrize("failures", [(), (LostRace(), LostRace())])
+async def test_every_command_gets_its_own_reply(failures: tuple[Exception, ...]) -> None:
+    assert await outcomes(Runner(*failures), *range(50)) == list(range(50))

@@ -1,0 +1,239 @@
+"""The audit finds every kind of damage that is done to the books behind the service's back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+from msgspec.structs import replace
+
+from laari.rules import payments as rules
+from laari.rules.wallets import MoveMoney
+from laari.store import customers, merchants, tenants
+from laari.store.audit import SHOWN, audit
+from laari.store.audit_checks import CHECKS
+from laari.store.batch import BatchRunner
+from laari.store.database import connection_to
+
+MASTER_KEY = bytes(32)
+
+
+async def _write_books(dsn: str) -> None:
+    """A payment in every state, a failed attempt, and money moved in both directions."""
+    async with connection_to(dsn) as connection:
+        shop = await merchants.create(
+            connection, MASTER_KEY, name="Shop", mode="live", fee_bps=250, fee_fixed=100
+        )
+        payer = await customers.create(
+            connection, name="Aisha", mode="live", tier="business", balance=1_000_000
+        )
+        live = await tenants.of_merchant(connection, shop.merchant.id, "live")
+    runner = BatchRunner(dsn, "http://laari.test")
+
+    async def run(command: Any) -> Any:
+        [outcome] = await runner.run([command], 1.0)
+        return outcome
+
+    made = {}
+    for reference in ("pending", "paid", "refunded", "cancelled", "rejected", "expired"):
+        draft = rules.PaymentDraft(reference, 10_000)
+        made[reference] = (await run(rules.CreatePayment(live, draft))).id
+    dear = await run(rules.CreatePayment(live, rules.PaymentDraft("dear", 9_000_000)))
+    await run(rules.PayPayment(live, made["paid"], payer.account))
+    await run(rules.PayPayment(live, made["refunded"], payer.account))
+    await run(rules.PayPayment(live, dear.id, payer.account))
+    await run(rules.RefundPayment(live, made["refunded"]))
+    await run(rules.CancelPayment(live, made["cancelled"]))
+    await run(rules.RejectPayment(live, made["rejected"], payer.account))
+    tomorrow = replace(live, clock_offset_seconds=90_000)
+    await run(rules.ExpirePayment(tomorrow, made["expired"]))
+    await run(MoveMoney(None, payer.account, "adjustment", -700, "Correction"))
+    await run(MoveMoney(None, payer.account, "adjustment", 300, "Correction"))
+    await runner.close()
+
+
+@pytest.fixture(scope="module")
+def written(engine: Any) -> str:
+    """Books that every test gets a copy of: a database's name."""
+    asyncio.run(engine.execute("CREATE DATABASE books TEMPLATE migrated"))
+    asyncio.run(_write_books(engine.url("books")))
+    return "books"
+
+
+@pytest.fixture
+async def books(engine: Any, written: str) -> AsyncIterator[asyncpg.Connection]:
+    await engine.execute(f"CREATE DATABASE damaged TEMPLATE {written} STRATEGY FILE_COPY")
+    async with connection_to(engine.url("damaged")) as connection:
+        yield connection
+    await engine.execute("DROP DATABASE damaged")
+
+
+async def test_clean_books_balance(books: asyncpg.Connection) -> None:
+    report = await audit(books)
+    assert report.differences == []
+    assert report.ok
+    # 2 openings, 2 payments, 2 fees, 1 refund, 2 adjustments
+    assert (report.payments, report.transfers) == (7, 9)
+
+
+async def test_empty_books_balance(dsn: str) -> None:
+    async with connection_to(dsn) as connection:
+        report = await audit(connection)
+    assert (report.ok, report.payments, report.transfers) == (True, 0, 0)
+
+
+_OF = "(SELECT id FROM payments WHERE reference = '{}')"
+_NEW_TRANSFER = (
+    "INSERT INTO transfers (id, kind, debit_account, credit_account, amount, payment_id, tid, "
+    "created_at) SELECT gen_random_uuid(), {}, now() FROM payments WHERE reference = '{}'"
+)
+_NEW_EVENT = (
+    "INSERT INTO events (id, tenant_id, type, object_id, created_at, body) "
+    "SELECT gen_random_uuid(), tenant_id, '{}', id, now(), '' FROM payments WHERE reference = '{}'"
+)
+
+# What is done to the books, and the kinds of difference that must name it.
+DAMAGE: list[tuple[str, set[str]]] = [
+    ("UPDATE wallets SET balance = balance + 1 WHERE mode = 'live'", {"wallet_balance"}),
+    ("UPDATE wallets SET mode = 'sandbox' WHERE mode = 'live'", {"wallet_mode", "transfer_mode"}),
+    ("UPDATE customers SET mode = 'sandbox', sandbox_of = NULL", {"wallet_mode"}),
+    (
+        "UPDATE transfers SET credit_account = 7800000000000 WHERE kind = 'topup'",
+        {"transfer_account", "wallet_balance", "transaction"},
+    ),
+    ("DELETE FROM wallets WHERE mode = 'live'", {"transfer_account", "transaction_account"}),
+    ("UPDATE tenants SET mode = 'other' WHERE mode = 'live'", {"transfer_mode", "fee_transfer"}),
+    (
+        "DROP INDEX transfers_once_per_payment; INSERT INTO transfers SELECT gen_random_uuid(), "
+        "kind, debit_account, credit_account, amount, payment_id, tid, created_at "
+        "FROM transfers WHERE kind = 'fee' LIMIT 1",
+        {"transfer_twice", "merchant_total", "fee_total"},
+    ),
+    (
+        f"DELETE FROM payments WHERE id = {_OF.format('paid')}",
+        {"transfer_payment", "payment_transfer", "fee_transfer", "merchant_total", "fee_total"}
+        | {"payment_event", "reference_claim"},
+    ),
+    ("DELETE FROM tenants WHERE mode = 'live'", {"payment_tenant", "transfer_account"}),
+    (
+        f"DELETE FROM transfers WHERE kind = 'payment' AND payment_id = {_OF.format('paid')}",
+        {"payment_transfer", "wallet_balance", "merchant_total", "transaction"},
+    ),
+    (
+        "UPDATE transfers SET amount = amount - 1 WHERE kind = 'payment'",
+        {"payment_transfer", "wallet_balance", "merchant_total", "transaction"},
+    ),
+    (
+        _NEW_TRANSFER.format("'payment', 7700000000002, 1000000001, amount, id, 'X'", "pending"),
+        {"payment_transfer", "wallet_balance", "merchant_total", "transaction"},
+    ),
+    (
+        f"UPDATE payments SET payer_account = 7700000000001 WHERE id = {_OF.format('paid')}",
+        {"payment_transfer"},
+    ),
+    ("DELETE FROM transfers WHERE kind = 'fee'", {"fee_transfer", "fee_total", "merchant_total"}),
+    ("UPDATE payments SET fee = 0 WHERE fee > 0", {"fee_transfer", "fee_total", "merchant_total"}),
+    (
+        "DELETE FROM transfers WHERE kind = 'refund'",
+        {"refund_transfer", "wallet_balance", "merchant_total", "transaction"},
+    ),
+    (
+        _NEW_TRANSFER.format("'refund', 1000000001, payer_account, amount, id, 'X'", "paid"),
+        {"refund_transfer", "wallet_balance", "merchant_total", "transaction"},
+    ),
+    (
+        "UPDATE payments SET status = 'refunded', refunded_at = now() WHERE status = 'paid'",
+        {"refund_transfer", "merchant_total"},
+    ),
+    (
+        f"UPDATE payments SET payment_reference = 'X' WHERE id = {_OF.format('paid')}",
+        {"payment_reference"},
+    ),
+    ("UPDATE transactions SET amount = 1 WHERE type = 'topup'", {"transaction"}),
+    ("UPDATE transactions SET account = 7700000000001 WHERE type = 'refund'", {"transaction"}),
+    ("UPDATE transactions SET type = 'topup' WHERE type = 'adjustment'", {"transaction"}),
+    ("UPDATE transactions SET status = 'success' WHERE status = 'failed'", {"transaction"}),
+    (
+        "UPDATE transactions SET status = 'failed' WHERE type = 'refund'",
+        {"transaction", "failed_transaction"},
+    ),
+    (
+        "UPDATE transfers SET tid = (SELECT tid FROM transactions WHERE type = 'refund') "
+        "WHERE kind = 'adjustment'",
+        {"transaction", "transaction_twice"},
+    ),
+    (
+        "UPDATE transactions SET account = 7800000000000 WHERE status = 'failed'",
+        {"transaction_account"},
+    ),
+    *(
+        (f"DELETE FROM events WHERE type = '{event_type}'", {"payment_event"})
+        for event_type in (
+            "payment.created",
+            "payment.paid",
+            "payment.cancelled",
+            "payment.expired",
+        )
+    ),
+    *(
+        (_NEW_EVENT.format(event_type, reference), {"payment_event"})
+        for event_type, reference in (
+            ("payment.paid", "pending"),
+            ("payment.cancelled", "paid"),
+            ("payment.expired", "cancelled"),
+            ("payment.rejected", "rejected"),
+        )
+    ),
+    ("UPDATE events SET tenant_id = 99 WHERE type = 'payment.paid'", {"payment_event"}),
+    (
+        "DROP INDEX events_once; " + _NEW_EVENT.format("payment.paid", "paid"),
+        {"event_twice"},
+    ),
+    ("DELETE FROM reference_claims WHERE reference = 'pending'", {"reference_claim"}),
+    (
+        "INSERT INTO reference_claims VALUES (1, 'more', 'payment', gen_random_uuid())",
+        {"reference_claim"},
+    ),
+    (
+        f"UPDATE reference_claims SET resource_id = {_OF.format('paid')} WHERE reference = 'dear'",
+        {"reference_claim"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("statement", "kinds"), DAMAGE, ids=[d[0][:70] for d in DAMAGE])
+async def test_damage_is_named(books: asyncpg.Connection, statement: str, kinds: set[str]) -> None:
+    await books.execute("ALTER TABLE tenants DROP CONSTRAINT tenants_mode_check")
+    # No triggers and no foreign keys, as for somebody with the keys to the database.
+    await books.execute(f"SET session_replication_role = replica; {statement}")
+    report = await audit(books)
+    assert not report.ok
+    assert kinds <= {difference.kind for difference in report.differences}
+
+
+def test_every_kind_of_damage_is_tried() -> None:
+    assert {check.kind for check in CHECKS} == set().union(*(kinds for _, kinds in DAMAGE))
+
+
+async def test_a_difference_says_what_and_where(books: asyncpg.Connection) -> None:
+    account = await books.fetchval(
+        "UPDATE wallets SET balance = balance + 5 WHERE mode = 'live' RETURNING account"
+    )
+    [difference] = (await audit(books)).differences
+    assert difference.kind == "wallet_balance"
+    assert difference.id == str(account)
+    assert int(difference.found) - int(difference.expected) == 5
+    assert difference.message
+
+
+async def test_the_list_is_bounded_and_the_count_is_not(books: asyncpg.Connection) -> None:
+    await books.execute(
+        "INSERT INTO reference_claims "
+        "SELECT 1, 'r' || n, 'payment', gen_random_uuid() FROM generate_series(1, 250) n"
+    )
+    report = await audit(books)
+    assert len(report.differences) == SHOWN
+    assert report.counts == {"reference_claim": 250}

@@ -1,0 +1,174 @@
+"""Merchants and customers as they are made: secrets, tenants, wallets and their first money."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from laari.errors import LaariError
+from laari.store import customers, merchants, tenants
+from laari.store.audit import audit
+from laari.store.database import connection_to
+from laari.store.passwords import password_fits
+from laari.store.secrets import digest
+from laari.store.tiers import all_tiers, set_tier
+from laari.store.wallet_keys import sandbox_wallet_key
+
+MASTER_KEY = bytes(range(32))
+
+
+@pytest.fixture
+async def connection(dsn: str) -> AsyncIterator[asyncpg.Connection]:
+    async with connection_to(dsn) as connection:
+        yield connection
+
+
+async def make_merchant(
+    connection: asyncpg.Connection, email: str | None = None
+) -> merchants.NewMerchant:
+    return await merchants.create(
+        connection, MASTER_KEY, name="Shop", mode="sandbox", fee_bps=100, email=email
+    )
+
+
+async def test_a_merchant_has_a_sandbox_customer_with_money(
+    connection: asyncpg.Connection,
+) -> None:
+    new = await make_merchant(connection)
+    assert re.fullmatch(r"mer_[a-z2-7]{20}", new.merchant.id)
+    live = await tenants.of_merchant(connection, new.merchant.id, "live")
+    sandbox = await tenants.of_merchant(connection, new.merchant.id, "sandbox")
+    assert (live.mode, sandbox.mode, live.id == sandbox.id) == ("live", "sandbox", False)
+    assert live.sandbox_account == sandbox.sandbox_account
+    wallet = await connection.fetchrow(
+        "SELECT mode, tier, balance FROM wallets WHERE account = $1", sandbox.sandbox_account
+    )
+    assert tuple(wallet) == ("sandbox", "verified", 10_000_000)
+    assert (await audit(connection)).ok
+    key = sandbox_wallet_key(MASTER_KEY, sandbox.sandbox_account)
+    found = await connection.fetchval(
+        "SELECT account FROM wallet_keys WHERE digest = $1", digest(key)
+    )
+    assert found == sandbox.sandbox_account
+
+
+async def test_the_secret_key_is_found_by_digest_and_opens_with_the_master_key(
+    connection: asyncpg.Connection,
+) -> None:
+    new = await make_merchant(connection)
+    [credential] = (await tenants.by_secret_digest(connection, [digest(new.secret_key)])).values()
+    assert credential.tenant.merchant_id == new.merchant.id
+    shown = await merchants.secret_key_of(connection, MASTER_KEY, new.merchant.id)
+    assert shown == new.secret_key
+    stored = await connection.fetchval("SELECT secret_encrypted FROM merchants")
+    assert new.secret_key.encode() not in stored
+
+
+async def test_rotating_the_key_ends_the_old_one(connection: asyncpg.Connection) -> None:
+    new = await make_merchant(connection)
+    _, rotated = await merchants.rotate_key(connection, MASTER_KEY, new.merchant.id)
+    found = await tenants.by_secret_digest(connection, [digest(new.secret_key), digest(rotated)])
+    assert list(found) == [digest(rotated)]
+    assert await merchants.secret_key_of(connection, MASTER_KEY, new.merchant.id) == rotated
+
+
+async def test_a_secret_moved_to_another_merchant_does_not_open(
+    connection: asyncpg.Connection,
+) -> None:
+    one, other = await make_merchant(connection), await make_merchant(connection)
+    await connection.execute(
+        "UPDATE merchants SET secret_encrypted = "
+        "(SELECT secret_encrypted FROM merchants WHERE id = $1) WHERE id = $2",
+        one.merchant.id,
+        other.merchant.id,
+    )
+    with pytest.raises(LaariError):
+        await merchants.secret_key_of(connection, MASTER_KEY, other.merchant.id)
+
+
+async def test_a_login_has_a_hashed_password_and_one_merchant(
+    connection: asyncpg.Connection,
+) -> None:
+    new = await make_merchant(connection, email="owner@shop.mv")
+    stored = await connection.fetchval("SELECT password_hash FROM merchant_users")
+    assert new.password is not None
+    assert stored.startswith("$argon2id$")
+    assert password_fits(new.password, stored)
+    assert not password_fits(new.password + "x", stored)
+    with pytest.raises(LaariError, match="already"):
+        await make_merchant(connection, email="owner@shop.mv")
+    assert await connection.fetchval("SELECT count(*) FROM merchants") == 1
+    assert await merchants.of_login(connection, "owner@shop.mv") == new.merchant
+
+
+async def test_updating_leaves_what_is_not_given(connection: asyncpg.Connection) -> None:
+    merchant_id = (await make_merchant(connection)).merchant.id
+    changed = await merchants.update(
+        connection, merchant_id, mode="live", active=False, webhook_url="https://a.mv", fee_fixed=5
+    )
+    assert (changed.mode, changed.active, changed.webhook_url) == ("live", False, "https://a.mv")
+    assert (changed.fee_bps, changed.fee_fixed, changed.webhooks) == (100, 5, True)
+    changed = await merchants.update(connection, merchant_id, webhooks=False)
+    assert (changed.webhooks, changed.active, changed.webhook_url) == (
+        False,
+        False,
+        "https://a.mv",
+    )
+    assert (await merchants.update(connection, merchant_id, webhook_url="")).webhook_url is None
+    with pytest.raises(LaariError, match="mer_unknown"):
+        await merchants.update(connection, "mer_unknown", active=True)
+
+
+async def test_a_customer_has_a_wallet_whose_money_is_booked(
+    connection: asyncpg.Connection,
+) -> None:
+    new = await customers.create(
+        connection, name="Aisha", mode="live", tier="basic", mobile="7771234", balance=12_345
+    )
+    wallet = await connection.fetchrow(
+        "SELECT mode, tier, balance FROM wallets WHERE account = $1", new.account
+    )
+    assert tuple(wallet) == ("live", "basic", 12_345)
+    history = await connection.fetchrow(
+        "SELECT type, amount, status FROM transactions WHERE account = $1", new.account
+    )
+    assert tuple(history) == ("topup", 12_345, "success")
+    key = await connection.fetchval(
+        "SELECT account FROM wallet_keys WHERE digest = $1", digest(new.api_key)
+    )
+    assert key == new.account
+    assert (await audit(connection)).ok
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "named"),
+    [("mobile", "7771234", "mobile"), ("email", "a@b.mv", "email"), ("vpa", "aisha", "virtual")],
+)
+async def test_two_customers_of_a_mode_never_share_a_name(
+    connection: asyncpg.Connection, field: str, value: str, named: str
+) -> None:
+    names: dict[str, str] = {field: value}
+    await customers.create(connection, name="One", mode="live", tier="basic", **names)  # type: ignore[arg-type]
+    with pytest.raises(LaariError, match=named):
+        await customers.create(connection, name="Two", mode="live", tier="basic", **names)  # type: ignore[arg-type]
+    await customers.create(connection, name="Three", mode="sandbox", tier="basic", **names)  # type: ignore[arg-type]
+    assert await connection.fetchval("SELECT count(*) FROM customers") == 2
+
+
+async def test_an_unknown_tier_makes_nothing(connection: asyncpg.Connection) -> None:
+    with pytest.raises(LaariError, match="platinum"):
+        await customers.create(connection, name="Aisha", mode="live", tier="platinum")
+    assert await connection.fetchval("SELECT count(*) FROM customers") == 0
+
+
+async def test_setting_a_tier_leaves_omitted_limits(connection: asyncpg.Connection) -> None:
+    before = (await all_tiers(connection))["basic"]
+    after = await set_tier(connection, "basic", {"daily": None, "weekly": 7})
+    assert (after.daily, after.weekly) == (None, 7)
+    assert (after.per_transaction, after.monthly) == (before.per_transaction, before.monthly)
+    new = await set_tier(connection, "gold", {"daily": 9})
+    assert (new.per_transaction, new.daily, new.weekly, new.monthly) == (None, 9, None, None)
+    assert await set_tier(connection, "gold", {}) == new

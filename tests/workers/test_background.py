@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from laari.settings import read_settings
+from laari.workers import background
+from laari.workers.background import Job, run_jobs
+
+
+async def test_a_failing_job_is_tried_again_and_does_not_disturb_the_others(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(background, "FIRST_RETRY_SECONDS", 0.001)
+    stop, runs = asyncio.Event(), {"good": 0, "bad": 0}
+
+    async def good() -> None:
+        runs["good"] += 1
+
+    async def bad() -> None:
+        runs["bad"] += 1
+        if runs["bad"] < 4:
+            raise RuntimeError("no luck")
+        stop.set()
+
+    with caplog.at_level(logging.ERROR):
+        async with asyncio.timeout(5):
+            await run_jobs([Job("good", 0.001, good), Job("bad", 60, bad)], stop)
+    assert runs["bad"] == 4
+    assert runs["good"] > 1
+    assert [record.message for record in caplog.records] == [
+        f"bad failed, next attempt in {seconds:.0f} s" for seconds in (0.001, 0.002, 0.004)
+    ]
+
+
+async def test_stop_ends_a_long_wait_but_not_the_job_under_way() -> None:
+    stop, began, finished = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def slow() -> None:
+        began.set()
+        await asyncio.sleep(0.05)
+        finished.set()
+
+    running = asyncio.create_task(run_jobs([Job("slow", 3600, slow)], stop))
+    await began.wait()
+    stop.set()
+    async with asyncio.timeout(5):
+        await running
+    assert finished.is_set()
+
+
+async def test_the_real_jobs_run_on_the_real_database(
+    dsn: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    stop = asyncio.Event()
+    running = asyncio.create_task(background.run(dsn, bytes(32), read_settings({}), stop))
+    await asyncio.sleep(0.3)
+    stop.set()
+    async with asyncio.timeout(5):
+        await running
+    assert not caplog.records
