@@ -3,6 +3,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
+
+from laari.workers.sender import Sender
 from tests.webhooks.receivers import (
     RECEIVER_ADDRESS,
     Authority,
@@ -13,8 +15,6 @@ from tests.webhooks.receivers import (
     receiving,
     start_name_server,
 )
-
-from laari.workers.sender import Sender
 
 NAME = "hooks.shop.mv"
 

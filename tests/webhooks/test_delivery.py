@@ -8,6 +8,12 @@ from time import monotonic
 
 import asyncpg
 import pytest
+
+from laari.rules.webhooks import signature
+from laari.store import deliveries, merchants
+from laari.store.deliveries import save_events
+from laari.workers.delivery import Limits, share
+from laari.workers.sender import Sender
 from tests.webhooks.conftest import NAME
 from tests.webhooks.receivers import Receiver, answering, hanging, receiving
 from tests.webhooks.shops import (
@@ -22,12 +28,6 @@ from tests.webhooks.shops import (
     settled,
     until,
 )
-
-from laari.rules.webhooks import signature
-from laari.store import deliveries, merchants
-from laari.store.deliveries import save_events
-from laari.workers.delivery import Limits, share
-from laari.workers.sender import Sender
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ import time
 
 import pytest
 from aiohttp import web
+
+from laari.workers.sender import Sender
 from tests.webhooks.conftest import NAME
 from tests.webhooks.receivers import (
     INTERNAL_ADDRESS,
@@ -24,8 +26,6 @@ from tests.webhooks.receivers import (
     receiving,
     resetting,
 )
-
-from laari.workers.sender import Sender
 
 BODY = '{"id":"evt_1","data":{"title":"ދިވެހި"}}'.encode()
 

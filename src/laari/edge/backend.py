@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 
 from laari.edge.cursors import Cursors
 from laari.edge.rate import RateBuckets
-from laari.rules.records import Payment
+from laari.rules.records import Event, Payment
 from laari.settings import Settings
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
-from laari.store import payments, tenants
+from laari.store import events, payments, tenants
 from laari.store.batch import BatchRunner
 from laari.store.database import answers, open_pool
 from laari.store.listing import Found, Window
@@ -38,6 +38,8 @@ class Backend:
         self.tenants = Coalesced(self._reading(tenants.by_id))
         self.payments = Coalesced(self._reading(payments.by_id))
         self.payments_by_token = Coalesced(self._reading(payments.by_token))
+        self.events = Coalesced(self._reading(events.by_id))
+        self.delivery_states = self._reading(events.delivery_states)
 
     async def open(self) -> None:
         self._pool = await open_pool(self._dsn)
@@ -65,3 +67,11 @@ class Backend:
     ) -> Found[Payment]:
         async with self._pool.acquire() as connection:
             return await payments.list_of_tenant(connection, tenant_id, now, window, **filters)
+
+    async def list_events(
+        self, tenant_id: int, window: Window, *, event_type: str | None, delivered: bool | None
+    ) -> Found[Event]:
+        async with self._pool.acquire() as connection:
+            return await events.list_of_tenant(
+                connection, tenant_id, window, event_type=event_type, delivered=delivered
+            )

@@ -1,4 +1,4 @@
-"""The background process: named jobs, each on its own interval, none able to stop another."""
+"""The background process: webhook delivery, and jobs that each have an interval of their own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from laari.settings import Settings
 from laari.store.database import open_pool
 from laari.store.sweep import forget_saved_responses
+from laari.workers import delivery
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,10 @@ async def run(dsn: str, master_key: bytes, settings: Settings, stop: asyncio.Eve
         await forget_saved_responses(pool, datetime.now(UTC))
 
     try:
-        await run_jobs([Job("forget saved responses", 60, forget_old_responses)], stop)
+        await asyncio.gather(
+            delivery.run(dsn, master_key, settings, stop),
+            run_jobs([Job("forget saved responses", 60, forget_old_responses)], stop),
+        )
     finally:
         await pool.close()
 

@@ -23,7 +23,7 @@ from laari.edge.http import (
     read_request,
     send_reply,
 )
-from laari.edge.merchant import payments, sandbox
+from laari.edge.merchant import events, payments, sandbox
 from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import API_VERSION, NO_STORE, VERSION, refused
 from laari.edge.merchant.operations import Call, Caller, Operation
@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 512 * 1024
 
-OPERATIONS: tuple[Operation, ...] = (*payments.OPERATIONS, *sandbox.OPERATIONS)
+OPERATIONS: tuple[Operation, ...] = (*payments.OPERATIONS, *events.OPERATIONS, *sandbox.OPERATIONS)
 
 
 class Routes:

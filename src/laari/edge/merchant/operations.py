@@ -17,6 +17,7 @@ from laari.rules.refusals import Refusal
 from laari.spine.engine import Command
 
 ANY_SCOPE = "any"
+ANY_READ_SCOPE = "any :read"
 NO_SUCH_ID = UUID(int=0)  # never minted: looked for, it is not found
 
 
@@ -30,6 +31,8 @@ class Caller:
     def may(self, scope: str) -> bool:
         if self.scopes is None:
             return True
+        if scope == ANY_READ_SCOPE:
+            return any(held.endswith(":read") for held in self.scopes)
         return bool(self.scopes) if scope == ANY_SCOPE else scope in self.scopes
 
 
