@@ -17,6 +17,7 @@ from laari.cli.payments import payment
 from laari.cli.serve import serve_command
 from laari.cli.tiers import tier
 from laari.cli.wallets import wallet
+from laari.cli.webhooks import webhook
 from laari.errors import LaariError
 
 INTERRUPTED = 130  # what shells call a command ended by Ctrl-C
@@ -35,6 +36,7 @@ for command in (
     wallet,
     tier,
     payment,
+    webhook,
     audit_command,
     migrate_command,
 ):

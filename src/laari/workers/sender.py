@@ -31,7 +31,7 @@ TIMEOUT_SECONDS = 15.0  # in all: look-up, connection, TLS, request and answer
 DNS_TIMEOUT_SECONDS = 4.0  # of each of two tries
 MAX_READ_BYTES = 64 * 1024  # of an answer
 MAX_KEPT_BYTES = 1024
-KEEP_ALIVE_SECONDS = 10.0
+KEEP_ALIVE_SECONDS = 1.5  # shorter than servers keep idle connections, which is 2 s and more
 
 Allowed = Callable[[str], bool]
 
@@ -134,7 +134,8 @@ class Sender:
         """Signs and posts the body now; whatever goes wrong is an answer too."""
         return await self.post(url, body, signature(secret, int(time.time()), body))
 
-    async def post(self, url: str, body: bytes, signed: str) -> Answer:
+    async def post(self, url: str, body: bytes, signed: str | None) -> Answer:
+        """Posts the body with the signature it is given, or none."""
         started_at, clock = time.time(), time.perf_counter()
         status: int | None = None
         error = text = None
@@ -146,7 +147,7 @@ class Sender:
                 async with self._session.post(
                     URL(url, encoded=True),
                     data=body,
-                    headers={SIGNATURE_HEADER: signed},
+                    headers={} if signed is None else {SIGNATURE_HEADER: signed},
                     allow_redirects=False,
                 ) as response:
                     status = response.status
