@@ -12,6 +12,7 @@ from laari.settings import Settings
 from laari.store.database import open_pool
 from laari.store.sweep import forget_saved_responses
 from laari.workers import delivery
+from laari.workers.pause import pause
 
 log = logging.getLogger(__name__)
 
@@ -58,12 +59,3 @@ async def _repeat(job: Job, stop: asyncio.Event) -> None:
             wait_seconds = retry_seconds
             retry_seconds = min(retry_seconds * 2, LAST_RETRY_SECONDS)
         await pause(stop, wait_seconds)
-
-
-async def pause(stop: asyncio.Event, seconds: float) -> None:
-    """Waits that long, or until `stop` is set."""
-    try:
-        async with asyncio.timeout(seconds):
-            await stop.wait()
-    except TimeoutError:
-        pass
