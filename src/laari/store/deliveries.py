@@ -141,6 +141,17 @@ async def claim(
     return [Claimed(*row) for row in rows]
 
 
+async def give_back(connection: asyncpg.Connection, unsent: Sequence[Claimed]) -> None:
+    """Makes what was claimed and not attempted due again."""
+    await connection.execute(
+        "UPDATE deliveries d SET next_attempt_at = now() "
+        "FROM unnest($1::uuid[], $2::bigint[]) AS u (event_id, claim) "
+        "WHERE d.event_id = u.event_id AND d.claims = u.claim AND d.status = 'pending'",
+        [delivery.event_id for delivery in unsent],
+        [delivery.claim for delivery in unsent],
+    )
+
+
 async def record(connection: asyncpg.Connection, attempts: Sequence[Attempt]) -> None:
     """Keeps the attempts and moves their deliveries on."""
     columns = ([getattr(a, field) for a in attempts] for field in Attempt.__struct_fields__)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,7 +32,7 @@ from laari.workers.sender import TIMEOUT_SECONDS, Answer, Sender
 
 log = logging.getLogger(__name__)
 
-ROUND_SECONDS = 0.005  # between two rounds of taking up, so that each finds several at once
+ROUND_SECONDS = 0.04  # between two looks for more, and between two recordings: each finds several
 RECONNECT_SECONDS = 1.0
 TENANTS_AT_ONCE = 256  # looked at in one round
 SWITCHED_OFF = "webhooks are switched off or no URL is set"
@@ -42,22 +44,34 @@ class Limits:
     widest_lane: int = 32  # of one tenant
     first_lane: int = 4  # of a tenant not seen before
     narrowest_lane: int = 2
-    lease_seconds: float = 3 * TIMEOUT_SECONDS  # for an attempt and the recording of it
+    lease_seconds: float = 4 * TIMEOUT_SECONDS  # half to wait in line, half to send and record
     poll_seconds: float = 1.0  # for retries that come due, and notifications that got lost
 
 
 class Lane:
-    __slots__ = ("under_way", "width")
+    """What this process has taken up of one tenant: under way, and next in line.
+
+    The line is as long as two rounds at the pace of the last one: a receiver that answers at once
+    never waits for the database, and one that takes its time has no line at all.
+    """
+
+    __slots__ = ("finished", "line", "under_way", "width")
 
     def __init__(self, width: int) -> None:
         self.width = width
         self.under_way = 0
+        self.finished = 0  # since more was last taken up
+        self.line: deque[tuple[Claimed, float]] = deque()  # with the time to have begun by
+
+    def room(self) -> int:
+        return self.width + 2 * self.finished - self.under_way - len(self.line)
 
 
 def share(wanted: Mapping[int, int], places: int) -> dict[int, int]:
     """Shares free places between tenants: none gets a second before each has had a first."""
     each = max(1, places // max(1, len(wanted)))
-    return {tenant: min(wish, each) for tenant, wish in list(wanted.items())[:places]}
+    served = list(wanted.items())[: max(0, places)]
+    return {tenant: min(wish, each) for tenant, wish in served}
 
 
 class Deliverer:
@@ -75,7 +89,7 @@ class Deliverer:
         self._retry_seconds = retry_seconds
         self._limits = limits or Limits()
         self._lanes: dict[int, Lane] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._workers: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._outcomes: asyncio.Queue[Attempt | None] = asyncio.Queue()
         self._after_tenant = 0
@@ -88,10 +102,21 @@ class Deliverer:
         taking.cancel()
         with suppress(asyncio.CancelledError):
             await taking
-        if self._tasks:
-            await asyncio.wait(self._tasks)
+        await self._give_back()
+        if self._workers:
+            await asyncio.wait(self._workers)
         self._outcomes.put_nowait(None)
         await recording
+
+    async def _give_back(self) -> None:
+        """Whatever has not been begun is due again, for the next process to find at once."""
+        waiting = [delivery for lane in self._lanes.values() for delivery, _ in lane.line]
+        for lane in self._lanes.values():
+            lane.line.clear()
+        if waiting:
+            with suppress(Exception):  # their leases run out anyway
+                async with connection_to(self._dsn) as connection:
+                    await deliveries.give_back(connection, waiting)
 
     async def _take_up(self) -> None:
         async with connection_to(self._dsn, synchronous_commit="off") as connection:
@@ -106,33 +131,58 @@ class Deliverer:
 
     async def _round(self, connection: Any) -> bool:
         """Takes up what there is room for; whether there may be more to take up at once."""
-        places = self._limits.places - len(self._tasks)
-        if places <= 0:
-            return False
         tenants, following = await deliveries.due_tenants(
             connection, self._after_tenant, TENANTS_AT_ONCE
         )
-        wanted = {tenant: free for tenant in tenants if (free := self._room(tenant)) > 0}
-        room = share(wanted, places)
-        # Where places ran out, the next round begins behind the last tenant that got one.
-        self._after_tenant = following if len(room) == len(wanted) else list(room)[-1]
+        lanes = {tenant: self._lane(tenant) for tenant in tenants}
+        waiting = {tenant: lane.width for tenant, lane in lanes.items() if not lane.under_way}
+        room = share(waiting, self._limits.places - len(self._workers))
+        if len(room) == len(waiting):
+            self._after_tenant = following
+            room |= {t: lane.room() for t, lane in lanes.items() if lane.under_way}
+        elif room:
+            # While tenants wait for a place, those that have one get no more.
+            self._after_tenant = list(room)[-1]
+        room = {tenant: size for tenant, size in room.items() if size > 0}
         if not room:
-            return self._after_tenant != 0
+            return self._after_tenant != 0 and not waiting
+        for tenant in room:
+            lanes[tenant].finished = 0
+        begin_by = time.monotonic() + self._limits.lease_seconds / 2
         claimed = await deliveries.claim(connection, room, self._limits.lease_seconds)
+        # Places were counted for the tenants that waited: they come first.
+        claimed.sort(key=lambda delivery: delivery.tenant_id not in waiting)
         for delivery in claimed:
-            self._start(delivery)
+            self._line_up(delivery, begin_by)
         return bool(claimed) or self._after_tenant != 0
 
-    def _room(self, tenant_id: int) -> int:
+    def _lane(self, tenant_id: int) -> Lane:
         lane = self._lanes.get(tenant_id)
-        return self._limits.first_lane if lane is None else lane.width - lane.under_way
+        if lane is None:
+            lane = self._lanes[tenant_id] = Lane(self._limits.first_lane)
+        return lane
 
-    def _start(self, delivery: Claimed) -> None:
-        lane = self._lanes.setdefault(delivery.tenant_id, Lane(self._limits.first_lane))
-        lane.under_way += 1
-        task = asyncio.create_task(self._attempt(delivery, lane))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _line_up(self, delivery: Claimed, begin_by: float) -> None:
+        lane = self._lane(delivery.tenant_id)
+        lane.line.append((delivery, begin_by))
+        is_free = lane.under_way < lane.width and len(self._workers) < self._limits.places
+        if is_free or not lane.under_way:  # a line always has somebody who works on it
+            lane.under_way += 1
+            worker = asyncio.create_task(self._work(lane))
+            self._workers.add(worker)
+            worker.add_done_callback(self._workers.discard)
+
+    async def _work(self, lane: Lane) -> None:
+        """Makes the attempts of a lane, one after the other, while there are any."""
+        try:
+            while lane.line and lane.under_way <= lane.width:
+                delivery, begin_by = lane.line.popleft()
+                if time.monotonic() < begin_by:  # else the lease may end before the answer comes
+                    await self._attempt(delivery, lane)
+                lane.finished += 1
+                self._wake.set()
+        finally:
+            lane.under_way -= 1
 
     async def _attempt(self, delivery: Claimed, lane: Lane) -> None:
         try:
@@ -141,14 +191,10 @@ class Deliverer:
             # Our own fault, not the receiver's: it does not count, and the lease brings it back.
             log.exception("sending event %s failed", delivery.event_id)
             return
-        finally:
-            lane.under_way -= 1
-            self._wake.set()
-        limits = self._limits
         if answer.acknowledged:
-            lane.width = min(lane.width + 1, limits.widest_lane)
+            lane.width = min(lane.width + 1, self._limits.widest_lane)
         else:
-            lane.width = max(lane.width // 2, limits.narrowest_lane)
+            lane.width = max(lane.width // 2, self._limits.narrowest_lane)
         self._outcomes.put_nowait(self._outcome(delivery, answer))
 
     async def _send(self, delivery: Claimed) -> Answer:
@@ -158,8 +204,10 @@ class Deliverer:
         return await self._sender.send(delivery.url, secret, delivery.body)
 
     def _outcome(self, delivery: Claimed, answer: Answer) -> Attempt:
-        failed = delivery.failed_attempts + 1
-        wait = retry_wait(failed, self._retry_seconds, random.random())  # noqa: S311  # jitter
+        wait = None
+        if not answer.acknowledged:
+            chance = random.random()  # noqa: S311  # jitter
+            wait = retry_wait(delivery.failed_attempts + 1, self._retry_seconds, chance)
         return Attempt(
             event_id=delivery.event_id,
             claim=delivery.claim,
@@ -170,7 +218,7 @@ class Deliverer:
             error=answer.error,
             answer=answer.text,
             acknowledged=answer.acknowledged,
-            retry_seconds=None if answer.acknowledged else wait,
+            retry_seconds=wait,
         )
 
     async def _record_outcomes(self) -> None:
@@ -193,6 +241,7 @@ class Deliverer:
                     raise
                 if len(attempts) < len(gathered):
                     return
+                await asyncio.sleep(ROUND_SECONDS)
 
 
 async def _persist(what: str, work: Callable[[], Awaitable[None]]) -> None:

@@ -12,6 +12,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import aiohttp
@@ -19,6 +20,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from laari.rules.addresses import is_public
+from laari.rules.refusals import Refusal
 from laari.rules.webhooks import (
     SIGNATURE_HEADER,
     USER_AGENT,
@@ -139,13 +141,13 @@ class Sender:
         started_at, clock = time.time(), time.perf_counter()
         status: int | None = None
         error = text = None
-        refusal = check_webhook_url(url, self._allow_private)
-        if refusal is not None:
-            error = refusal.message
+        target = _target(url, self._allow_private)
+        if isinstance(target, Refusal):
+            error = target.message
         else:
             try:
                 async with self._session.post(
-                    URL(url, encoded=True),
+                    target,
                     data=body,
                     headers={} if signed is None else {SIGNATURE_HEADER: signed},
                     allow_redirects=False,
@@ -160,10 +162,15 @@ class Sender:
         return Answer(started_at, int((time.perf_counter() - clock) * 1000), status, error, text)
 
 
+@lru_cache(maxsize=1024)
+def _target(url: str, allow_private: bool) -> URL | Refusal:
+    return check_webhook_url(url, allow_private) or URL(url, encoded=True)
+
+
 async def _read_start(response: aiohttp.ClientResponse) -> str:
     """The first KiB of the answer; reads on to the limit so that the connection can be kept."""
     kept, size = b"", 0
-    async for chunk in response.content.iter_any():
+    while chunk := await response.content.readany():
         kept += chunk[: MAX_KEPT_BYTES - len(kept)]
         size += len(chunk)
         if size >= MAX_READ_BYTES:
