@@ -7,7 +7,7 @@ READY_DEV := .venv/.ready-dev
 VERSIONS := pyproject.toml constraints.txt
 
 # What the tests use that pip does not install: Debian's names.
-TEST_PACKAGES := curl
+TEST_PACKAGES := chromium curl
 
 .PHONY: help run test lint bench faults docs format lock clean
 

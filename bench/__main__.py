@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bench import batching, listing
+from bench import batching, bearer, listing
 from bench.load import is_available
 
 RESULTS = Path(__file__).parent / "results.json"
 
 MEASUREMENTS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "batching": batching.run,
+    "bearer": bearer.run,
     "listing": listing.run,
 }
 

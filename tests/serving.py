@@ -18,7 +18,8 @@ from typing import Any
 import asyncpg
 import httpx
 
-from laari.store import merchants
+from laari.rules.scopes import SCOPES
+from laari.store import customers, merchants, oauth
 from laari.store.database import connection_to
 
 START_SECONDS = 20
@@ -51,6 +52,23 @@ class Service:
 
         new = asyncio.run(create())
         return Merchant(self, new.merchant.id, new.secret_key)
+
+    def customer(self, **contacts: str) -> customers.NewCustomer:
+        """A live customer with MVR 1,000.00."""
+
+        async def create() -> customers.NewCustomer:
+            async with connection_to(self.dsn) as connection:
+                return await customers.create(
+                    connection,
+                    name="Aisha",
+                    mode="live",
+                    tier="business",
+                    balance=100_000,
+                    password="x",
+                    **contacts,
+                )
+
+        return asyncio.run(create())
 
     def execute(self, statement: str, *values: Any) -> list[asyncpg.Record]:
         """Looks at or tampers with the database behind the service's back."""
@@ -102,6 +120,60 @@ class Merchant:
         assert response.status_code == 201, response.text
         return response.json()["data"]
 
+    def authorization(self, **fields: Any) -> dict[str, Any]:
+        """A new authorization that waits for the customer."""
+        body = {"reference": f"auth-{secrets.token_hex(8)}", "title": "Monthly box", **fields}
+        response = self.post("/authorizations", body)
+        assert response.status_code == 201, response.text
+        return response.json()["data"]
+
+    def approved(self, **fields: Any) -> dict[str, Any]:
+        """A new authorization that the sandbox customer has approved."""
+        waiting = self.authorization(**fields)
+        return self.control(f"authorizations/{waiting['id']}/approve")
+
+    def charge(
+        self, authorization: dict[str, Any], amount: int, reference: str = "", **fields: Any
+    ) -> httpx.Response:
+        body = {"reference": reference or f"ref-{secrets.token_hex(8)}", "amount": amount, **fields}
+        return self.post(f"/authorizations/{authorization['id']}/charge", body)
+
+    def request(self, **fields: Any) -> dict[str, Any]:
+        """A new payment request to the sandbox customer."""
+        body = {
+            "reference": f"ref-{secrets.token_hex(8)}",
+            "amount": 12500,
+            "customer": {"type": "vpa", "value": "sandbox"},
+            **fields,
+        }
+        response = self.post("/payment-requests", body)
+        assert response.status_code == 201, response.text
+        return response.json()["data"]
+
+    def client(self, scope: str = " ".join(SCOPES)) -> tuple[str, str]:
+        """The id and secret of a new OAuth client."""
+
+        async def create() -> tuple[oauth.Client, str]:
+            async with connection_to(self.service.dsn) as connection:
+                return await oauth.create_client(connection, self.id, scope)
+
+        client, secret = asyncio.run(create())
+        return client.id, secret
+
+    def token(self, scope: str = " ".join(SCOPES)) -> str:
+        """An access token with exactly this scope, of a new client."""
+        response = ask_for_token(self.service, auth=self.client(scope))
+        assert response.status_code == 200, response.text
+        return response.json()["access_token"]
+
+    def bearer(self, token: str) -> httpx.Client:
+        """A client that shows this token and nothing else."""
+        return httpx.Client(
+            base_url=f"{self.service.origin}/merchant",
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=30,
+        )
+
     def control(self, path: str, body: Any = None) -> dict[str, Any]:
         """A sandbox control that is expected to work."""
         response = self.post(f"/sandbox/{path}", body)
@@ -118,6 +190,16 @@ class Merchant:
             object_id.partition("_")[2],
         )
         return [row["type"] for row in rows]
+
+
+def ask_for_token(
+    service: Service, *, auth: tuple[str, str] | None = None, **form: str
+) -> httpx.Response:
+    return httpx.post(
+        f"{service.origin}/merchant/oauth/token",
+        data={"grant_type": "client_credentials", **form},
+        auth=auth,
+    )
 
 
 @contextmanager

@@ -27,6 +27,8 @@ def test_defaults() -> None:
         webhook_retry_seconds=(60.0, 300.0),
         merchant_rate_live=100.0,
         merchant_rate_sandbox=25.0,
+        recipient_misses_per_minute=30.0,
+        token_failures_per_minute=10.0,
         max_batch=256,
     )
 

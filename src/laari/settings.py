@@ -52,7 +52,7 @@ VARIABLES = (
     Variable(
         "LAARI_TRUSTED_PROXIES",
         "(none)",
-        "addresses and networks whose X-Forwarded-Proto counts",
+        "addresses and networks whose X-Forwarded-Proto and X-Forwarded-For count",
     ),
     Variable("LAARI_SANDBOX_VPA", "sandbox", "the designated sandbox recipient's VPA"),
     Variable(
@@ -69,6 +69,16 @@ VARIABLES = (
     ),
     Variable("LAARI_MERCHANT_RATE_LIVE", "100", "requests per second and merchant, 0 is off"),
     Variable("LAARI_MERCHANT_RATE_SANDBOX", "25", "the same in sandbox mode"),
+    Variable(
+        "LAARI_RECIPIENT_MISSES_PER_MINUTE",
+        "30",
+        "payment requests to unknown customers, per merchant, before 429; 0 is off",
+    ),
+    Variable(
+        "LAARI_TOKEN_FAILURES_PER_MINUTE",
+        "10",
+        "failed token requests, per client and address, before 429; 0 is off",
+    ),
     Variable("LAARI_MAX_BATCH", "256", "commands in one transaction, for measurements"),
 )
 _DEFAULTS = {
@@ -93,6 +103,8 @@ class Settings:
     webhook_retry_seconds: tuple[float, ...]
     merchant_rate_live: float
     merchant_rate_sandbox: float
+    recipient_misses_per_minute: float
+    token_failures_per_minute: float
     max_batch: int
 
 
@@ -116,6 +128,8 @@ def read_settings(
         webhook_retry_seconds=read.numbers("LAARI_WEBHOOK_RETRY_SECONDS"),
         merchant_rate_live=read.number("LAARI_MERCHANT_RATE_LIVE"),
         merchant_rate_sandbox=read.number("LAARI_MERCHANT_RATE_SANDBOX"),
+        recipient_misses_per_minute=read.number("LAARI_RECIPIENT_MISSES_PER_MINUTE"),
+        token_failures_per_minute=read.number("LAARI_TOKEN_FAILURES_PER_MINUTE"),
         max_batch=read.whole("LAARI_MAX_BATCH", 1, 4096),
     )
     if settings.database_url is not None and settings.master_key is None:

@@ -173,6 +173,8 @@ def test_a_scan_past_many_rows_gives_short_pages_that_lead_on(
         assert page["pagination"]["has_more"] == (after is not None)
         if after is None:
             break
+    # Rows without claims and events would be found by the audits of other tests.
+    service.execute("DELETE FROM payments WHERE reference LIKE 'bulk%'")
     assert found == ["oldest"]
     assert pages > 1
 

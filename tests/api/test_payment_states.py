@@ -200,3 +200,19 @@ def test_refund_gives_the_money_back(service: Service) -> None:
     assert again.returncode == 1
     audit = service.laari("audit", "--json")
     assert audit.returncode == 0, audit.stdout
+
+
+def test_a_clock_moved_back_finds_what_was_spent_that_day(shop: Merchant) -> None:
+    """Usage belongs to days, not to the order in which a test visits them."""
+    shop.control("wallet", {"tier": "basic"})
+
+    def pay(amount: int) -> int:
+        return act(shop, shop.payment(amount=amount), "pay").status_code
+
+    assert [pay(500_000), pay(400_000)] == [200, 200]
+    shop.advance(40 * 86_400)
+    assert [pay(500_000), pay(500_000), pay(1)] == [200, 200, 422]
+    shop.control("clock", {"reset": True})
+    assert [pay(100_001), pay(100_000), pay(1)] == [422, 200, 422]
+    shop.advance(40 * 86_400)
+    assert pay(1) == 422

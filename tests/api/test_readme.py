@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.serving import Merchant
 
 README = Path(__file__).parents[2] / "README.md"

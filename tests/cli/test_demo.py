@@ -6,8 +6,9 @@ import re
 
 from laari.cli.demo import EMAIL, prepare
 from laari.cli.open import Service
+from laari.rules.scopes import SCOPES
 from laari.settings import read_settings
-from laari.store import tenants
+from laari.store import oauth, tenants
 from laari.store.audit import audit
 from laari.store.database import connection_to
 from laari.store.passwords import password_fits
@@ -34,6 +35,10 @@ async def test_a_second_start_finds_the_demo_again(dsn: str) -> None:
         [password] = re.findall(rf"{EMAIL}  (\S+)", first)
         stored = await connection.fetchval("SELECT password_hash FROM merchant_users")
         assert password_fits(password, stored)
+        [(client_id, client_secret)] = re.findall(r"(cl_\w+)  (cs_\w+)", first)
+        found = await oauth.usable_clients(connection, [client_id])
+        assert found[client_id].secret_digest == digest(client_secret)
+        assert found[client_id].scope == " ".join(SCOPES)
         assert (await audit(connection)).ok
 
 

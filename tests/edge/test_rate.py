@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.rate import SHARED_BYTES, RateBuckets
+from laari.edge.rate import SHARED_BYTES, RateBuckets, named_bucket
 
 NOW = 1_234_567.891  # two weeks after boot
 
@@ -141,6 +141,27 @@ while (now := time.monotonic()) < until:
     time.sleep(0.0002)
 print(passed)
 """
+
+
+def test_a_bucket_over_a_minute_holds_a_minutes_worth() -> None:
+    buckets, per_second = RateBuckets(None), 10 / 60
+    taken = [buckets.take(1, per_second, NOW, over=60) for _ in range(12)]
+    assert taken[:10] == [0.0] * 10
+    assert taken[10:] == [pytest.approx(6), pytest.approx(6)]
+    assert buckets.take(1, per_second, NOW + 6, over=60) == 0.0
+
+
+def test_looking_takes_nothing() -> None:
+    buckets = RateBuckets(None)
+    assert [buckets.wait(1, 1, NOW) for _ in range(5)] == [0.0] * 5
+    assert buckets.take(1, 1, NOW) == 0.0
+    assert buckets.wait(1, 1, NOW) == pytest.approx(1)
+    assert buckets.wait(1, 0, NOW) == 0.0
+
+
+def test_names_make_keys_of_their_own() -> None:
+    names = [("a",), ("b",), ("a", "b"), ("a", 1), ("a", 2), ("ab",), ("a\0b", "c")]
+    assert len({named_bucket(*each) for each in names}) == len(names)
 
 
 def test_two_mappings_of_one_file_are_one_set_of_buckets(fd: int) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -62,7 +63,8 @@ class Installation:
             postmaster = psutil.Process(pid)
             victims += [postmaster, *postmaster.children(recursive=True)]
         for victim in victims:
-            victim.kill()
+            with suppress(psutil.NoSuchProcess):  # a backend ends when its client does
+                victim.kill()
         process.wait(10)
 
 

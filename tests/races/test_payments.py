@@ -115,3 +115,18 @@ def test_reading_an_overdue_payment_at_once_expires_it_once(
     assert set(statuses) == {"expired"}
     assert shop.events(payment["id"]) == ["payment.created", "payment.expired"]
     assert audited(shop)
+
+
+def test_references_met_crosswise_do_not_deadlock(shop: Merchant, at_once: AtOnce) -> None:
+    """Two processes that insert the same references in opposite orders must not wait in a ring."""
+    references = [f"x{n}" for n in range(16)]
+
+    def create(n: int) -> int:
+        reference = references[n % 16] if n < 32 else references[-1 - n % 16]
+        return shop.post("/payments", {"reference": reference, "amount": 1}).status_code
+
+    assert set(at_once(create)) == {201}
+    deadlocks = shop.service.execute(
+        "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
+    )
+    assert deadlocks[0]["deadlocks"] == 0

@@ -10,7 +10,9 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
+from laari.rules import payment_requests
 from laari.rules import payments as rules
+from laari.rules.records import Tenant
 from laari.rules.wallets import MoveMoney
 from laari.store import customers, merchants, tenants
 from laari.store.audit import SHOWN, audit
@@ -28,7 +30,7 @@ async def _write_books(dsn: str) -> None:
             connection, MASTER_KEY, name="Shop", mode="live", fee_bps=250, fee_fixed=100
         )
         payer = await customers.create(
-            connection, name="Aisha", mode="live", tier="business", balance=1_000_000
+            connection, name="Aisha", mode="live", tier="business", balance=1_000_000, vpa="aisha"
         )
         live = await tenants.of_merchant(connection, shop.merchant.id, "live")
     runner = BatchRunner(dsn, "http://laari.test")
@@ -52,7 +54,23 @@ async def _write_books(dsn: str) -> None:
     await run(rules.ExpirePayment(tomorrow, made["expired"]))
     await run(MoveMoney(None, payer.account, "adjustment", -700, "Correction"))
     await run(MoveMoney(None, payer.account, "adjustment", 300, "Correction"))
+    await _ask(run, live, payer.account)
     await runner.close()
+
+
+async def _ask(run: Any, live: Tenant, account: int) -> None:
+    """A payment request in every state."""
+    made = {}
+    for status in ("pending", "paid", "refunded", "cancelled", "rejected", "expired"):
+        draft = payment_requests.RequestDraft(f"ask {status}", 5_000, "vpa", "aisha")
+        made[status] = (await run(payment_requests.CreateRequest(live, draft, False))).id
+    await run(payment_requests.PayRequest(live, made["paid"], account))
+    paid = await run(payment_requests.PayRequest(live, made["refunded"], account))
+    await run(rules.RefundPayment(live, paid.payment_id))
+    await run(payment_requests.CancelRequest(live, made["cancelled"]))
+    await run(payment_requests.RejectRequest(live, made["rejected"], account))
+    tomorrow = replace(live, clock_offset_seconds=90_000)
+    await run(payment_requests.ExpireRequest(tomorrow, made["expired"]))
 
 
 @pytest.fixture(scope="module")
@@ -75,8 +93,8 @@ async def test_clean_books_balance(books: asyncpg.Connection) -> None:
     report = await audit(books)
     assert report.differences == []
     assert report.ok
-    # 2 openings, 2 payments, 2 fees, 1 refund, 2 adjustments
-    assert (report.payments, report.transfers) == (7, 9)
+    # 2 openings, 4 payments, 4 fees, 2 refunds, 2 adjustments
+    assert (report.payments, report.transfers) == (9, 14)
 
 
 async def test_empty_books_balance(dsn: str) -> None:
@@ -161,7 +179,7 @@ DAMAGE: list[tuple[str, set[str]]] = [
         {"transaction", "failed_transaction"},
     ),
     (
-        "UPDATE transfers SET tid = (SELECT tid FROM transactions WHERE type = 'refund') "
+        "UPDATE transfers SET tid = (SELECT min(tid) FROM transactions WHERE type = 'refund') "
         "WHERE kind = 'adjustment'",
         {"transaction", "transaction_twice"},
     ),
@@ -200,6 +218,34 @@ DAMAGE: list[tuple[str, set[str]]] = [
     (
         f"UPDATE reference_claims SET resource_id = {_OF.format('paid')} WHERE reference = 'dear'",
         {"reference_claim"},
+    ),
+    ("DELETE FROM reference_claims WHERE reference = 'ask paid'", {"reference_claim"}),
+    (
+        "UPDATE reference_claims SET kind = 'payment' WHERE reference = 'ask pending'",
+        {"reference_claim"},
+    ),
+    *(
+        (f"UPDATE payment_requests SET {change} WHERE status = 'paid'", {"request_payment"})
+        for change in (
+            "amount = amount + 1",
+            "fee = fee + 1",
+            "payment_id = gen_random_uuid()",
+            "payment_reference = 'X'",
+            "paid_at = paid_at - interval '1 second'",
+            "status = 'refunded'",
+        )
+    ),
+    ("DELETE FROM payments WHERE reference = 'ask paid'", {"request_payment"}),
+    ("DELETE FROM payment_requests WHERE status = 'paid'", {"request_payment", "request_event"}),
+    ("UPDATE payment_requests SET account = 1", {"request_owner"}),
+    ("UPDATE payment_requests SET tenant_id = 99", {"request_owner", "request_event"}),
+    *(
+        (f"DELETE FROM events WHERE type = 'payment_request.{status}'", {"request_event"})
+        for status in ("created", "paid", "cancelled", "rejected", "expired")
+    ),
+    (
+        "UPDATE events SET type = 'payment_request.paid' WHERE type = 'payment_request.expired'",
+        {"request_event"},
     ),
 ]
 

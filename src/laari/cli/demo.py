@@ -7,8 +7,10 @@ import time
 
 from laari.cli.open import Service
 from laari.rules.records import Tenant
+from laari.rules.scopes import SCOPES
 from laari.store import merchants, tenants
 from laari.store.database import connection_to
+from laari.store.oauth import SECRET_PREFIX, create_client, list_clients
 from laari.store.secrets import derive
 from laari.store.wallet_keys import sandbox_wallet_key
 
@@ -34,24 +36,41 @@ async def prepare(service: Service) -> str:
             found = new.merchant
         secret_key = await merchants.secret_key_of(connection, service.master_key, found.id)
         tenant = await tenants.of_merchant(connection, found.id, "sandbox")
+        # Derived like the password.
+        client_secret = SECRET_PREFIX + _text(
+            derive(service.master_key, "demo-client-secret", found.id)
+        )
+        clients = await list_clients(connection, found.id)
+        client = clients[0] if clients else None
+        if client is None:
+            client, _ = await create_client(connection, found.id, " ".join(SCOPES), client_secret)
     wallet_key = sandbox_wallet_key(service.master_key, tenant.sandbox_account)
-    return _described(service.settings.public_url, tenant, secret_key, wallet_key, password)
+    return _described(
+        service.settings.public_url,
+        tenant,
+        {
+            "Merchant id": tenant.merchant_id,
+            "Secret key": secret_key,
+            "OAuth client": f"{client.id}  {client_secret}",
+            "Dashboard login": f"{EMAIL}  {password}",
+            "Sandbox customer": f"account {tenant.sandbox_account}",
+            "Its wallet API key": wallet_key,
+        },
+        secret_key,
+    )
 
 
 def _text(key: bytes) -> str:
     return base64.b32encode(key).decode().lower().rstrip("=")
 
 
-def _described(origin: str, tenant: Tenant, secret_key: str, wallet_key: str, password: str) -> str:
+def _described(origin: str, tenant: Tenant, facts: dict[str, str], secret_key: str) -> str:
     order = int(time.time())  # another reference at every start: an old one would be a retry
     base, credentials = f"{origin}/merchant", f"-H 'X-API-Key: {secret_key}'"
+    listed = "\n".join(f"  {name:<20}  {value}" for name, value in facts.items())
     return f"""{tenant.merchant_name} is ready, in sandbox mode.
 
-  Merchant id           {tenant.merchant_id}
-  Secret key            {secret_key}
-  Dashboard login       {EMAIL}  {password}
-  Sandbox customer      account {tenant.sandbox_account}
-  Its wallet API key    {wallet_key}
+{listed}
 
 Create a payment:
 

@@ -10,6 +10,8 @@ import click
 
 from laari import __version__
 from laari.cli.audit import audit_command
+from laari.cli.authorizations import authorization
+from laari.cli.clients import client
 from laari.cli.customers import customer
 from laari.cli.merchants import merchant
 from laari.cli.migrate import migrate_command
@@ -32,10 +34,12 @@ def cli() -> None:
 for command in (
     serve_command,
     merchant,
+    client,
     customer,
     wallet,
     tier,
     payment,
+    authorization,
     webhook,
     audit_command,
     migrate_command,

@@ -6,6 +6,7 @@ from laari.edge.backend import Backend
 from laari.edge.http import Receive, Reply, Scope, Send, send_reply
 from laari.edge.merchant.app import MerchantInterface
 from laari.edge.reference import reference_page
+from laari.edge.wallet.app import WalletInterface
 from laari.settings import Settings
 
 PLAIN = b"text/plain; charset=utf-8"
@@ -16,6 +17,7 @@ class App:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._merchant = MerchantInterface(backend)
+        self._wallet = WalletInterface(backend)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -30,6 +32,8 @@ class App:
         path: str = scope["path"]
         if path.startswith("/merchant/"):
             await self._merchant(scope, receive, send, path.removeprefix("/merchant"))
+        elif path == "/wallet" or path.startswith("/wallet/"):
+            await self._wallet(scope, receive, send, path.removeprefix("/wallet"))
         elif path == "/healthz":
             await send_reply(send, Reply(200, b"ok\n", _NO_STORE, PLAIN))
         elif path == "/readyz":
@@ -37,8 +41,9 @@ class App:
             body = b"ok\n" if ready else b"the database does not answer\n"
             await send_reply(send, Reply(200 if ready else 503, body, _NO_STORE, PLAIN))
         else:
-            reply = reference_page(path, self._backend.origin)
-            await send_reply(send, reply or Reply(404, b"Not found\n", _NO_STORE, PLAIN))
+            reply = await reference_page(scope, self._backend.origin)
+            reply = reply or Reply(404, b"Not found\n", _NO_STORE, PLAIN)
+            await send_reply(send, reply, head=scope["method"] == "HEAD")
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:

@@ -5,21 +5,31 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any, TypeVar
+from uuid import UUID
 
 from laari.edge.cursors import Cursors
 from laari.edge.rate import RateBuckets
-from laari.rules.records import Event, Payment
+from laari.rules.limits import PeriodKey
+from laari.rules.records import (
+    Authorization,
+    ClosedPeriod,
+    Event,
+    Payment,
+    PaymentRequest,
+    Transaction,
+)
 from laari.settings import Settings
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
-from laari.store import events, payments, tenants
+from laari.spine.gather import Gathered
+from laari.store import authorizations, events, oauth, payment_requests, payments, tenants, wallets
 from laari.store.batch import BatchRunner
 from laari.store.database import answers, open_pool
 from laari.store.listing import Found, Window
 from laari.store.secrets import derive
 
 K = TypeVar("K")
-V = TypeVar("V")
+A = TypeVar("A")
 
 
 class Backend:
@@ -35,11 +45,17 @@ class Backend:
         self._runner = BatchRunner(dsn, self.origin)
         self.spine = Spine(self._runner.run, max_batch=settings.max_batch)
         self.credentials = Coalesced(self._reading(tenants.by_secret_digest))
+        self.access_tokens = Coalesced(self._reading(oauth.by_token_digest))
+        self.clients = Coalesced(self._reading(oauth.usable_clients))
         self.tenants = Coalesced(self._reading(tenants.by_id))
+        self.authorizations = Coalesced(self._reading(authorizations.by_id))
         self.payments = Coalesced(self._reading(payments.by_id))
+        self.payment_requests = Coalesced(self._reading(payment_requests.by_id))
         self.payments_by_token = Coalesced(self._reading(payments.by_token))
         self.events = Coalesced(self._reading(events.by_id))
         self.delivery_states = self._reading(events.delivery_states)
+        self.wallet_visits = Gathered(self._reading(wallets.visit))
+        self.wallets = Coalesced(self._reading(wallets.by_account))
 
     async def open(self) -> None:
         self._pool = await open_pool(self._dsn)
@@ -54,9 +70,9 @@ class Backend:
         return await answers(self._pool)
 
     def _reading(
-        self, fetch: Callable[[Any, list[K]], Awaitable[dict[K, V]]]
-    ) -> Callable[[list[K]], Awaitable[dict[K, V]]]:
-        async def on_a_connection(keys: list[K]) -> dict[K, V]:
+        self, fetch: Callable[[Any, list[K]], Awaitable[A]]
+    ) -> Callable[[list[K]], Awaitable[A]]:
+        async def on_a_connection(keys: list[K]) -> A:
             async with self._pool.acquire() as connection:
                 return await fetch(connection, keys)
 
@@ -67,6 +83,38 @@ class Backend:
     ) -> Found[Payment]:
         async with self._pool.acquire() as connection:
             return await payments.list_of_tenant(connection, tenant_id, now, window, **filters)
+
+    async def list_payment_requests(
+        self, tenant_id: int, now: datetime, window: Window, **filters: str | None
+    ) -> Found[PaymentRequest]:
+        async with self._pool.acquire() as connection:
+            return await payment_requests.list_of_tenant(
+                connection, tenant_id, now, window, **filters
+            )
+
+    async def list_authorizations(
+        self, tenant_id: int, now: datetime, window: Window, status: str | None
+    ) -> Found[Authorization]:
+        async with self._pool.acquire() as connection:
+            return await authorizations.list_of_tenant(connection, tenant_id, now, window, status)
+
+    async def list_payments_of_authorization(
+        self, authorization_id: UUID, window: Window, **filters: str | None
+    ) -> Found[Payment]:
+        async with self._pool.acquire() as connection:
+            return await authorizations.list_payments(
+                connection, authorization_id, window, **filters
+            )
+
+    async def closed_periods(self, slot: PeriodKey) -> dict[PeriodKey, ClosedPeriod]:
+        async with self._pool.acquire() as connection:
+            return await authorizations.closed_periods(connection, [slot])
+
+    async def wallet_history(
+        self, account: int, before: str | None, limit: int
+    ) -> tuple[list[Transaction], bool] | None:
+        async with self._pool.acquire() as connection:
+            return await wallets.history(connection, account, before, limit)
 
     async def list_events(
         self, tenant_id: int, window: Window, *, event_type: str | None, delivered: bool | None

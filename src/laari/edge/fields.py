@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
@@ -30,11 +30,18 @@ class Field:
     null_allowed: bool = True  # for optional fields; null then means the same as omitting it
 
 
-class Body:
-    """The fields an operation takes; any other is refused."""
+def described(field: Field, meaning: str) -> Field:
+    """The field with what the reference says about it, before what its kind already says."""
+    own = field.schema.get("description", "")
+    return replace(field, schema={**field.schema, "description": f"{meaning} {own}".rstrip()})
 
-    def __init__(self, *fields: Field) -> None:
+
+class Body:
+    """The fields an operation takes; any other is refused. The example shows what to send."""
+
+    def __init__(self, *fields: Field, example: dict[str, Any] | None = None) -> None:
         self.fields = fields
+        self.example = example
         self._known = frozenset(field.name for field in fields)
 
     def read(self, source: Mapping[str, Any], prefix: str = "") -> dict[str, Any] | Refusal:
@@ -64,6 +71,8 @@ class Body:
             schema = dict(field.schema)
             if not field.required and field.null_allowed and isinstance(schema.get("type"), str):
                 schema["type"] = [schema["type"], "null"]
+                if "enum" in schema:
+                    schema["enum"] = [*schema["enum"], None]
             properties[field.name] = schema
         shown: Schema = {
             "type": "object",
@@ -113,8 +122,9 @@ def text(
 
     schema: Schema = {"type": "string", "maxLength": longest}
     if required:
-        schema["minLength"] = 1
-    if charset:
+        schema |= {"minLength": 1, "pattern": r"\S"}  # not blank
+    if pattern is not None:
+        schema["pattern"] = f"^({pattern.pattern})?$"
         schema["description"] = f"May contain only {charset}."
     return Field(name, read, schema, required)
 
@@ -187,7 +197,13 @@ def web_address(name: str, longest: int, *, count_bytes: bool = True) -> Field:
             )
         return trimmed
 
-    return Field(name, read, {"type": "string", "format": "uri", "maxLength": longest})
+    schema = {
+        "type": "string",
+        "format": "uri",
+        "maxLength": longest,
+        "description": "An absolute http or https URL without credentials.",
+    }
+    return Field(name, read, schema)
 
 
 def is_web_address(url: str) -> bool:

@@ -67,33 +67,42 @@ def read_request(
     for name, value in scope["headers"]:
         text = value.decode("latin-1")
         headers[name] = f"{headers[name]}, {text}" if name in headers else text
-    client = scope["client"][0] if scope.get("client") else ""
+    peer = scope["client"][0] if scope.get("client") else ""
+    proxied = bool(trusted_proxies) and _is_in(peer, trusted_proxies)
     return Request(
         method=scope["method"],
         path=path,
         query=scope["query_string"],
         headers=headers,
-        secure=_is_secure(scope, headers, client, trusted_proxies),
-        client=client,
+        secure=_is_secure(scope, headers, proxied),
+        client=_client(headers, trusted_proxies) or peer if proxied else peer,
         receive=receive,
     )
 
 
-def _is_secure(
-    scope: Scope,
-    headers: dict[bytes, str],
-    client: str,
-    trusted_proxies: tuple[IPv4Network | IPv6Network, ...],
-) -> bool:
+def _is_in(address: str, networks: tuple[IPv4Network | IPv6Network, ...]) -> bool:
+    try:
+        read = ip_address(address)
+    except ValueError:
+        return False
+    return any(read in network for network in networks)
+
+
+def _is_secure(scope: Scope, headers: dict[bytes, str], proxied: bool) -> bool:
     """Whether the client's own connection was https; a proxy's word counts if it is trusted."""
-    if trusted_proxies and b"x-forwarded-proto" in headers:
-        try:
-            address = ip_address(client)
-        except ValueError:
-            return bool(scope["scheme"] == "https")
-        if any(address in network for network in trusted_proxies):
-            return headers[b"x-forwarded-proto"].strip().lower() == "https"
+    if proxied and b"x-forwarded-proto" in headers:
+        return headers[b"x-forwarded-proto"].strip().lower() == "https"
     return bool(scope["scheme"] == "https")
+
+
+def _client(
+    headers: dict[bytes, str], trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
+) -> str | None:
+    """Whom the nearest trusted proxy was asked by; what stands further left anyone may write."""
+    for address in reversed(headers.get(b"x-forwarded-for", "").split(",")):
+        if not _is_in(address.strip(), trusted_proxies):
+            return address.strip() or None
+    return None
 
 
 async def send_reply(send: Send, reply: Reply, *, head: bool = False) -> None:

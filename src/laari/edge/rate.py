@@ -10,6 +10,7 @@ raise an error or shut a caller out.
 from __future__ import annotations
 
 import mmap
+from hashlib import blake2b
 from math import inf
 
 SHARED_BYTES = 1 << 20  # the size of the shared file
@@ -34,17 +35,29 @@ class RateBuckets:
         self._hashes = memory.cast("Q")
         self._full_at = memory.cast("d")
 
-    def take(self, key: int, rate: float, now: float) -> float:
+    def take(self, key: int, rate: float, now: float, over: float = 1.0) -> float:
         """Takes one request: 0.0 where it may pass, else the seconds until one may.
 
-        `rate` is requests per second and also the size of the bucket, which is at least one
-        request; 0 means no limit. `now` must come from a clock that all processes share and nobody
-        sets: `time.monotonic`, which on Linux counts from the boot of the machine for everyone.
+        `rate` is requests per second, 0 means no limit. The bucket holds what the rate allows
+        `over` so many seconds, and at least one request. `now` must come from a clock that all
+        processes share and nobody sets: `time.monotonic`, which on Linux counts from the boot of
+        the machine for everyone.
         """
         if rate <= 0:
             return 0.0
+        slot, full_at, wait = self._look(key, rate, now, over)
+        if wait == 0.0:
+            self._full_at[slot] = full_at + 1 / rate
+        return wait
+
+    def wait(self, key: int, rate: float, now: float, over: float = 1.0) -> float:
+        """What `take` would answer, without taking."""
+        return 0.0 if rate <= 0 else self._look(key, rate, now, over)[2]
+
+    def _look(self, key: int, rate: float, now: float, over: float) -> tuple[int, float, float]:
+        """The bucket's slot, when it is full again, and how long one request has to wait."""
         cost = 1 / rate
-        full = max(1.0, cost)
+        full = max(over, cost)
         slot = self._slot(_hash(key))
         full_at = self._full_at[slot]
         if not full_at > now:  # also where it is no number
@@ -52,10 +65,7 @@ class RateBuckets:
         elif full_at > now + full:  # emptier than empty: another rate, or a lost race
             full_at = self._full_at[slot] = now + full
         wait = full_at + cost - (now + full)
-        if wait > cost * _ROUNDING:
-            return wait
-        self._full_at[slot] = full_at + cost
-        return 0.0
+        return slot, full_at, wait if wait > cost * _ROUNDING else 0.0
 
     def _slot(self, hash: int) -> int:
         """The index of the key's time; a new key gets a free slot or else the longest unused."""
@@ -73,6 +83,12 @@ class RateBuckets:
         self._hashes[oldest] = hash
         self._full_at[oldest + 1] = 0.0
         return oldest + 1
+
+
+def named_bucket(*names: object) -> int:
+    """The key of a bucket that is named rather than numbered."""
+    digest = blake2b("\0".join(map(str, names)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big")
 
 
 def _hash(key: int) -> int:

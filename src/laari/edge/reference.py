@@ -1,9 +1,121 @@
-"""The interactive reference and the OpenAPI document behind it."""
+"""The interactive reference at `/docs` and the OpenAPI document behind it.
+
+Everything the page loads is served from here, from a fixed table of files: no path is ever looked
+up on disk, and no other host is asked for anything.
+"""
 
 from __future__ import annotations
 
-from laari.edge.http import Reply
+import asyncio
+import gzip
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from openapi_ui_bundles import swagger_ui
+
+from laari.edge.http import Reply, Scope
+from laari.edge.openapi import openapi_document
+
+_OWN = Path(__file__).parent / "docs"
+_ASSETS = {
+    "swagger-ui.css": swagger_ui.static_path,
+    "swagger-ui-bundle.js": swagger_ui.static_path,
+    "reference.css": _OWN,
+    "reference.js": _OWN,
+    "icon.svg": _OWN,
+}
+_TYPES = {
+    ".css": b"text/css; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".svg": b"image/svg+xml",
+}
+_HTML = b"text/html; charset=utf-8"
+_PLAIN = b"text/plain; charset=utf-8"
+
+_REVALIDATE = b"no-cache"  # asks each time, and mostly hears 304
+_AN_HOUR = b"public, max-age=3600"  # the assets change only with a release
+
+# Nothing inline and nothing from elsewhere: Swagger UI sets its styles through the DOM, which this
+# allows, and evaluates no text. Its style sheet holds icons as data:, and an image that an
+# operation answered (a QR code) is shown from memory as blob:.
+_POLICY = b"; ".join(
+    (
+        b"default-src 'none'",
+        b"script-src 'self'",
+        b"style-src 'self'",
+        b"img-src 'self' data: blob:",
+        b"connect-src 'self'",
+        b"base-uri 'none'",
+        b"form-action 'none'",
+        b"frame-ancestors 'none'",
+    )
+)
+_GUARDS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", _POLICY),
+)
 
 
-def reference_page(path: str, origin: str) -> Reply | None:
-    return None
+class Page(NamedTuple):
+    """Something the reference serves, in both encodings."""
+
+    body: bytes
+    zipped: bytes
+    tag: bytes
+    content_type: bytes
+    caching: bytes
+
+
+async def reference_page(scope: Scope, origin: str) -> Reply | None:
+    """The answer to a request for the reference; None where the path is not one of its own."""
+    path: str = scope["path"]
+    if path not in {"/openapi.json", "/docs"} and not path.startswith("/docs/"):
+        return None
+    # The first request compresses everything, in a thread: payments go on meanwhile.
+    page = (await asyncio.to_thread(_pages, origin)).get(path)
+    if page is None:
+        return None
+    if scope["method"] not in ("GET", "HEAD"):
+        return Reply(405, b"Use GET\n", ((b"allow", b"GET, HEAD"),), _PLAIN)
+    return _reply(page, dict(scope["headers"]))
+
+
+def _reply(page: Page, headers: Mapping[bytes, bytes]) -> Reply:
+    zipped = b"gzip" in headers.get(b"accept-encoding", b"")
+    tag = b'"%s%s"' % (page.tag, b"-gzip" if zipped else b"")
+    shown = (
+        (b"etag", tag),
+        (b"cache-control", page.caching),
+        (b"vary", b"accept-encoding"),
+        *_GUARDS,
+    )
+    if tag in headers.get(b"if-none-match", b""):
+        return Reply(304, b"", shown, page.content_type)
+    if zipped:
+        return Reply(200, page.zipped, (*shown, (b"content-encoding", b"gzip")), page.content_type)
+    return Reply(200, page.body, shown, page.content_type)
+
+
+@cache
+def _pages(origin: str) -> dict[str, Page]:
+    document = msgspec.json.encode(openapi_document(origin))
+    home = _page((_OWN / "index.html").read_bytes(), _HTML, _REVALIDATE)
+    pages = {
+        "/openapi.json": _page(document, b"application/json", _REVALIDATE),
+        "/docs": home,
+        "/docs/": home,
+    }
+    for name, folder in _ASSETS.items():
+        file = folder / name
+        pages[f"/docs/assets/{name}"] = _page(file.read_bytes(), _TYPES[file.suffix], _AN_HOUR)
+    return pages
+
+
+def _page(body: bytes, content_type: bytes, caching: bytes) -> Page:
+    tag = hashlib.sha256(body).hexdigest()[:32].encode()
+    return Page(body, gzip.compress(body, mtime=0), tag, content_type, caching)

@@ -12,7 +12,7 @@ from collections.abc import Collection
 _COUNTRY = "960"
 _MOBILE = re.compile(r"[0-9]{7}")
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+")
-_MAX_EMAIL = 254  # characters, from RFC 5321
+MAX_EMAIL = 254  # characters, from RFC 5321
 _VPA_NAME = re.compile(r"[^\s@]{1,100}")
 
 
@@ -28,7 +28,7 @@ def read_mobile(text: str) -> str | None:
 
 def read_email(text: str) -> str | None:
     email = text.strip().lower()
-    return email if len(email) <= _MAX_EMAIL and _EMAIL.fullmatch(email) else None
+    return email if len(email) <= MAX_EMAIL and _EMAIL.fullmatch(email) else None
 
 
 def read_vpa(text: str, suffixes: Collection[str]) -> str | None:

@@ -19,7 +19,8 @@ from laari.rules.world import Needs, World
 
 RETENTION = timedelta(hours=24)
 
-_KEY = re.compile(r"[\x21-\x7e]{1,255}", re.ASCII)
+KEY_PATTERN = r"[\x21-\x7e]{1,255}"
+_KEY = re.compile(KEY_PATTERN, re.ASCII)
 
 
 def is_valid_key(key: str) -> bool:

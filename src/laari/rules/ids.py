@@ -17,6 +17,7 @@ CUSTOMER = "cus_"
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{22}", re.ASCII)
 _BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: nothing to misread
+_TID = re.compile(f"[{_BASE32}]{{16}}", re.ASCII)
 
 
 def new_id() -> UUID:
@@ -39,6 +40,10 @@ def new_tid() -> str:
     """A transaction reference people can read out: 16 characters, 80 random bits."""
     number = int.from_bytes(os.urandom(10), "big")
     return "".join(_BASE32[(number >> shift) & 31] for shift in range(75, -5, -5))
+
+
+def is_tid(text: str) -> bool:
+    return _TID.fullmatch(text) is not None
 
 
 def show_id(prefix: str, value: UUID) -> str:

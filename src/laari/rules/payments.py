@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from laari.rules import ids, ledger
 from laari.rules.money import fee_for
-from laari.rules.records import Claim, Payment, Tenant
+from laari.rules.records import Claim, Payment, PaymentKind, PaymentRequest, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes import emit, payment_shape
 from laari.rules.wallets import give_back, take_payment
@@ -28,24 +28,24 @@ def default_deadline(now: datetime) -> datetime:
     return (now + DEFAULT_LIFE).replace(microsecond=0)
 
 
-def is_overdue(payment: Payment, now: datetime) -> bool:
+def is_overdue(asked: Payment | PaymentRequest, now: datetime) -> bool:
     """Past its deadline and nobody is paying it: due to expire when it is next read."""
     return (
-        payment.status == "pending"
-        and payment.expires_at is not None
-        and payment.expires_at <= now
-        and payment.reserved_at is None
+        asked.status == "pending"
+        and asked.expires_at is not None
+        and asked.expires_at <= now
+        and asked.reserved_at is None
     )
 
 
 def expire(world: World, tenant: Tenant, payment: Payment) -> Payment:
     expired = replace(payment, status="expired")
     world.payments.change(payment.id, expired)
-    _emit(world, tenant, "payment.expired", expired)
+    emit_payment(world, tenant, "payment.expired", expired)
     return expired
 
 
-def _emit(world: World, tenant: Tenant, event_type: str, payment: Payment) -> None:
+def emit_payment(world: World, tenant: Tenant, event_type: str, payment: Payment) -> None:
     emit(world, tenant, event_type, payment.id, payment_shape(payment, world.origin))
 
 
@@ -64,6 +64,47 @@ class PaymentDraft:
     metadata: str = "{}"
 
 
+def new_payment(
+    tenant: Tenant,
+    kind: PaymentKind,
+    draft: PaymentDraft,
+    now: datetime,
+    *,
+    expires_at: datetime | None = None,
+    request_id: UUID | None = None,
+    authorization_id: UUID | None = None,
+) -> Payment:
+    """A payment of any kind as it begins: nobody has paid it yet."""
+    return Payment(
+        id=ids.new_id(),
+        tenant_id=tenant.id,
+        kind=kind,
+        token=ids.new_token(),
+        reference=draft.reference,
+        amount=draft.amount,
+        title=draft.title,
+        description=draft.description,
+        terminal_label=draft.terminal_label,
+        bill_number=draft.bill_number,
+        return_url=draft.return_url,
+        metadata=draft.metadata,
+        created_at=now,
+        expires_at=expires_at,
+        request_id=request_id,
+        authorization_id=authorization_id,
+        status="pending",
+        fee=None,
+        paid_at=None,
+        payment_reference=None,
+        payer_account=None,
+        reserved_at=None,
+        reserved_by=None,
+        cancelled_at=None,
+        rejected_at=None,
+        refunded_at=None,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class CreatePayment:
     tenant: Tenant
@@ -79,39 +120,13 @@ class CreatePayment:
             return self._retry(world, claim)
         if draft.expires_at is not None and draft.expires_at <= now:
             return invalid("expires_at", "expires_at must be in the future.")
-        payment = Payment(
-            id=ids.new_id(),
-            tenant_id=tenant.id,
-            kind="hosted",
-            token=ids.new_token(),
-            reference=draft.reference,
-            amount=draft.amount,
-            title=draft.title,
-            description=draft.description,
-            terminal_label=draft.terminal_label,
-            bill_number=draft.bill_number,
-            return_url=draft.return_url,
-            metadata=draft.metadata,
-            created_at=now,
-            expires_at=draft.expires_at or default_deadline(now),
-            request_id=None,
-            authorization_id=None,
-            status="pending",
-            fee=None,
-            paid_at=None,
-            payment_reference=None,
-            payer_account=None,
-            reserved_at=None,
-            reserved_by=None,
-            cancelled_at=None,
-            rejected_at=None,
-            refunded_at=None,
-        )
+        deadline = draft.expires_at or default_deadline(now)
+        payment = new_payment(tenant, "hosted", draft, now, expires_at=deadline)
         world.claims.add(
             (tenant.id, draft.reference), Claim(tenant.id, draft.reference, "payment", payment.id)
         )
         world.payments.add(payment.id, payment)
-        _emit(world, tenant, "payment.created", payment)
+        emit_payment(world, tenant, "payment.created", payment)
         return payment
 
     def _retry(self, world: World, claim: Claim) -> Payment | Refusal:
@@ -155,7 +170,7 @@ class CancelPayment(OnePayment):
             return refuse("payment_conflict", "An attempt to pay is being processed.")
         cancelled = replace(payment, status="cancelled", cancelled_at=world.at(self.tenant))
         world.payments.change(payment.id, cancelled)
-        _emit(world, self.tenant, "payment.cancelled", cancelled)
+        emit_payment(world, self.tenant, "payment.cancelled", cancelled)
         return cancelled
 
 
@@ -211,7 +226,7 @@ class PayPayment(PayerCommand):
             return tid
         paid = settle(world, self.tenant, payment, self.account, tid)
         world.payments.change(paid.id, paid)
-        _emit(world, self.tenant, "payment.paid", paid)
+        emit_payment(world, self.tenant, "payment.paid", paid)
         return paid
 
 
@@ -281,7 +296,10 @@ class ReleasePayment(PayerCommand):
 
 
 class RefundPayment(OnePayment):
-    """Gives the whole amount back to the payer; the fee stays with the service."""
+    """Gives the whole amount back to the payer; the fee stays with the service.
+
+    The request that the payment was made from becomes refunded with it.
+    """
 
     def needs(self, needs: Needs) -> None:
         needs.payments.add(self.payment_id)
@@ -296,4 +314,8 @@ class RefundPayment(OnePayment):
         give_back(world, self.tenant, payment)
         refunded = replace(payment, status="refunded", refunded_at=world.at(self.tenant))
         world.payments.change(payment.id, refunded)
+        if payment.request_id is not None:
+            request = world.requests.get(payment.request_id)
+            assert request is not None
+            world.requests.change(request.id, replace(request, status="refunded"))
         return refunded

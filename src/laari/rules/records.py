@@ -12,6 +12,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from laari.rules.calendar import Interval
+
 Mode = Literal["live", "sandbox"]
 
 # A column whose sums can pass 2^63 is `numeric` in the database and still `int` here.
@@ -127,7 +129,7 @@ class Authorization(Struct, frozen=True):
     type: AuthorizationType
     currency: str
     per_payment: int | None
-    period_interval: str | None
+    period_interval: Interval | None
     period_amount: int | None
     total: int | None
     max_payments: int | None
@@ -148,6 +150,14 @@ class Authorization(Struct, frozen=True):
     cancelled_at: datetime | None
     last_used_at: datetime | None
     updated_at: datetime
+
+
+class ClosedPeriod(Struct, frozen=True):
+    """What an authorization was charged in a period other than the one on its row."""
+
+    authorization_id: UUID
+    period_start: date
+    paid: BigInt
 
 
 class Wallet(Struct, frozen=True):
@@ -203,6 +213,21 @@ class Transaction(Struct, frozen=True):
     details: str
     amount: int
     status: Literal["success", "failed"]
+
+
+class AccessToken(Struct, frozen=True):
+    """A Bearer token that was issued, known by its digest only.
+
+    Times are real time. `sandbox_offset_seconds` is how far the merchant's sandbox clock stood off
+    when it was issued, so that its age on that clock can be told.
+    """
+
+    digest: bytes
+    client_id: str
+    scope: str  # space-separated, as OAuth writes it
+    issued_at: datetime
+    expires_at: datetime
+    sandbox_offset_seconds: int
 
 
 class SavedResponse(Struct, frozen=True):

@@ -86,6 +86,7 @@ class Refusal(NamedTuple):
     code: str
     message: str
     field: str | None = None
+    retry_after: int | None = None  # seconds, where waiting helps and it is known how long
 
     @property
     def status(self) -> int:

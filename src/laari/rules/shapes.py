@@ -2,66 +2,88 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Raw, Struct
 
 from laari.rules import ids
+from laari.rules.authorization_shapes import Authorization
 from laari.rules.calendar import show, show_or_none, show_utc
 from laari.rules.records import Event, Payment, Tenant
+from laari.rules.records import PaymentRequest as RequestRecord
 from laari.rules.refusals import Refusal
+from laari.rules.shape_fields import (
+    Amount,
+    BillNumber,
+    CustomerKind,
+    CustomerValue,
+    Description,
+    EventId,
+    Fee,
+    Metadata,
+    NetAmount,
+    PaymentId,
+    PaymentReference,
+    PaymentRequestId,
+    PaymentStatus,
+    PaymentUrl,
+    QrUrl,
+    Reference,
+    RequestPaymentId,
+    ReturnUrl,
+    TerminalLabel,
+    Timestamp,
+    Title,
+    UtcTimestamp,
+)
 from laari.rules.world import World
 
 PAYLOAD_VERSION = 1
-
-PaymentStatus = Literal["pending", "paid", "rejected", "expired", "cancelled", "refunded"]
-Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
-Url = Annotated[str, Meta(extra_json_schema={"format": "uri"})]
 
 
 class AuthorizationPayment(Struct, frozen=True):
     """A payment made by charging an authorization."""
 
-    id: str
-    reference: str
-    amount: int
-    fee: int | None
-    net_amount: int | None
-    title: str | None
-    description: str | None
-    bill_number: str | None
+    id: PaymentId
+    reference: Reference
+    amount: Amount
+    fee: Fee
+    net_amount: NetAmount
+    title: Title
+    description: Description
+    bill_number: BillNumber
     status: PaymentStatus
-    payment_reference: str | None
+    payment_reference: PaymentReference
     created_at: Timestamp
     paid_at: Timestamp | None
-    metadata: Raw
+    metadata: Metadata
 
 
 class HostedPayment(Struct, frozen=True):
     """A payment with a hosted checkout page, or one made from a payment request."""
 
-    id: str
-    reference: str
-    amount: int
-    fee: int | None
-    net_amount: int | None
-    title: str | None
-    description: str | None
-    terminal_label: str | None
-    bill_number: str | None
+    id: PaymentId
+    reference: Reference
+    amount: Amount
+    fee: Fee
+    net_amount: NetAmount
+    title: Title
+    description: Description
+    terminal_label: TerminalLabel
+    bill_number: BillNumber
     status: PaymentStatus
-    payment_url: Url
-    payment_reference: str | None
-    qr_url: Url
-    return_url: Url | None
+    payment_url: PaymentUrl
+    payment_reference: PaymentReference
+    qr_url: QrUrl
+    return_url: ReturnUrl
     created_at: Timestamp
     paid_at: Timestamp | None
     expires_at: Timestamp | None
-    metadata: Raw
+    metadata: Metadata
 
 
-def net_amount(payment: Payment) -> int | None:
+def net_amount(payment: Payment | RequestRecord) -> int | None:
     return None if payment.fee is None else payment.amount - payment.fee
 
 
@@ -104,10 +126,70 @@ def payment_shape(payment: Payment, origin: str) -> HostedPayment | Authorizatio
     )
 
 
+class Customer(Struct, frozen=True):
+    """Who a payment is asked of."""
+
+    type: CustomerKind
+    value: CustomerValue
+
+
+class PaymentRequest(Struct, frozen=True):
+    """A payment asked of a customer, who finds it in the wallet application."""
+
+    id: PaymentRequestId
+    reference: Reference
+    amount: Amount
+    fee: Fee
+    net_amount: NetAmount
+    title: Title
+    description: Description
+    terminal_label: TerminalLabel
+    bill_number: BillNumber
+    status: PaymentStatus
+    payment_id: RequestPaymentId
+    payment_reference: PaymentReference
+    customer: Customer
+    return_url: ReturnUrl
+    created_at: Timestamp
+    paid_at: Timestamp | None
+    expires_at: Timestamp
+    cancelled_at: Timestamp | None
+    rejected_at: Timestamp | None
+
+
+def request_shape(request: RequestRecord) -> PaymentRequest:
+    payment_id = request.payment_id
+    return PaymentRequest(
+        id=ids.show_id(ids.PAYMENT_REQUEST, request.id),
+        reference=request.reference,
+        amount=request.amount,
+        fee=request.fee,
+        net_amount=net_amount(request),
+        title=request.title,
+        description=request.description,
+        terminal_label=request.terminal_label,
+        bill_number=request.bill_number,
+        status=request.status,  # type: ignore[arg-type]  # the schema checks it
+        payment_id=None if payment_id is None else ids.show_id(ids.PAYMENT, payment_id),
+        payment_reference=request.payment_reference,
+        customer=Customer(request.customer_type, request.customer_value),
+        return_url=request.return_url,
+        created_at=show(request.created_at),
+        paid_at=show_or_none(request.paid_at),
+        expires_at=show(request.expires_at),
+        cancelled_at=show_or_none(request.cancelled_at),
+        rejected_at=show_or_none(request.rejected_at),
+    )
+
+
 class ErrorDetail(Struct, frozen=True, omit_defaults=True):
-    code: str
-    message: str
-    field: str | None = None
+    code: Annotated[str, Meta(description="What to branch on.", examples=["invalid_request"])]
+    message: Annotated[
+        str, Meta(description="For people; may change.", examples=["amount is required."])
+    ]
+    field: Annotated[
+        str | None, Meta(description="Of the request, where one is at fault.", examples=["amount"])
+    ] = None
 
 
 class ErrorBody(Struct, frozen=True):
@@ -123,9 +205,9 @@ class Data(Struct, frozen=True):
 
 
 class Pagination(Struct, frozen=True):
-    limit: int
-    has_more: bool
-    next_cursor: str | None
+    limit: Annotated[int, Meta(examples=[20])]
+    has_more: Annotated[bool, Meta(examples=[False])]
+    next_cursor: Annotated[str | None, Meta(description="Null exactly when there is no more.")]
 
 
 class Page(Struct, frozen=True):
@@ -138,12 +220,42 @@ class Page(Struct, frozen=True):
 class EventBody(Struct, frozen=True):
     """A webhook notification."""
 
-    id: str
+    id: EventId
     type: str
     payload_version: int
     mode: Literal["active", "sandbox"]
-    created_at: Timestamp
+    created_at: UtcTimestamp
     data: Any
+
+
+class EventKind(NamedTuple):
+    """What the reference says about a type of event."""
+
+    meaning: str
+    shape: Any  # of its `data`
+
+
+EVENTS: dict[str, EventKind] = {
+    "payment.created": EventKind("A hosted payment was created.", HostedPayment),
+    "payment.paid": EventKind(
+        "A hosted payment or a charge of an authorization completed.",
+        HostedPayment | AuthorizationPayment,
+    ),
+    "payment.cancelled": EventKind("A payment was cancelled.", HostedPayment),
+    "payment.expired": EventKind("A pending payment was marked expired.", HostedPayment),
+    "payment_request.created": EventKind("A payment request was created.", PaymentRequest),
+    "payment_request.paid": EventKind("A customer paid a payment request.", PaymentRequest),
+    "payment_request.rejected": EventKind("A customer rejected a payment request.", PaymentRequest),
+    "payment_request.cancelled": EventKind("A payment request was cancelled.", PaymentRequest),
+    "payment_request.expired": EventKind("A pending payment request expired.", PaymentRequest),
+    "authorization.created": EventKind(
+        "An authorization was created and awaits approval.", Authorization
+    ),
+    "authorization.approved": EventKind("The customer approved.", Authorization),
+    "authorization.rejected": EventKind("The customer declined.", Authorization),
+    "authorization.cancelled": EventKind("A pending authorization was cancelled.", Authorization),
+    "authorization.revoked": EventKind("An approved authorization was revoked.", Authorization),
+}
 
 
 to_json = msgspec.json.Encoder().encode

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from laari.rules import ids, ledger
-from laari.rules.calendar import period_start
+from laari.rules.calendar import Interval, period_end, period_start
 from laari.rules.money import MAX_MONEY
 from laari.rules.records import Payment, Tenant, Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -56,6 +57,27 @@ def spend(wallet: Wallet, amount: int, now: datetime) -> Wallet:
         week_spent=week + amount,
         month_start=period_start(now, "month"),
         month_spent=month + amount,
+    )
+
+
+def recount(wallet: Wallet, spending: Mapping[date, int], now: datetime) -> Wallet:
+    """The wallet with what it spent in the periods around this moment, from its days' totals."""
+
+    def spent_in(interval: Interval) -> tuple[date, int]:
+        start, end = period_start(now, interval), period_end(now, interval).date()
+        return start, sum(spent for day, spent in spending.items() if start <= day < end)
+
+    day_start, day_spent = spent_in("day")
+    week_start, week_spent = spent_in("week")
+    month_start, month_spent = spent_in("month")
+    return replace(
+        wallet,
+        day_start=day_start,
+        day_spent=day_spent,
+        week_start=week_start,
+        week_spent=week_spent,
+        month_start=month_start,
+        month_spent=month_spent,
     )
 
 

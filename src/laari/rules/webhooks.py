@@ -10,23 +10,6 @@ from urllib.parse import SplitResult, urlsplit
 
 from laari.rules.refusals import Refusal, invalid
 
-EVENT_TYPES = (
-    "payment.created",
-    "payment.paid",
-    "payment.cancelled",
-    "payment.expired",
-    "payment_request.created",
-    "payment_request.paid",
-    "payment_request.rejected",
-    "payment_request.cancelled",
-    "payment_request.expired",
-    "authorization.created",
-    "authorization.approved",
-    "authorization.rejected",
-    "authorization.cancelled",
-    "authorization.revoked",
-)
-
 USER_AGENT = "Service-Merchant-Webhook/1.0"
 SIGNATURE_HEADER = "Service-Signature"
 SIGNATURE_TOLERANCE_SECONDS = 300  # receivers refuse timestamps further from their clock

@@ -7,13 +7,16 @@ before it; the store writes what was added and changed when all are decided.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Generic, TypeVar
 from uuid import UUID
 
 from laari.rules.records import (
+    AccessToken,
     Authorization,
     Claim,
+    ClosedPeriod,
+    CustomerType,
     Event,
     Payment,
     PaymentRequest,
@@ -73,11 +76,18 @@ class World:
         self.authorizations: Rows[UUID, Authorization] = Rows()
         # References of authorizations, a name space of their own.
         self.authorization_ids: dict[tuple[int, str], UUID] = {}
+        # Usage of authorizations in periods that are not the one on their row.
+        self.closed_periods: Rows[tuple[UUID, date], ClosedPeriod] = Rows()
+        # The wallets of live customers by how they were named, each in the form that is compared.
+        self.recipients: dict[tuple[CustomerType, str], int] = {}
         self.wallets: Rows[int, Wallet] = Rows()
         self.tiers: dict[str, Tier] = {}
+        # What accounts have spent, by day, where a command asked for it.
+        self.spending: dict[int, dict[date, int]] = {}
         self.saved_responses: Rows[tuple[int, str, str], SavedResponse] = Rows()
         # Idempotency keys that a batch of another process is working on right now.
         self.keys_in_progress: set[tuple[int, str, str]] = set()
+        self.access_tokens: list[AccessToken] = []
         self.transfers: list[Transfer] = []
         self.transactions: list[Transaction] = []
         self.events: list[Event] = []
@@ -98,10 +108,12 @@ class Needs:
         "keys",
         "payers_of",
         "payments",
+        "periods_of_authorizations",
+        "recipients",
         "requests",
+        "spending_of",
         "wallets",
         "wallets_of_authorizations",
-        "wallets_of_requests",
     )
 
     def __init__(self) -> None:
@@ -112,9 +124,12 @@ class Needs:
         self.payments: set[UUID] = set()
         self.requests: set[UUID] = set()
         self.authorizations: set[UUID] = set()
+        self.recipients: set[tuple[CustomerType, str]] = set()
         self.wallets: set[int] = set()
+        self.spending_of: set[int] = set()  # accounts whose history is to be counted by day
         # Rows that only another row names: the wallet that paid and the request behind a payment,
-        # the wallet a request is addressed to, the wallet an authorization charges.
+        # the wallet an authorization charges.
         self.payers_of: set[UUID] = set()
-        self.wallets_of_requests: set[UUID] = set()
         self.wallets_of_authorizations: set[UUID] = set()
+        # Authorizations to be charged, each with the tenant whose time says in which period.
+        self.periods_of_authorizations: set[tuple[UUID, Tenant]] = set()

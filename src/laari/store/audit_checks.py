@@ -36,6 +36,10 @@ def _shown_payment(column: str) -> str:
     return f"'pay_' || replace({column}::text, '-', '')"
 
 
+def _shown_request(column: str) -> str:
+    return f"'prq_' || replace({column}::text, '-', '')"
+
+
 def _transfer_check(kind: str, expected: str, message: str) -> Check:
     """Payments against their transfers of one kind, both ways.
 
@@ -235,20 +239,66 @@ CHECKS = [
     ),
     Check(
         "reference_claim",
-        "The payment's reference and the claim on it do not agree.",
+        "A payment or payment request and the claim on its reference do not agree.",
         """SELECT coalesce(p.tenant_id, c.tenant_id) || ' ' || coalesce(p.reference, c.reference)
                 AS id,
-            coalesce(p.kind || ' ' || p.id, 'no payment') AS expected,
+            coalesce(p.kind || ' ' || p.id, 'nothing') AS expected,
             coalesce(c.kind || ' ' || c.resource_id, 'no claim') AS found
         FROM (
             SELECT tenant_id, reference,
                 CASE kind WHEN 'hosted' THEN 'payment' ELSE kind END, id
             FROM payments WHERE kind IN ('hosted', 'charge')
+            UNION ALL SELECT tenant_id, reference, 'request', id FROM payment_requests
         ) p (tenant_id, reference, kind, id)
-        FULL JOIN (
-            SELECT tenant_id, reference, kind, resource_id FROM reference_claims
-            WHERE kind IN ('payment', 'charge')
-        ) c ON c.tenant_id = p.tenant_id AND c.reference = p.reference
+        FULL JOIN reference_claims c ON c.tenant_id = p.tenant_id AND c.reference = p.reference
         WHERE (p.kind, p.id) IS DISTINCT FROM (c.kind, c.resource_id)""",
+    ),
+    Check(
+        "request_payment",
+        "A paid request and the payment made from it do not agree.",
+        f"""WITH requests AS (
+            SELECT id, payment_id, concat_ws(' ', status, tenant_id, reference, amount, fee,
+                paid_at, payment_reference, account, terminal_label, bill_number, expires_at)
+                AS told
+            FROM payment_requests WHERE payment_id IS NOT NULL
+        ), made AS (
+            SELECT request_id AS id, id AS payment_id, concat_ws(' ', status, tenant_id, reference,
+                amount, fee, paid_at, payment_reference, payer_account, terminal_label,
+                bill_number, expires_at) AS told
+            FROM payments WHERE kind = 'request'
+        )
+        SELECT {_shown_request("coalesce(r.id, m.id)")} AS id,
+            coalesce(r.payment_id || ': ' || r.told, 'no payment') AS expected,
+            coalesce(m.payment_id || ': ' || m.told, 'no payment') AS found
+        FROM requests r FULL JOIN made m ON m.id = r.id AND m.payment_id = r.payment_id
+        WHERE r.told IS DISTINCT FROM m.told""",
+    ),
+    Check(
+        "request_owner",
+        "The payment request belongs to no merchant, or its recipient to another mode.",
+        f"""SELECT {_shown_request("r.id")} AS id, coalesce(t.mode, 'a tenant') AS expected,
+            coalesce(w.mode, 'no wallet') AS found
+        FROM payment_requests r LEFT JOIN tenants t ON t.id = r.tenant_id
+        LEFT JOIN wallets w ON w.account = r.account
+        WHERE t.id IS NULL OR w.mode IS DISTINCT FROM t.mode""",
+    ),
+    Check(
+        "request_event",
+        "The payment request's events are not the ones its state calls for.",
+        f"""SELECT {_shown_request("coalesce(e.object_id, f.object_id)")} AS id,
+            coalesce(e.type || ' of tenant ' || e.tenant_id, 'no such event') AS expected,
+            coalesce(f.type || ' of tenant ' || f.tenant_id, 'no such event') AS found
+        FROM (
+            SELECT id, tenant_id, 'payment_request.created' FROM payment_requests
+            UNION ALL
+            SELECT id, tenant_id, 'payment_request.'
+                || CASE status WHEN 'refunded' THEN 'paid' ELSE status END
+            FROM payment_requests WHERE status <> 'pending'
+        ) e (object_id, tenant_id, type)
+        FULL JOIN (
+            SELECT object_id, tenant_id, type FROM events
+            WHERE starts_with(type, 'payment_request.')
+        ) f ON f.object_id = e.object_id AND f.type = e.type
+        WHERE e.tenant_id IS DISTINCT FROM f.tenant_id""",
     ),
 ]

@@ -9,14 +9,19 @@ from typing import Any
 
 import asyncpg
 
+from laari.rules.limits import PeriodKey, closed_period
 from laari.rules.world import Needs, Rows, World
 from laari.spine.engine import Command, LockTimeout, LostRace, OutcomeUnknown, Rerun
+from laari.store import authorizations
 from laari.store.database import connect
 from laari.store.deliveries import save_events
+from laari.store.recipients import accounts_of
 from laari.store.tables import (
+    ACCESS_TOKENS,
     AUTHORIZATIONS,
     CLAIMS,
     CLOCKS,
+    CLOSED_PERIODS,
     PAYMENTS,
     REQUESTS,
     SAVED_RESPONSES,
@@ -26,6 +31,14 @@ from laari.store.tables import (
     Table,
 )
 from laari.store.tiers import all_tiers
+from laari.store.wallets import spending_by_day
+
+# A process that is stopped in the middle of a batch must not keep its locks for ever.
+_SESSION = {
+    "jit": "off",
+    "statement_timeout": "30s",
+    "idle_in_transaction_session_timeout": "30s",
+}
 
 
 class BatchRunner:
@@ -70,7 +83,7 @@ class BatchRunner:
 
     async def _ready(self, lock_seconds: float) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
-            self._connection = await connect(self._dsn, jit="off", statement_timeout="30s")
+            self._connection = await connect(self._dsn, **_SESSION)
             self._lock_seconds = None
         if self._lock_seconds != lock_seconds:
             await self._connection.execute(f"SET lock_timeout = '{int(lock_seconds * 1000)}ms'")
@@ -114,23 +127,28 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
     """Locks and reads what the commands need: one statement per table, always in this order.
 
     After a wait PostgreSQL re-reads only the locked row itself, so nothing here is joined or
-    summed. The clock is read last, after the locks.
+    summed. References are read after the locks: where another process has just made the charge
+    that is asked for again, it shows. So is the clock.
     """
     world = World(datetime.min.replace(tzinfo=UTC), origin)
     await _load_keys(connection, needs, world)
-    await _load_claims(connection, needs, world)
-    await _load_authorization_references(connection, needs, world)
     await _load_locked(connection, CLOCKS, "id", needs.clocks, world.clocks)
     await _load_locked(connection, PAYMENTS, "id", needs.payments, world.payments)
     _follow_payments(needs, world)
     await _load_locked(connection, REQUESTS, "id", needs.requests, world.requests)
-    _follow_requests(needs, world)
     await _load_locked(connection, AUTHORIZATIONS, "id", needs.authorizations, world.authorizations)
     _follow_authorizations(needs, world)
+    if needs.recipients:
+        world.recipients = await accounts_of(connection, needs.recipients)
     if needs.wallets:
         world.tiers = await all_tiers(connection)
         await _load_locked(connection, WALLETS, "account", needs.wallets, world.wallets)
+    if needs.spending_of:
+        world.spending = await spending_by_day(connection, needs.spending_of)
+    await _load_claims(connection, needs, world)
+    await _load_authorization_references(connection, needs, world)
     world.now = datetime.now(UTC)
+    await _load_closed_periods(connection, needs, world)
     return world
 
 
@@ -142,13 +160,6 @@ def _follow_payments(needs: Needs, world: World) -> None:
             needs.wallets.add(payment.payer_account)
             if payment.request_id is not None:
                 needs.requests.add(payment.request_id)
-
-
-def _follow_requests(needs: Needs, world: World) -> None:
-    for request_id in needs.wallets_of_requests:
-        request = world.requests.get(request_id)
-        if request is not None:
-            needs.wallets.add(request.account)
 
 
 def _follow_authorizations(needs: Needs, world: World) -> None:
@@ -244,6 +255,23 @@ async def _load_authorization_references(
         world.authorization_ids[slot] = authorization.id
 
 
+async def _load_closed_periods(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """Usage in the running period where another one stands on the authorization's row.
+
+    That is a new period, once, or a sandbox whose clock was moved: most batches ask nothing here.
+    The lock on the authorization guards these rows too.
+    """
+    wanted: set[PeriodKey] = set()
+    for authorization_id, tenant in needs.periods_of_authorizations:
+        authorization = world.authorizations.get(authorization_id)
+        slot = authorization and closed_period(authorization, world.at(tenant))
+        if slot:
+            wanted.add(slot)
+    if wanted:
+        closed = await authorizations.closed_periods(connection, wanted)
+        world.closed_periods.seen.update(closed)
+
+
 async def _load_unlocked(
     connection: asyncpg.Connection, table: Table[Any], ids: list[Any], rows: Rows[Any, Any]
 ) -> None:
@@ -270,11 +298,14 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
     logs: list[tuple[Table[Any], list[Any]]] = [
         (TRANSFERS, world.transfers),
         (TRANSACTIONS, world.transactions),
+        (ACCESS_TOKENS, world.access_tokens),
     ]
     for table, lines in logs:
         if lines:
             await table.insert_rows(connection, lines)
     if world.events:
         await save_events(connection, world.events)
+    if world.closed_periods.added:
+        await CLOSED_PERIODS.upsert_rows(connection, world.closed_periods.added.values())
     if world.saved_responses.added:
         await SAVED_RESPONSES.upsert_rows(connection, world.saved_responses.added.values())

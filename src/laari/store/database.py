@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import asyncpg
+
+Pool: TypeAlias = asyncpg.Pool  # for rooms that hand one on without knowing the database
 
 READ_CONNECTIONS = 6  # per process; look-ups are coalesced, so listings are what uses more than one
 STATEMENT_TIMEOUT_MS = 30_000
@@ -21,7 +23,10 @@ async def _prepare(connection: asyncpg.Connection) -> None:
 
 
 async def _keep(connection: asyncpg.Connection) -> None:
-    """Nothing to reset: pooled connections only read, and a reset would cost a round trip each."""
+    """Nothing to reset: pooled connections only run single statements, which leave nothing behind.
+
+    A reset would cost a round trip each.
+    """
 
 
 async def connect(dsn: str, **settings: str) -> asyncpg.Connection:

@@ -31,25 +31,26 @@ async def list_of_tenant(
     tenant_id: int,
     now: datetime,
     window: Window,
+    **filters: str | None,
+) -> Found[Payment]:
+    return await page(connection, PAYMENTS, walks(tenant_id, now, **filters), window)
+
+
+def walks(
+    tenant_id: int,
+    now: datetime,
     *,
     status: str | None = None,
     terminal_label: str | None = None,
     bill_number: str | None = None,
-) -> Found[Payment]:
-    return await page(
-        connection,
-        PAYMENTS,
-        walks_by_status(
-            {
-                "tenant_id": tenant_id,
-                **({"terminal_label": terminal_label} if terminal_label else {}),
-                **({"bill_number": bill_number} if bill_number else {}),
-            },
-            status,
-            now,
-        ),
-        window,
-    )
+) -> list[Walk]:
+    """How a tenant's payments or payment requests are looked for."""
+    equal: dict[str, Any] = {
+        "tenant_id": tenant_id,
+        **({"terminal_label": terminal_label} if terminal_label else {}),
+        **({"bill_number": bill_number} if bill_number else {}),
+    }
+    return walks_by_status(equal, status, now)
 
 
 def walks_by_status(equal: dict[str, Any], status: str | None, now: datetime) -> list[Walk]:

@@ -7,6 +7,24 @@ BEGIN
     RAISE EXCEPTION '% is insert-only', TG_TABLE_NAME USING ERRCODE = 'restrict_violation';
 END $$;
 
+CREATE TABLE public.access_tokens (
+    digest bytea NOT NULL,
+    client_id text NOT NULL COLLATE pg_catalog."C",
+    scope text NOT NULL COLLATE pg_catalog."C",
+    issued_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    sandbox_offset_seconds bigint NOT NULL,
+    CONSTRAINT access_tokens_check CHECK ((expires_at > issued_at)),
+    CONSTRAINT access_tokens_digest_check CHECK ((length(digest) = 32))
+);
+
+CREATE TABLE public.authorization_periods (
+    authorization_id uuid NOT NULL,
+    period_start date NOT NULL,
+    paid numeric NOT NULL,
+    CONSTRAINT authorization_periods_paid_check CHECK ((paid > (0)::numeric))
+);
+
 CREATE TABLE public.authorizations (
     id uuid NOT NULL,
     tenant_id bigint NOT NULL,
@@ -76,6 +94,31 @@ CREATE TABLE public.customers (
     CONSTRAINT customers_vpa_check CHECK ((vpa = lower(vpa)))
 );
 
+CREATE TABLE public.deliveries (
+    event_id uuid NOT NULL,
+    tenant_id bigint NOT NULL,
+    status text DEFAULT 'pending'::text NOT NULL,
+    failed_attempts bigint DEFAULT 0 NOT NULL,
+    claims bigint DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT now() NOT NULL,
+    delivered_at timestamp with time zone,
+    CONSTRAINT deliveries_check CHECK (((status = 'delivered'::text) = (delivered_at IS NOT NULL))),
+    CONSTRAINT deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
+)
+WITH (fillfactor='70');
+
+CREATE TABLE public.delivery_attempts (
+    event_id uuid NOT NULL,
+    claim bigint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    duration_ms bigint NOT NULL,
+    url text NOT NULL,
+    http_status bigint,
+    error text,
+    answer text,
+    CONSTRAINT delivery_attempts_duration_ms_check CHECK ((duration_ms >= 0))
+);
+
 CREATE TABLE public.events (
     id uuid NOT NULL,
     tenant_id bigint NOT NULL,
@@ -110,6 +153,17 @@ CREATE TABLE public.merchants (
     CONSTRAINT merchants_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text]))),
     CONSTRAINT merchants_name_check CHECK ((name <> ''::text)),
     CONSTRAINT merchants_secret_digest_check CHECK ((length(secret_digest) = 32))
+);
+
+CREATE TABLE public.oauth_clients (
+    id text NOT NULL COLLATE pg_catalog."C",
+    merchant_id text NOT NULL COLLATE pg_catalog."C",
+    secret_digest bytea NOT NULL,
+    scope text NOT NULL COLLATE pg_catalog."C",
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    revoked_at timestamp with time zone,
+    CONSTRAINT oauth_clients_id_check CHECK ((id ~ '^cl_[a-z0-9]{20}$'::text)),
+    CONSTRAINT oauth_clients_secret_digest_check CHECK ((length(secret_digest) = 32))
 );
 
 CREATE TABLE public.payment_requests (
@@ -183,12 +237,12 @@ CREATE TABLE public.payments (
     CONSTRAINT paid_means_settled CHECK ((((status = ANY (ARRAY['paid'::text, 'refunded'::text])) = (num_nulls(fee, paid_at, payment_reference, payer_account) = 0)) AND (num_nulls(fee, paid_at, payment_reference, payer_account) = ANY (ARRAY[0, 4])))),
     CONSTRAINT payments_amount_check CHECK (((amount >= 1) AND (amount <= '9999999999'::bigint))),
     CONSTRAINT payments_bill_number_check CHECK ((bill_number ~ '^[A-Za-z0-9 ._/-]{1,25}$'::text)),
-    CONSTRAINT payments_check CHECK (((fee >= 0) AND (fee <= amount))),
+    CONSTRAINT payments_check CHECK ((((char_length(return_url) >= 1) AND (char_length(return_url) <= 2048)) AND ((kind = 'request'::text) OR (octet_length(return_url) <= 2048)))),
+    CONSTRAINT payments_check1 CHECK (((fee >= 0) AND (fee <= amount))),
     CONSTRAINT payments_description_check CHECK (((char_length(description) >= 1) AND (char_length(description) <= 500))),
     CONSTRAINT payments_kind_check CHECK ((kind = ANY (ARRAY['hosted'::text, 'request'::text, 'charge'::text]))),
     CONSTRAINT payments_metadata_check CHECK ((metadata IS JSON OBJECT)),
     CONSTRAINT payments_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 100))),
-    CONSTRAINT payments_return_url_check CHECK (((octet_length(return_url) >= 1) AND (octet_length(return_url) <= 2048))),
     CONSTRAINT payments_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'paid'::text, 'rejected'::text, 'expired'::text, 'cancelled'::text, 'refunded'::text]))),
     CONSTRAINT payments_terminal_label_check CHECK (((char_length(terminal_label) >= 1) AND (char_length(terminal_label) <= 10))),
     CONSTRAINT payments_title_check CHECK (((char_length(title) >= 1) AND (char_length(title) <= 255))),
@@ -342,6 +396,20 @@ CREATE TABLE public.wallet_keys (
     CONSTRAINT wallet_keys_digest_check CHECK ((length(digest) = 32))
 );
 
+CREATE UNLOGGED TABLE public.wallet_windows (
+    account bigint NOT NULL,
+    opened_at timestamp with time zone NOT NULL,
+    used bigint NOT NULL,
+    CONSTRAINT wallet_windows_used_check CHECK ((used > 0))
+)
+WITH (fillfactor='70');
+
+ALTER TABLE ONLY public.access_tokens
+    ADD CONSTRAINT access_tokens_pkey PRIMARY KEY (digest);
+
+ALTER TABLE ONLY public.authorization_periods
+    ADD CONSTRAINT authorization_periods_pkey PRIMARY KEY (authorization_id, period_start);
+
 ALTER TABLE ONLY public.authorizations
     ADD CONSTRAINT authorizations_pkey PRIMARY KEY (id);
 
@@ -357,6 +425,12 @@ ALTER TABLE ONLY public.customers
 ALTER TABLE ONLY public.customers
     ADD CONSTRAINT customers_sandbox_of_key UNIQUE (sandbox_of);
 
+ALTER TABLE ONLY public.deliveries
+    ADD CONSTRAINT deliveries_pkey PRIMARY KEY (event_id);
+
+ALTER TABLE ONLY public.delivery_attempts
+    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (event_id, claim);
+
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (id);
 
@@ -368,6 +442,9 @@ ALTER TABLE ONLY public.merchants
 
 ALTER TABLE ONLY public.merchants
     ADD CONSTRAINT merchants_secret_digest_key UNIQUE (secret_digest);
+
+ALTER TABLE ONLY public.oauth_clients
+    ADD CONSTRAINT oauth_clients_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.payment_requests
     ADD CONSTRAINT payment_requests_pkey PRIMARY KEY (id);
@@ -405,11 +482,16 @@ ALTER TABLE ONLY public.transfers
 ALTER TABLE ONLY public.wallet_keys
     ADD CONSTRAINT wallet_keys_pkey PRIMARY KEY (digest);
 
+ALTER TABLE ONLY public.wallet_windows
+    ADD CONSTRAINT wallet_windows_pkey PRIMARY KEY (account);
+
 ALTER TABLE ONLY public.wallets
     ADD CONSTRAINT wallets_customer_id_key UNIQUE (customer_id);
 
 ALTER TABLE ONLY public.wallets
     ADD CONSTRAINT wallets_pkey PRIMARY KEY (account);
+
+CREATE INDEX access_tokens_by_expiry ON public.access_tokens USING btree (expires_at);
 
 CREATE INDEX authorizations_by_account ON public.authorizations USING btree (account, created_at, id) WHERE (account IS NOT NULL);
 
@@ -423,9 +505,13 @@ CREATE UNIQUE INDEX customers_mobile ON public.customers USING btree (mode, mobi
 
 CREATE UNIQUE INDEX customers_vpa ON public.customers USING btree (mode, vpa) WHERE (sandbox_of IS NULL);
 
+CREATE INDEX deliveries_due ON public.deliveries USING btree (tenant_id, next_attempt_at) WHERE (status = 'pending'::text);
+
 CREATE INDEX events_by_time ON public.events USING btree (tenant_id, created_at, id);
 
 CREATE UNIQUE INDEX events_once ON public.events USING btree (object_id, type);
+
+CREATE INDEX oauth_clients_by_merchant ON public.oauth_clients USING btree (merchant_id, created_at);
 
 CREATE INDEX payment_requests_by_account ON public.payment_requests USING btree (account, created_at, id);
 
@@ -437,7 +523,7 @@ CREATE INDEX payment_requests_by_status ON public.payment_requests USING btree (
 
 CREATE INDEX payment_requests_by_time ON public.payment_requests USING btree (tenant_id, created_at, id);
 
-CREATE INDEX payment_requests_due ON public.payment_requests USING btree (expires_at) WHERE (status = 'pending'::text);
+CREATE INDEX payment_requests_due ON public.payment_requests USING btree (tenant_id, expires_at) WHERE ((status = 'pending'::text) AND (reserved_at IS NULL));
 
 CREATE INDEX payments_by_authorization ON public.payments USING btree (authorization_id, created_at, id) WHERE (authorization_id IS NOT NULL);
 
@@ -464,6 +550,9 @@ ALTER TABLE ONLY public.customers
 
 ALTER TABLE ONLY public.merchant_users
     ADD CONSTRAINT merchant_users_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES public.merchants(id);
+
+ALTER TABLE ONLY public.oauth_clients
+    ADD CONSTRAINT oauth_clients_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES public.merchants(id);
 
 ALTER TABLE ONLY public.tenants
     ADD CONSTRAINT tenants_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES public.merchants(id);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date, datetime
+from operator import attrgetter
 from types import NoneType
 from typing import Any, Generic, TypeVar, get_args, get_type_hints
 from uuid import UUID
@@ -12,8 +13,10 @@ import asyncpg
 from msgspec import Struct
 
 from laari.rules.records import (
+    AccessToken,
     Authorization,
     Claim,
+    ClosedPeriod,
     Event,
     Payment,
     PaymentRequest,
@@ -47,12 +50,23 @@ def _pg_type(hint: Any) -> str:
 
 
 class Table(Generic[R]):
-    """One table's bulk statements: many rows in one round trip, as arrays."""
+    """One table's bulk statements: many rows in one round trip, as arrays.
+
+    `contested` names a unique index that rows of two batches may meet on. The second one to come
+    waits there for the first, so every batch inserts in the order of those fields: two that went
+    crosswise would wait for each other.
+    """
 
     def __init__(
-        self, name: str, record: type[R], key: tuple[str, ...], mutable: tuple[str, ...] = ()
+        self,
+        name: str,
+        record: type[R],
+        key: tuple[str, ...],
+        mutable: tuple[str, ...] = (),
+        contested: tuple[str, ...] = (),
     ) -> None:
         self.name = name
+        self._order = attrgetter(*contested) if contested else None
         self.record = record
         self.fields = record.__struct_fields__
         hints = get_type_hints(record, include_extras=True)
@@ -81,6 +95,8 @@ class Table(Generic[R]):
 
     def arrays(self, rows: Iterable[R]) -> list[list[Any]]:
         """The arguments of `unnest`."""
+        if self._order is not None:
+            rows = sorted(rows, key=self._order)
         return _columns(rows, self.fields)
 
     async def insert_rows(self, connection: asyncpg.Connection, rows: Iterable[R]) -> None:
@@ -105,18 +121,34 @@ def _from(record: type[Struct], first: str) -> tuple[str, ...]:
 
 
 CLOCKS = Table("tenants", TenantClock, key=("id",), mutable=("clock_offset_seconds",))
-CLAIMS = Table("reference_claims", Claim, key=("tenant_id", "reference"))
+CLAIMS = Table(
+    "reference_claims",
+    Claim,
+    key=("tenant_id", "reference"),
+    contested=("tenant_id", "reference"),
+)
 PAYMENTS = Table("payments", Payment, key=("id",), mutable=_from(Payment, "status"))
 REQUESTS = Table(
     "payment_requests", PaymentRequest, key=("id",), mutable=_from(PaymentRequest, "status")
 )
 AUTHORIZATIONS = Table(
-    "authorizations", Authorization, key=("id",), mutable=_from(Authorization, "status")
+    "authorizations",
+    Authorization,
+    key=("id",),
+    mutable=_from(Authorization, "status"),
+    contested=("tenant_id", "reference"),
+)
+CLOSED_PERIODS = Table(
+    "authorization_periods",
+    ClosedPeriod,
+    key=("authorization_id", "period_start"),
+    mutable=("paid",),
 )
 WALLETS = Table("wallets", Wallet, key=("account",), mutable=_from(Wallet, "tier"))
 TRANSFERS = Table("transfers", Transfer, key=("id",))
 TRANSACTIONS = Table("transactions", Transaction, key=("tid",))
 EVENTS = Table("events", Event, key=("id",))
+ACCESS_TOKENS = Table("access_tokens", AccessToken, key=("digest",))
 SAVED_RESPONSES = Table(
     "saved_responses",
     SavedResponse,

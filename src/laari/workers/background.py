@@ -9,9 +9,12 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from laari.settings import Settings
+from laari.spine.engine import Spine
+from laari.store.batch import BatchRunner
 from laari.store.database import open_pool
+from laari.store.oauth import forget_expired_tokens
 from laari.store.sweep import forget_saved_responses
-from laari.workers import delivery
+from laari.workers import delivery, expiry
 from laari.workers.pause import pause
 
 log = logging.getLogger(__name__)
@@ -30,16 +33,29 @@ class Job(NamedTuple):
 async def run(dsn: str, master_key: bytes, settings: Settings, stop: asyncio.Event) -> None:
     """Works until `stop` is set, then finishes what is under way."""
     pool = await open_pool(dsn, CONNECTIONS)
+    runner = BatchRunner(dsn, settings.public_url)
+    spine = Spine(runner.run)
+    spine.start()
 
     async def forget_old_responses() -> None:
         await forget_saved_responses(pool, datetime.now(UTC))
 
+    async def forget_old_tokens() -> None:
+        await forget_expired_tokens(pool, datetime.now(UTC))
+
+    async def expire_requests() -> None:
+        await expiry.expire_overdue_requests(pool, spine)
+
+    jobs = [
+        Job("forget saved responses", 60, forget_old_responses),
+        Job("forget expired tokens", 60, forget_old_tokens),
+        Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests),
+    ]
     try:
-        await asyncio.gather(
-            delivery.run(dsn, master_key, settings, stop),
-            run_jobs([Job("forget saved responses", 60, forget_old_responses)], stop),
-        )
+        await asyncio.gather(delivery.run(dsn, master_key, settings, stop), run_jobs(jobs, stop))
     finally:
+        await spine.close()
+        await runner.close()
         await pool.close()
 
 

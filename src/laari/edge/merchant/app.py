@@ -23,9 +23,10 @@ from laari.edge.http import (
     read_request,
     send_reply,
 )
-from laari.edge.merchant import events, payments, sandbox
+from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
 from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import API_VERSION, NO_STORE, VERSION, refused
+from laari.edge.merchant.oauth import TOKEN_PATH, TokenEndpoint
 from laari.edge.merchant.operations import Call, Caller, Operation
 from laari.edge.strict_json import read_object
 from laari.rules.idempotency import Keyed, Response, fingerprint, is_valid_key
@@ -36,7 +37,13 @@ log = logging.getLogger(__name__)
 
 MAX_BODY_BYTES = 512 * 1024
 
-OPERATIONS: tuple[Operation, ...] = (*payments.OPERATIONS, *events.OPERATIONS, *sandbox.OPERATIONS)
+OPERATIONS: tuple[Operation, ...] = (
+    *payments.OPERATIONS,
+    *payment_requests.OPERATIONS,
+    *authorizations.OPERATIONS,
+    *events.OPERATIONS,
+    *sandbox.OPERATIONS,
+)
 
 
 class Routes:
@@ -72,9 +79,13 @@ ROUTES = Routes(OPERATIONS)
 class MerchantInterface:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self._tokens = TokenEndpoint(backend)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
         request = read_request(scope, receive, path, self._backend.settings.trusted_proxies)
+        if path == TOKEN_PATH:  # it has its own checks, shape and headers
+            await self._tokens(request, send)
+            return
         try:
             reply = await self._answer(request)
         except ClientGone:
@@ -105,9 +116,9 @@ class MerchantInterface:
             return refused(caller)
         wait = self._over_rate(caller)
         if wait:
-            return refused(refuse("rate_limited"), (b"retry-after", str(math.ceil(wait)).encode()))
+            return refused(refuse("rate_limited")._replace(retry_after=math.ceil(wait)))
         if not caller.may(operation.scope):
-            return refused(refuse("insufficient_scope", f"This needs the scope {operation.scope}."))
+            return refused(caller.lacks(operation.scope))
         if operation.sandbox_only and caller.tenant.mode != "sandbox":
             return refused(refuse("not_found"))
         call = Call(self._backend, request, caller, path_id)
@@ -152,6 +163,10 @@ class MerchantInterface:
             if isinstance(command, Refusal):
                 return refused(command)
             outcome = await self._backend.spine.submit(command)
+            if operation.watch is not None:
+                operation.watch(call, outcome)
+            if isinstance(outcome, Refusal):
+                return refused(outcome)
             response = self._render(operation, outcome)
         else:
             keyed = Keyed(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+from datetime import UTC, datetime
 
 from laari.edge.backend import Backend
 from laari.edge.http import Request
 from laari.edge.merchant.operations import Caller
 from laari.rules.refusals import Refusal, refuse
+from laari.rules.tokens import is_alive, recognised
 from laari.store.secrets import digest
 
 
@@ -16,7 +18,7 @@ async def authenticate(backend: Backend, request: Request) -> Caller | Refusal:
     scheme, _, credentials = request.headers.get(b"authorization", "").strip().partition(" ")
     scheme, credentials = scheme.lower(), credentials.strip()
     if scheme == "bearer":
-        return refuse("unauthorized")
+        return await _by_token(backend, credentials)
     if b"x-api-key" in request.headers:
         return await _by_secret(backend, request.headers[b"x-api-key"].strip())
     if scheme == "basic":
@@ -49,3 +51,13 @@ async def _by_secret(
     if merchant_id is not None and merchant_id != found.tenant.merchant_id:
         return refuse("unauthorized")
     return Caller(found.tenant, scopes=None)
+
+
+async def _by_token(backend: Backend, token: str) -> Caller | Refusal:
+    found = await backend.access_tokens.get(digest(token))
+    if found is None:
+        return refuse("unauthorized")
+    now = datetime.now(UTC)
+    if not is_alive(found.expires_at, found.sandbox_offset_seconds, found.tenant, now):
+        return refuse("unauthorized")
+    return Caller(found.tenant, recognised(found.scope))

@@ -16,6 +16,6 @@ CHALLENGE = (b"www-authenticate", b'Bearer realm="laari", Basic realm="laari"')
 def refused(refusal: Refusal, *headers: tuple[bytes, bytes]) -> Reply:
     if refusal.status == 401:
         headers = (*headers, CHALLENGE)
-    elif refusal.status in (429, 503) and not any(name == b"retry-after" for name, _ in headers):
-        headers = (*headers, (b"retry-after", b"1"))
+    elif refusal.status in (429, 503):
+        headers = (*headers, (b"retry-after", str(refusal.retry_after or 1).encode()))
     return Reply(refusal.status, refusal_body(refusal), headers)

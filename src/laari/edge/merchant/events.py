@@ -22,8 +22,8 @@ from laari.rules import ids
 from laari.rules.calendar import show_or_none
 from laari.rules.records import Event
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shapes import Data, EventBody, Timestamp, to_json
-from laari.rules.webhooks import EVENT_TYPES
+from laari.rules.shape_fields import Timestamp
+from laari.rules.shapes import EVENTS, Data, EventBody, to_json
 from laari.store.events import DeliveryState
 
 LISTING = "events"
@@ -87,7 +87,7 @@ OPERATIONS = (
         query=Query(
             LIMIT,
             AFTER,
-            choice("type", EVENT_TYPES),
+            choice("type", tuple(EVENTS)),
             choice("delivered", ("true", "false")),
             CREATED_FROM,
             CREATED_TO,

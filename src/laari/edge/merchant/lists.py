@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from laari.edge.cursors import Cursors
-from laari.edge.fields import Field, Schema, choice, text
+from laari.edge.fields import Field, Schema, choice, described, text
 from laari.edge.http import Reply
 from laari.rules.calendar import read_timestamp
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -89,8 +89,11 @@ AFTER = Field(
 )
 CREATED_FROM = _bound("created_from", "Created at or after.")
 CREATED_TO = _bound("created_to", "Created before.")
-TERMINAL_LABEL = text("terminal_label", 10)
-BILL_NUMBER = text("bill_number", 25, pattern=BILL_NUMBER_CHARACTERS, charset=BILL_NUMBER_CHARSET)
+TERMINAL_LABEL = described(text("terminal_label", 10), "Exactly this label.")
+BILL_NUMBER = described(
+    text("bill_number", 25, pattern=BILL_NUMBER_CHARACTERS, charset=BILL_NUMBER_CHARSET),
+    "Exactly this bill number.",
+)
 
 
 def status_filter(*values: str) -> Field:

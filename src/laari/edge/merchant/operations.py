@@ -13,7 +13,8 @@ from laari.edge.http import Reply, Request
 from laari.edge.merchant.lists import Query
 from laari.rules import ids
 from laari.rules.records import Tenant
-from laari.rules.refusals import Refusal
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.scopes import READ_SCOPES
 from laari.spine.engine import Command
 
 ANY_SCOPE = "any"
@@ -32,8 +33,17 @@ class Caller:
         if self.scopes is None:
             return True
         if scope == ANY_READ_SCOPE:
-            return any(held.endswith(":read") for held in self.scopes)
+            return not self.scopes.isdisjoint(READ_SCOPES)
         return bool(self.scopes) if scope == ANY_SCOPE else scope in self.scopes
+
+    def lacks(self, scope: str) -> Refusal:
+        """Why a call that needs this scope is refused."""
+        needed = f"the scope {scope}"
+        if scope == ANY_SCOPE:
+            needed = "one scope at least"
+        elif scope == ANY_READ_SCOPE:
+            needed = f"one of the scopes {', '.join(READ_SCOPES)}"
+        return refuse("insufficient_scope", f"This needs {needed}.")
 
 
 @dataclass(slots=True)
@@ -69,8 +79,11 @@ class Operation:
     answer: Callable[[Call, dict[str, Any]], Awaitable[Reply | Refusal]] | None = None
     body: Body | None = None
     query: Query | None = None
+    watch: Callable[[Call, Any], None] | None = None  # sees what the spine decided
     keyed: bool = False  # takes an Idempotency-Key
     sandbox_only: bool = False
     answers: Any = None  # type of the resource in `data`, or of each one of a list
     is_list: bool = False
-    refusals: tuple[str, ...] = ()
+    refusals: tuple[str, ...] = ()  # beyond those that follow from the above
+    media_type: str = "application/json"  # of what it answers
+    description: str = ""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
+from uuid import UUID
 
 from laari.edge.backend import Backend
-from laari.edge.fields import Body, integer, text, text_map, timestamp, web_address
+from laari.edge.fields import Body, described, integer, text, text_map, timestamp, web_address
 from laari.edge.http import Reply
 from laari.edge.merchant.lists import (
     AFTER,
@@ -34,21 +36,41 @@ from laari.rules.payments import (
     PaymentDraft,
     is_overdue,
 )
-from laari.rules.records import Payment, Tenant
+from laari.rules.records import Payment, PaymentRequest, Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes import AuthorizationPayment, Data, HostedPayment, payment_shape, to_json
 from laari.rules.world import local_time
+from laari.spine.engine import Command
 from laari.store.listing import Found
+
+Asked = TypeVar("Asked", Payment, PaymentRequest)
 
 LISTING = "payments"
 STATUSES = ("pending", "paid", "rejected", "expired", "cancelled", "refunded")
 
-REFERENCE = text("reference", 100, required=True)
-AMOUNT = integer("amount", 1, MAX_PAYMENT_AMOUNT, required=True)
-TITLE = text("title", 255)
+PNG = "image/png"
+
+REFERENCE = described(
+    text("reference", 100, required=True),
+    "Your own name for the payment; no other payment, charge or payment request may have it.",
+)
+AMOUNT = described(
+    integer("amount", 1, MAX_PAYMENT_AMOUNT, required=True), "In laari: `12500` is MVR 125.00."
+)
+TITLE = described(text("title", 255), "What the customer pays for.")
 DESCRIPTION = text("description", 500)
-LABEL = text("terminal_label", 10)
+LABEL = described(text("terminal_label", 10), "The till or counter; may be used again.")
 BILL = text("bill_number", 25, pattern=BILL_NUMBER_CHARACTERS, charset=BILL_NUMBER_CHARSET)
+
+LIST_QUERY = Query(
+    LIMIT,
+    AFTER,
+    status_filter(*STATUSES),
+    TERMINAL_LABEL,
+    BILL_NUMBER,
+    CREATED_FROM,
+    CREATED_TO,
+)
 
 CREATE_PAYMENT = Body(
     REFERENCE,
@@ -57,9 +79,19 @@ CREATE_PAYMENT = Body(
     DESCRIPTION,
     LABEL,
     BILL,
-    web_address("return_url", 2048),
-    timestamp("expires_at"),
-    text_map("metadata", entries=50, longest_key=40, longest_value=500),
+    described(web_address("return_url", 2048), "Where the customer goes from the checkout page."),
+    described(timestamp("expires_at"), "In the future; 24 hours from now where it is left out."),
+    described(
+        text_map("metadata", entries=50, longest_key=40, longest_value=500),
+        "Strings of your own, kept as sent; the customer does not see them.",
+    ),
+    example={
+        "reference": "ORDER-1001",
+        "amount": 12500,
+        "title": "Two tickets to Villingili",
+        "bill_number": "2027/0815",
+        "metadata": {"basket": "b-77"},
+    },
 )
 
 
@@ -78,9 +110,8 @@ async def get(call: Call, query: dict[str, Any]) -> Reply | Refusal:
         return refuse("not_found")
     if is_overdue(payment, local_time(datetime.now(UTC), tenant)):
         outcome = await call.backend.spine.submit(ExpirePayment(tenant, payment.id))
-        if isinstance(outcome, Refusal):
-            return outcome
-        payment = outcome
+        if isinstance(outcome, Payment):  # else it is being changed right now: as it was read
+            payment = outcome
     return Reply(200, to_json(Data(shown(payment, call.backend))))
 
 
@@ -99,24 +130,28 @@ async def list_payments(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
         terminal_label=filters.get("terminal_label"),
         bill_number=filters.get("bill_number"),
     )
-    found = await expire_overdue(call, tenant, found, now, status)
+    found = await expire_overdue(call, found, ExpirePayment, now, status)
     shapes = (shown(payment, backend) for payment in found.rows)
     return page_reply(shapes, found, window, backend.cursors, LISTING, tenant.id)
 
 
 async def expire_overdue(
-    call: Call, tenant: Tenant, found: Found[Payment], now: datetime, status: str | None
-) -> Found[Payment]:
-    """Marks the overdue payments of a page expired, as reading them does."""
-    overdue = [payment for payment in found.rows if is_overdue(payment, now)]
+    call: Call,
+    found: Found[Asked],
+    expire: Callable[[Tenant, UUID], Command],
+    now: datetime,
+    status: str | None,
+) -> Found[Asked]:
+    """Marks what is overdue on a page expired, as reading it does."""
+    overdue = [row.id for row in found.rows if is_overdue(row, now)]
     if not overdue:
         return found
-    submit = call.backend.spine.submit
-    outcomes = await asyncio.gather(*(submit(ExpirePayment(tenant, p.id)) for p in overdue))
-    current = {p.id: p for p in outcomes if isinstance(p, Payment)}
-    rows = [current.get(payment.id, payment) for payment in found.rows]
+    tenant, submit = call.caller.tenant, call.backend.spine.submit
+    outcomes = await asyncio.gather(*(submit(expire(tenant, row_id)) for row_id in overdue))
+    current = {row.id: row for row in outcomes if not isinstance(row, Refusal)}
+    rows = [current.get(row.id, row) for row in found.rows]
     # One that was paid or cancelled meanwhile no longer belongs to the status asked for.
-    return Found([p for p in rows if status is None or p.status == status], found.next)
+    return Found([row for row in rows if status is None or row.status == status], found.next)
 
 
 async def qr(call: Call, query: dict[str, Any]) -> Reply | Refusal:
@@ -136,7 +171,7 @@ async def qr(call: Call, query: dict[str, Any]) -> Reply | Refusal:
     if payment.expires_at is not None and payment.expires_at <= now:
         return refuse("not_found")
     image = qr_png(f"{backend.origin}/pay/{payment.token}")
-    return Reply(200, image, content_type=b"image/png")
+    return Reply(200, image, content_type=PNG.encode())
 
 
 def shown(payment: Payment, backend: Backend) -> HostedPayment | AuthorizationPayment:
@@ -159,6 +194,9 @@ OPERATIONS = (
         keyed=True,
         answers=HostedPayment,
         refusals=("reference_conflict",),
+        description="Answers a payment with a hosted checkout page, `payment_url`, and a QR image "
+        "of its address, `qr_url`. The same `reference` and `amount` again answer the original "
+        "payment, unchanged, also after it expired.",
     ),
     Operation(
         "GET",
@@ -167,17 +205,11 @@ OPERATIONS = (
         "List payments, newest first",
         "payments:read",
         answer=list_payments,
-        query=Query(
-            LIMIT,
-            AFTER,
-            status_filter(*STATUSES),
-            TERMINAL_LABEL,
-            BILL_NUMBER,
-            CREATED_FROM,
-            CREATED_TO,
-        ),
+        query=LIST_QUERY,
         answers=PAYMENT_SHAPES,
         is_list=True,
+        description="While `has_more` is true, send `next_cursor` as `after` with the other "
+        "parameters unchanged. Overdue payments on the page are marked expired.",
     ),
     Operation(
         "GET",
@@ -188,6 +220,7 @@ OPERATIONS = (
         answer=get,
         answers=PAYMENT_SHAPES,
         refusals=("not_found",),
+        description="By its `id`, not by your `reference`. An overdue payment is marked expired.",
     ),
     Operation(
         "POST",
@@ -199,6 +232,8 @@ OPERATIONS = (
         shape=shown,
         answers=HostedPayment,
         refusals=("not_found", "payment_not_cancellable", "payment_conflict"),
+        description="Its checkout page and QR image stop accepting payment. Cancelling it again "
+        "answers the same and sends no further event. This is not a refund.",
     ),
     Operation(
         "GET",
@@ -208,5 +243,7 @@ OPERATIONS = (
         None,
         answer=qr,
         refusals=("not_found",),
+        media_type=PNG,
+        description="For as long as the payment can be paid. Use `qr_url` exactly as returned.",
     ),
 )

@@ -10,17 +10,33 @@ from uuid import UUID
 from msgspec import Struct
 
 from laari.edge.backend import Backend
-from laari.edge.fields import Body, boolean, integer, text
+from laari.edge.fields import Body, boolean, described, integer, text
+from laari.edge.merchant.authorizations import shown as authorization_shown
 from laari.edge.merchant.operations import ANY_SCOPE, Call, Operation
+from laari.edge.merchant.payment_requests import shown as request_shown
 from laari.edge.merchant.payments import shown as payment_shown
 from laari.rules import ids
+from laari.rules.authorization_shapes import Authorization
+from laari.rules.authorizations import (
+    ApproveAuthorization,
+    RejectAuthorization,
+    ResumeAuthorization,
+    SuspendAuthorization,
+)
 from laari.rules.calendar import show
 from laari.rules.money import MAX_MONEY
+from laari.rules.payment_requests import (
+    PayRequest,
+    RejectRequest,
+    ReleaseRequest,
+    ReserveRequest,
+)
 from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
 from laari.rules.records import Tenant, TenantClock, Wallet
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
-from laari.rules.shapes import HostedPayment, Timestamp
+from laari.rules.shape_fields import Timestamp
+from laari.rules.shapes import HostedPayment, PaymentRequest
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import local_time
 from laari.spine.engine import Command
@@ -42,9 +58,18 @@ class SandboxClock(Struct, frozen=True):
     offset_seconds: int
 
 
-SET_WALLET = Body(integer("balance", -MAX_MONEY, MAX_MONEY), text("tier", 40))
+SET_WALLET = Body(
+    described(integer("balance", -MAX_MONEY, MAX_MONEY), "In laari."),
+    described(text("tier", 40), "The verification tier, which sets the wallet's limits."),
+    example={"balance": 10_000_000, "tier": "verified"},
+)
 MOVE_CLOCK = Body(
-    integer("advance_seconds", -MAX_OFFSET_SECONDS, MAX_OFFSET_SECONDS), boolean("reset")
+    described(
+        integer("advance_seconds", -MAX_OFFSET_SECONDS, MAX_OFFSET_SECONDS),
+        "Adds to what the clock was moved before.",
+    ),
+    described(boolean("reset"), "`true` goes back to real time."),
+    example={"advance_seconds": 86_400},
 )
 
 
@@ -79,6 +104,15 @@ def _as_customer(command: Callable[[Tenant, UUID, int], Command], prefix: str) -
     return make
 
 
+def _for_anyone(command: Callable[[Tenant, UUID], Command], prefix: str) -> Any:
+    """A command that does not ask whose account it comes from."""
+
+    def make(call: Call, fields: dict[str, Any]) -> Command:
+        return command(call.caller.tenant, call.id(prefix))
+
+    return make
+
+
 def _control(
     path: str,
     name: str,
@@ -90,6 +124,7 @@ def _control(
     answers: Any,
     refusals: tuple[str, ...] = (),
     body: Body | None = None,
+    description: str = "",
 ) -> Operation:
     return Operation(
         "POST",
@@ -103,6 +138,7 @@ def _control(
         sandbox_only=True,
         answers=answers,
         refusals=("not_found", *refusals),
+        description=description,
     )
 
 
@@ -121,6 +157,41 @@ def _payment_control(
     )
 
 
+def _request_control(
+    action: str, summary: str, command: Any, refusals: tuple[str, ...] = ()
+) -> Operation:
+    return _control(
+        f"payment-requests/{{id}}/{action}",
+        f"sandbox_{action}_payment_request",
+        summary,
+        "payment_requests:create",
+        command=_as_customer(command, ids.PAYMENT_REQUEST),
+        shape=request_shown,
+        answers=PaymentRequest,
+        refusals=("payment_request_not_found", "payment_conflict", *refusals),
+    )
+
+
+def _authorization_control(
+    action: str, summary: str, command: Any, refusals: tuple[str, ...] = ()
+) -> Operation:
+    return _control(
+        f"authorizations/{{id}}/{action}",
+        f"sandbox_{action}_authorization",
+        summary,
+        "authorizations:create",
+        command=command,
+        shape=authorization_shown,
+        answers=Authorization,
+        refusals=(
+            "authorization_not_found",
+            "authorization_expired",
+            "authorization_unavailable",
+            *refusals,
+        ),
+    )
+
+
 PAY_REFUSALS = ("insufficient_balance", "wallet_limit_exceeded")
 
 OPERATIONS = (
@@ -128,6 +199,38 @@ OPERATIONS = (
     _payment_control("reject", "The sandbox customer declines", RejectPayment),
     _payment_control("reserve", "An attempt to pay starts and stays processing", ReservePayment),
     _payment_control("release", "The attempt in processing is given up", ReleasePayment),
+    _request_control("pay", "The sandbox customer pays a request", PayRequest, PAY_REFUSALS),
+    _request_control("reject", "The sandbox customer declines a request", RejectRequest),
+    _request_control(
+        "reserve", "An attempt to pay a request starts and stays processing", ReserveRequest
+    ),
+    _request_control(
+        "release", "The attempt in processing on a request is given up", ReleaseRequest
+    ),
+    _authorization_control(
+        "approve",
+        "The sandbox customer approves",
+        _as_customer(ApproveAuthorization, ids.AUTHORIZATION),
+        ("authorization_not_pending",),
+    ),
+    _authorization_control(
+        "reject",
+        "The sandbox customer declines",
+        _for_anyone(RejectAuthorization, ids.AUTHORIZATION),
+        ("authorization_not_pending",),
+    ),
+    _authorization_control(
+        "suspend",
+        "Charges are stopped until the authorization is resumed",
+        _for_anyone(SuspendAuthorization, ids.AUTHORIZATION),
+        ("authorization_unapproved",),
+    ),
+    _authorization_control(
+        "resume",
+        "Charges are let go on",
+        _for_anyone(ResumeAuthorization, ids.AUTHORIZATION),
+        ("authorization_unapproved",),
+    ),
     _control(
         "wallet",
         "sandbox_set_wallet",
@@ -137,6 +240,7 @@ OPERATIONS = (
         shape=wallet_shown,
         answers=SandboxWallet,
         body=SET_WALLET,
+        description="Either field may be left out; `{}` only shows the wallet and its `api_key`.",
     ),
     _control(
         "clock",
@@ -147,5 +251,7 @@ OPERATIONS = (
         shape=clock_shown,
         answers=SandboxClock,
         body=MOVE_CLOCK,
+        description="Creation times, expiries, token life and key retention follow it. "
+        "Send either `advance_seconds` or `reset`.",
     ),
 )

@@ -114,7 +114,11 @@ CREATE TABLE payments (
     description text CHECK (char_length(description) BETWEEN 1 AND 500),
     terminal_label text COLLATE "C" CHECK (char_length(terminal_label) BETWEEN 1 AND 10),
     bill_number text COLLATE "C" CHECK (bill_number ~ '^[A-Za-z0-9 ._/-]{1,25}$'),
-    return_url text CHECK (octet_length(return_url) BETWEEN 1 AND 2048),
+    -- Counted in bytes, but for those that a payment request hands on.
+    return_url text CHECK (
+        char_length(return_url) BETWEEN 1 AND 2048
+        AND (kind = 'request' OR octet_length(return_url) <= 2048)
+    ),
     metadata text NOT NULL CHECK (metadata IS JSON OBJECT),
     created_at timestamptz NOT NULL,
     expires_at timestamptz,

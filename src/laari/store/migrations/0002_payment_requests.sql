@@ -42,5 +42,6 @@ CREATE INDEX payment_requests_by_label
 CREATE INDEX payment_requests_by_bill ON payment_requests (tenant_id, bill_number, created_at, id)
     WHERE bill_number IS NOT NULL;
 CREATE INDEX payment_requests_by_account ON payment_requests (account, created_at, id);
--- What the sweep looks for: pending requests by deadline.
-CREATE INDEX payment_requests_due ON payment_requests (expires_at) WHERE status = 'pending';
+-- What the sweep looks for, tenant by tenant because each has its own clock.
+CREATE INDEX payment_requests_due ON payment_requests (tenant_id, expires_at)
+    WHERE status = 'pending' AND reserved_at IS NULL;

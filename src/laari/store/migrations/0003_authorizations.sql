@@ -52,3 +52,12 @@ CREATE INDEX authorizations_by_time ON authorizations (tenant_id, created_at, id
 CREATE INDEX authorizations_by_status ON authorizations (tenant_id, status, created_at, id);
 CREATE INDEX authorizations_by_account ON authorizations (account, created_at, id)
     WHERE account IS NOT NULL;
+
+-- What was charged in periods other than the one on the authorization's row, which guards these
+-- rows too. They count again where a sandbox's clock is moved back.
+CREATE TABLE authorization_periods (
+    authorization_id uuid NOT NULL,
+    period_start date NOT NULL,
+    paid numeric NOT NULL CHECK (paid > 0),
+    PRIMARY KEY (authorization_id, period_start)
+);

@@ -1,0 +1,48 @@
+"""`laari authorization`: what the operator does to authorizations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from laari.cli.open import Service
+from laari.cli.operation import operation, submit
+from laari.errors import LaariError
+from laari.rules import ids
+from laari.rules.authorization_shapes import authorization_shape
+from laari.rules.authorizations import PauseCommand, ResumeAuthorization, SuspendAuthorization
+from laari.store import authorizations, tenants
+from laari.store.database import connection_to
+
+
+@click.group()
+def authorization() -> None:
+    """Authorizations to charge customers."""
+
+
+@authorization.command()
+@click.argument("authorization_id")
+@operation
+async def suspend(service: Service, authorization_id: str) -> Any:
+    """Stop charges of an active authorization until it is resumed."""
+    return await _turn(service, SuspendAuthorization, authorization_id)
+
+
+@authorization.command()
+@click.argument("authorization_id")
+@operation
+async def resume(service: Service, authorization_id: str) -> Any:
+    """Let a suspended authorization be charged again."""
+    return await _turn(service, ResumeAuthorization, authorization_id)
+
+
+async def _turn(service: Service, command: type[PauseCommand], authorization_id: str) -> Any:
+    number = ids.read_id(ids.AUTHORIZATION, authorization_id)
+    async with connection_to(service.dsn) as connection:
+        found = (await authorizations.by_id(connection, [number])).get(number) if number else None
+        if found is None:
+            raise LaariError(f"no authorization has the id {authorization_id}")
+        tenant = (await tenants.by_id(connection, [found.tenant_id]))[found.tenant_id]
+    turned = await submit(service, command(tenant, found.id))
+    return authorization_shape(turned, service.settings.public_url)

@@ -1,0 +1,69 @@
+"""`laari client`: OAuth clients, which ask for access tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from laari.cli.open import Service
+from laari.cli.operation import operation
+from laari.rules.calendar import show as show_time
+from laari.rules.calendar import show_or_none
+from laari.rules.scopes import SCOPES
+from laari.rules.tokens import write_scope
+from laari.store import oauth
+from laari.store.database import connection_to
+
+
+@click.group()
+def client() -> None:
+    """OAuth clients of a merchant."""
+
+
+def scope(value: str) -> str:
+    names = frozenset(value.split())
+    if unknown := sorted(names - SCOPES.keys()):
+        raise click.BadParameter(f"{unknown[0]} is no scope; there are: {', '.join(SCOPES)}.")
+    return write_scope(names)
+
+
+def described(found: oauth.Client) -> dict[str, Any]:
+    return {
+        "client_id": found.id,
+        "merchant_id": found.merchant_id,
+        "scopes": found.scope.split(),
+        "created_at": show_time(found.created_at),
+        "revoked_at": show_or_none(found.revoked_at),
+    }
+
+
+@client.command()
+@click.argument("merchant_id")
+@click.option(
+    "--scope", type=scope, default=" ".join(SCOPES), help="Space-separated; all where not given."
+)
+@operation
+async def create(service: Service, merchant_id: str, scope: str) -> dict[str, Any]:
+    """Make a client of a merchant; its secret is shown only now."""
+    async with connection_to(service.dsn) as connection:
+        new, secret = await oauth.create_client(connection, merchant_id, scope)
+    return {**described(new), "client_secret": secret}
+
+
+@client.command("list")
+@click.argument("merchant_id", required=False)
+@operation
+async def list_all(service: Service, merchant_id: str | None) -> list[dict[str, Any]]:
+    """List the clients of a merchant, or all, the oldest first."""
+    async with connection_to(service.dsn) as connection:
+        return [described(found) for found in await oauth.list_clients(connection, merchant_id)]
+
+
+@client.command()
+@click.argument("client_id")
+@operation
+async def revoke(service: Service, client_id: str) -> dict[str, Any]:
+    """End a client; every token it was given stops working at once."""
+    async with connection_to(service.dsn) as connection:
+        return described(await oauth.revoke_client(connection, client_id))

@@ -1,0 +1,222 @@
+"""The token endpoint: the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4).
+
+Its errors have a shape of their own, and the version header does not apply to it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import math
+import time
+from typing import Annotated, Any, NamedTuple
+from urllib.parse import parse_qsl, unquote_plus
+
+from msgspec import Meta, Struct
+
+from laari.edge.backend import Backend
+from laari.edge.http import ClientGone, Reply, Request, Send, send_reply
+from laari.edge.merchant.auth import read_basic
+from laari.edge.merchant.envelope import NO_STORE
+from laari.edge.rate import named_bucket
+from laari.rules.refusals import Refusal
+from laari.rules.shapes import to_json
+from laari.rules.tokens import LIFETIME, IssueToken, granted_scope
+from laari.store.oauth import TOKEN_PREFIX, ClientCredential, is_client_id
+from laari.store.secrets import digest, new_secret
+
+log = logging.getLogger(__name__)
+
+TOKEN_PATH = "/oauth/token"  # noqa: S105
+MAX_BODY_BYTES = 16 * 1024
+LONGEST_CREDENTIAL = 256  # characters of client_id and client_secret
+PARAMETERS = ("grant_type", "client_id", "client_secret", "scope")
+
+# How many failed attempts are let pass is a setting, per client and address; one address may fail
+# so many times as often over all clients.
+CLIENTS_PER_ADDRESS = 10
+FAILURES_OVER_SECONDS = 60.0
+
+# Every error there is, for the reference.
+TOKEN_ERRORS = {
+    400: ("invalid_request", "unsupported_grant_type", "invalid_scope"),
+    401: ("invalid_client",),
+    403: ("invalid_request",),
+    405: ("invalid_request",),
+    429: ("temporarily_unavailable",),
+    500: ("server_error",),
+    503: ("temporarily_unavailable",),
+}
+
+_NO_CACHE = (b"pragma", b"no-cache")
+_CHALLENGE = (b"www-authenticate", b'Basic realm="laari"')
+
+
+class TokenResponse(Struct, frozen=True):
+    """An access token; `scope` is null where it has none."""
+
+    access_token: Annotated[str, Meta(examples=["at_…"])]
+    token_type: Annotated[str, Meta(examples=["Bearer"])]
+    expires_in: Annotated[int, Meta(description="In seconds.", examples=[86400])]
+    scope: Annotated[str | None, Meta(examples=["payments:create payments:read"])]
+
+
+class TokenError(Struct, frozen=True):
+    """The error shape of the token endpoint."""
+
+    error: str
+    error_description: str
+
+
+class Asked(NamedTuple):
+    """A well-formed request for a token."""
+
+    client_id: str
+    client_secret: str
+    scope: str | None
+
+
+def _error(status: int, code: str, description: str, *headers: tuple[bytes, bytes]) -> Reply:
+    return Reply(status, to_json(TokenError(code, description)), headers)
+
+
+def _invalid(description: str) -> Reply:
+    return _error(400, "invalid_request", description)
+
+
+def _later(status: int, description: str, seconds: float) -> Reply:
+    retry_after = (b"retry-after", str(math.ceil(seconds)).encode())
+    return _error(status, "temporarily_unavailable", description, retry_after)
+
+
+def _unknown_client() -> Reply:
+    return _error(401, "invalid_client", "The client or its secret is not valid.", _CHALLENGE)
+
+
+class TokenEndpoint:
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    async def __call__(self, request: Request, send: Send) -> None:
+        try:
+            reply = await self._answer(request)
+        except ClientGone:
+            return
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            reply = _error(500, "server_error", "An unexpected error occurred.")
+        reply = reply._replace(headers=(*reply.headers, NO_STORE, _NO_CACHE))
+        await send_reply(send, reply, head=request.method == "HEAD")
+
+    async def _answer(self, request: Request) -> Reply:
+        if request.method != "POST":
+            return _error(405, "invalid_request", "Use POST.", (b"allow", b"POST"))
+        if self._backend.settings.require_https and not request.secure:
+            return _error(403, "invalid_request", "HTTPS is required.")
+        asked = await _read(request)
+        if isinstance(asked, Reply):
+            return asked
+        wait = self._wait_after_failures(asked.client_id, request.client)
+        if wait > 0:
+            return _later(429, "Too many failed attempts.", wait)
+        client = await self._authenticate(asked)
+        if client is None:
+            self._count_failure(asked.client_id, request.client)
+            return _unknown_client()
+        scope = granted_scope(client.scope, asked.scope)
+        if scope is None:
+            return _error(400, "invalid_scope", "The client may not have every scope asked for.")
+        return await self._issue(client, scope)
+
+    async def _authenticate(self, asked: Asked) -> ClientCredential | None:
+        if not is_client_id(asked.client_id):
+            return None
+        client = await self._backend.clients.get(asked.client_id)
+        if client is None:
+            return None
+        # 256 random bits need no slow hash, only a comparison that tells nothing by its time.
+        given = digest(asked.client_secret)
+        return client if hmac.compare_digest(given, client.secret_digest) else None
+
+    async def _issue(self, client: ClientCredential, scope: str) -> Reply:
+        token = new_secret(TOKEN_PREFIX)
+        outcome = await self._backend.spine.submit(
+            IssueToken(digest(token), client.id, scope, client.sandbox_offset_seconds)
+        )
+        if isinstance(outcome, Refusal):  # the spine is full
+            return _later(503, outcome.message, 1)
+        seconds = int(LIFETIME.total_seconds())
+        return Reply(200, to_json(TokenResponse(token, "Bearer", seconds, scope or None)))
+
+    def _failure_buckets(self, client_id: str, address: str) -> list[dict[str, Any]]:
+        """What failed attempts are counted in.
+
+        A client's attempts are counted per address, so that a stranger cannot lock it out.
+        """
+        rate = self._backend.settings.token_failures_per_minute / 60
+        common = {"now": time.monotonic(), "over": FAILURES_OVER_SECONDS}
+        return [
+            {"key": named_bucket("token", address, client_id), "rate": rate, **common},
+            {"key": named_bucket("token", address), "rate": rate * CLIENTS_PER_ADDRESS, **common},
+        ]
+
+    def _wait_after_failures(self, client_id: str, address: str) -> float:
+        rates = self._backend.rates
+        return max(rates.wait(**each) for each in self._failure_buckets(client_id, address))
+
+    def _count_failure(self, client_id: str, address: str) -> None:
+        for bucket in self._failure_buckets(client_id, address):
+            self._backend.rates.take(**bucket)
+
+
+async def _read(request: Request) -> Asked | Reply:
+    """The request's parameters and credentials, or what is wrong with them."""
+    form = await _read_form(request)
+    if isinstance(form, Reply):
+        return form
+    if "grant_type" not in form:
+        return _invalid("grant_type is required.")
+    if form["grant_type"] != "client_credentials":
+        return _error(400, "unsupported_grant_type", "grant_type must be client_credentials.")
+    credentials = _read_credentials(request, form)
+    if isinstance(credentials, Reply):
+        return credentials
+    if any(len(part) > LONGEST_CREDENTIAL for part in credentials):
+        return _invalid(f"Credentials have at most {LONGEST_CREDENTIAL} characters.")
+    return Asked(*credentials, form.get("scope"))
+
+
+async def _read_form(request: Request) -> dict[str, str] | Reply:
+    """The parameters that have a value; others than the four are ignored."""
+    media_type = request.headers.get(b"content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/x-www-form-urlencoded":
+        return _invalid("Content-Type must be application/x-www-form-urlencoded.")
+    body = await request.body(MAX_BODY_BYTES)
+    if body is None:
+        return _invalid("The body is too large.")
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict")
+    except (UnicodeError, ValueError):
+        return _invalid("The body is not a valid form.")
+    form: dict[str, str] = {}
+    for name, value in pairs:
+        if name not in PARAMETERS:
+            continue
+        if name in form:
+            return _invalid(f"{name} must be given once.")
+        form[name] = value
+    return {name: value for name, value in form.items() if value}
+
+
+def _read_credentials(request: Request, form: dict[str, str]) -> tuple[str, str] | Reply:
+    """The client's id and secret, from HTTP Basic or from the form, never from both."""
+    scheme, _, encoded = request.headers.get(b"authorization", "").strip().partition(" ")
+    if scheme.lower() != "basic":
+        if "client_id" in form and "client_secret" in form:
+            return form["client_id"], form["client_secret"]
+        return _invalid("client_id and client_secret are required.")
+    if "client_id" in form or "client_secret" in form:
+        return _invalid("Send the client's credentials once: with Basic or in the body.")
+    pair = read_basic(encoded.strip())
+    # Both parts are form-encoded inside Basic, RFC 6749 says.
+    return _unknown_client() if pair is None else (unquote_plus(pair[0]), unquote_plus(pair[1]))

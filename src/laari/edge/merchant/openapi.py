@@ -1,0 +1,348 @@
+"""The merchant interface in OpenAPI, made from the table of its operations and events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import NamedTuple
+
+from laari.edge.fields import Field, Schema
+from laari.edge.merchant.app import OPERATIONS
+from laari.edge.merchant.envelope import API_VERSION
+from laari.edge.merchant.oauth import (
+    LONGEST_CREDENTIAL,
+    TOKEN_ERRORS,
+    TOKEN_PATH,
+    TokenError,
+    TokenResponse,
+)
+from laari.edge.merchant.operations import ANY_READ_SCOPE, ANY_SCOPE, Operation
+from laari.edge.schemas import Schemas
+from laari.rules.idempotency import KEY_PATTERN
+from laari.rules.refusals import CODES, refuse
+from laari.rules.scopes import READ_SCOPES, SCOPES
+from laari.rules.shapes import EVENTS, Data, ErrorBody, EventBody, EventKind, Page, refusal_body
+
+JSON = "application/json"
+
+
+class Section(NamedTuple):
+    """A heading of the reference, and the paths that stand under it."""
+
+    name: str
+    prefixes: tuple[str, ...]
+    description: str
+
+
+SECTIONS = (
+    Section(
+        "Payments",
+        ("/payments", "/public/qr"),
+        "Hosted payments: a link and a QR image that a customer pays on.",
+    ),
+    Section(
+        "Payment requests",
+        ("/payment-requests",),
+        "Payments asked of a customer by mobile number, email address or VPA.",
+    ),
+    Section(
+        "Authorizations",
+        ("/authorizations",),
+        "A customer's leave to be charged later, within limits. You decide when to charge.",
+    ),
+    Section(
+        "Events",
+        ("/events",),
+        "What happened, newest first, with what became of each webhook: to reconcile, and to fetch "
+        "what did not arrive.",
+    ),
+    Section(
+        "Access tokens",
+        (TOKEN_PATH,),
+        "Bearer tokens for the scopes that a client has, by the client credentials grant.",
+    ),
+    Section(
+        "Sandbox controls",
+        ("/sandbox",),
+        "They stand in for the customer and the clock. In sandbox mode only; live mode knows "
+        "nothing of them (404).",
+    ),
+)
+
+HEADERS: dict[str, Schema] = {
+    "Service-Version": {
+        "description": "The API version used.",
+        "schema": {"type": "string", "enum": [API_VERSION]},
+    },
+    "Idempotent-Replayed": {
+        "description": "`true` where this is the saved response of an earlier request.",
+        "schema": {"type": "string", "enum": ["true"]},
+    },
+    "Retry-After": {
+        "description": "Seconds to wait before trying again.",
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "WWW-Authenticate": {
+        "description": "How to authenticate.",
+        "schema": {"type": "string"},
+    },
+}
+
+PARAMETERS: dict[str, Schema] = {
+    "Id": {
+        "name": "id",
+        "in": "path",
+        "required": True,
+        "description": "The id, exactly as it was returned.",
+        "schema": {"type": "string", "minLength": 1},
+    },
+    "ServiceVersion": {
+        "name": "Service-Version",
+        "in": "header",
+        "description": "The API version to use; the latest where it is left out.",
+        "schema": {"type": "string", "enum": [API_VERSION]},
+    },
+    "IdempotencyKey": {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": "Makes it safe to send the request again: for 24 hours the same key with "
+        "the same body is answered with the saved response.",
+        "schema": {"type": "string", "pattern": f"^{KEY_PATTERN}$"},
+    },
+    "ServiceSignature": {
+        "name": "Service-Signature",
+        "in": "header",
+        "required": True,
+        "description": "`t=<unix time>,v1=<hex>`: HMAC-SHA256, keyed with the merchant's secret "
+        "key, of the time, a dot and the exact bytes of the body. Compare in constant time and "
+        "refuse times more than 300 seconds off.",
+        "schema": {"type": "string", "pattern": "^t=[0-9]+,v1=[0-9a-f]{64}$"},
+    },
+}
+
+
+def security_schemes(origin: str) -> dict[str, Schema]:
+    return {
+        "ApiKey": {
+            "type": "apiKey",
+            "in": "header",
+            "name": "X-API-Key",
+            "description": "The merchant's secret key. Grants every scope.",
+        },
+        "Basic": {
+            "type": "http",
+            "scheme": "basic",
+            "description": "Merchant id and secret key. Grants every scope.",
+        },
+        "OAuth2": {
+            "type": "oauth2",
+            "description": "A bearer token with the scopes it was given; it lives for 24 hours.",
+            "flows": {
+                "clientCredentials": {
+                    "tokenUrl": f"{origin}/merchant/oauth/token",
+                    "scopes": SCOPES,
+                }
+            },
+        },
+    }
+
+
+def paths(schemas: Schemas) -> dict[str, Schema]:
+    described: dict[str, Schema] = {}
+    for operation in OPERATIONS:
+        described.setdefault(operation.path, {})[operation.method.lower()] = _operation(
+            operation, schemas
+        )
+    described[TOKEN_PATH] = {"post": _token_operation(schemas)}
+    return described
+
+
+def _token_operation(schemas: Schemas) -> Schema:
+    """The one operation with a form for a body and errors in a shape of their own."""
+    form = {
+        "type": "object",
+        "properties": {
+            "grant_type": {"type": "string", "enum": ["client_credentials"]},
+            "client_id": {"type": "string", "maxLength": LONGEST_CREDENTIAL},
+            "client_secret": {"type": "string", "maxLength": LONGEST_CREDENTIAL},
+            "scope": {
+                "type": "string",
+                "description": "Space-separated; all that the client has where it is left out.",
+                "example": "payments:create payments:read",
+            },
+        },
+        "required": ["grant_type"],
+    }
+    responses: dict[str, Schema] = {
+        "200": {
+            "description": "OK",
+            "content": {JSON: {"schema": schemas.of(TokenResponse)}},
+        }
+    }
+    for status, codes in TOKEN_ERRORS.items():
+        more = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}
+        responses[str(status)] = {
+            "description": ", ".join(f"`{code}`" for code in codes),
+            "headers": {
+                name: {"$ref": f"#/components/headers/{name}"} for name in more.get(status, ())
+            },
+            "content": {JSON: {"schema": schemas.of(TokenError)}},
+        }
+    return {
+        "operationId": "issue_token",
+        "summary": "Get an access token",
+        "description": "Send the client's id and secret with HTTP Basic or in the form.",
+        "tags": ["Access tokens"],
+        "requestBody": {
+            "required": True,
+            "content": {"application/x-www-form-urlencoded": {"schema": form}},
+        },
+        "responses": responses,
+        "security": [],
+    }
+
+
+def webhooks(schemas: Schemas) -> dict[str, Schema]:
+    return {name: {"post": _event(name, kind, schemas)} for name, kind in EVENTS.items()}
+
+
+def _event(name: str, kind: EventKind, schemas: Schemas) -> Schema:
+    body = schemas.wrapped(EventBody, kind.shape, type={"type": "string", "const": name})
+    return {
+        "operationId": f"on_{name.replace('.', '_')}",
+        "summary": kind.meaning,
+        "parameters": [_parameter("ServiceSignature")],
+        "requestBody": {"required": True, "content": {JSON: {"schema": body}}},
+        "responses": {
+            "2XX": {"description": "Received. Any other answer is tried again, three times in all."}
+        },
+        "security": [],
+    }
+
+
+def _operation(operation: Operation, schemas: Schemas) -> Schema:
+    section = next(each for each in SECTIONS if operation.path.startswith(each.prefixes))
+    described: Schema = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "description": _description(operation),
+        "tags": [section.name],
+        "parameters": _parameters(operation),
+        "responses": _responses(operation, schemas),
+        "security": _security(operation.scope),
+    }
+    if operation.body is not None:
+        content: Schema = {"schema": operation.body.schema()}
+        if operation.body.example is not None:
+            content["example"] = operation.body.example
+        described["requestBody"] = {"required": True, "content": {JSON: content}}
+    return described
+
+
+def _description(operation: Operation) -> str:
+    if operation.scope is None:
+        needed = "Needs no credentials."
+    elif operation.scope == ANY_SCOPE:
+        needed = "Needs a credential with any scope."
+    elif operation.scope == ANY_READ_SCOPE:
+        needed = "Needs a credential with any scope to read."
+    else:
+        needed = f"Needs the scope `{operation.scope}`."
+    return f"{operation.description}\n\n{needed}".lstrip()
+
+
+def _security(scope: str | None) -> list[dict[str, list[str]]]:
+    """One of these; an empty list asks for nothing."""
+    if scope is None:
+        return []
+    if scope == ANY_READ_SCOPE:
+        return [{"ApiKey": []}, {"Basic": []}, *({"OAuth2": [read]} for read in READ_SCOPES)]
+    return [{"ApiKey": []}, {"Basic": []}, {"OAuth2": [] if scope == ANY_SCOPE else [scope]}]
+
+
+def _parameters(operation: Operation) -> list[Schema]:
+    parameters = [_parameter("Id")] if "{id}" in operation.path else []
+    if operation.query is not None:
+        parameters += map(_query_parameter, operation.query.fields.values())
+    if operation.keyed:
+        parameters.append(_parameter("IdempotencyKey"))
+    return [*parameters, _parameter("ServiceVersion")]
+
+
+def _parameter(name: str) -> Schema:
+    return {"$ref": f"#/components/parameters/{name}"}
+
+
+def _query_parameter(field: Field) -> Schema:
+    schema = dict(field.schema)
+    shown: Schema = {
+        "name": field.name,
+        "in": "query",
+        "description": schema.pop("description", ""),
+    }
+    if field.required:
+        shown["required"] = True
+    return {**shown, "schema": schema}
+
+
+def _responses(operation: Operation, schemas: Schemas) -> dict[str, Schema]:
+    responses = {str(operation.status): _success(operation, schemas)}
+    by_status: dict[int, list[str]] = {}
+    for code in codes_of(operation):
+        by_status.setdefault(CODES[code].status, []).append(code)
+    for status, codes in sorted(by_status.items()):
+        responses[str(status)] = _refusals(status, codes, keyed=operation.keyed, schemas=schemas)
+    return responses
+
+
+def _success(operation: Operation, schemas: Schemas) -> Schema:
+    described = {
+        "description": HTTPStatus(operation.status).phrase,
+        "headers": _headers(keyed=operation.keyed),
+    }
+    if operation.answers is None:
+        return {**described, "content": {operation.media_type: {}}}
+    schema = schemas.wrapped(Page if operation.is_list else Data, operation.answers)
+    return {**described, "content": {operation.media_type: {"schema": schema}}}
+
+
+def _refusals(status: int, codes: list[str], *, keyed: bool, schemas: Schemas) -> Schema:
+    more = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}.get(status, ())
+    examples = {}
+    lines = []
+    for code in codes:
+        refusal = refuse(code)
+        body = json.loads(refusal_body(refusal))
+        examples[refusal.public_code] = {"summary": refusal.public_code, "value": body}
+        lines.append(f"- `{refusal.public_code}`: {refusal.message}")
+    return {
+        "description": "\n".join(lines),
+        # A replay brings back what was refused for good; nothing passing is saved.
+        "headers": _headers(*more, keyed=keyed and status not in (401, 403, 429, 500, 503)),
+        "content": {JSON: {"schema": schemas.of(ErrorBody), "examples": examples}},
+    }
+
+
+def _headers(*names: str, keyed: bool) -> dict[str, Schema]:
+    shown = ["Service-Version", *(["Idempotent-Replayed"] if keyed else []), *names]
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in shown}
+
+
+def codes_of(operation: Operation) -> Iterable[str]:
+    """Every refusal the operation can answer, each once, in the order of the checks."""
+    codes = ["https_required", "unsupported_api_version"]
+    if operation.scope is not None:
+        codes += ["unauthorized", "rate_limited", "insufficient_scope"]
+    if operation.query is not None:
+        codes += ["invalid_request"]
+    if operation.keyed:
+        codes += ["invalid_idempotency_key"]
+    if operation.body is not None:
+        codes += ["request_too_large", "invalid_request", "invalid_json"]
+    if operation.keyed:
+        codes += ["idempotency_in_progress", "idempotency_conflict", "idempotency_unavailable"]
+    codes += operation.refusals
+    if operation.scope is not None:
+        codes += ["service_unavailable"]
+    return dict.fromkeys([*codes, "internal_error"])

@@ -1,0 +1,52 @@
+"""The OpenAPI document: each interface adds its own part, made from what it runs on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laari import __version__
+from laari.edge.merchant import openapi as merchant
+from laari.edge.merchant.envelope import API_VERSION
+from laari.edge.schemas import Schemas
+from laari.edge.wallet import openapi as wallet
+
+DESCRIPTION = f"""\
+Payments in Maldivian rufiyaa, as Laari {__version__} serves them. To try an operation here, press
+**Authorize** and paste a sandbox merchant's secret key as `X-API-Key`; `laari serve --demo` prints
+one.
+
+- Amounts are integer laari: `12500` is MVR 125.00. The wallet interface alone shows numbers in MVR.
+- Times are RFC 3339 in +05:00; one sent without an offset is read as +05:00.
+- One resource comes in `data`; a list comes in `data` with `pagination`. Ignore fields that you do
+  not know: new ones may come at any time.
+- An error has a `code` to branch on. A path that does not exist is 404 `not_found`, a wrong method
+  405 `method_not_allowed`.
+- Webhooks are sent to the URL of the merchant's settings. They can come twice or out of order: the
+  event's `id` tells.
+"""
+
+
+def openapi_document(origin: str) -> dict[str, Any]:
+    """The whole document, for a service whose public address is the origin."""
+    schemas = Schemas()
+    paths = merchant.paths(schemas) | wallet.paths(origin, schemas)
+    webhooks = merchant.webhooks(schemas)
+    tags = [{"name": each.name, "description": each.description} for each in merchant.SECTIONS]
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Laari",
+            "version": API_VERSION,
+            "description": DESCRIPTION,
+        },
+        "servers": [{"url": f"{origin}/merchant", "description": "Merchant interface"}],
+        "tags": [*tags, wallet.TAG],
+        "paths": paths,
+        "webhooks": webhooks,
+        "components": {
+            "schemas": dict(sorted(schemas.named.items())),
+            "parameters": merchant.PARAMETERS,
+            "headers": merchant.HEADERS,
+            "securitySchemes": merchant.security_schemes(origin) | wallet.SECURITY_SCHEMES,
+        },
+    }

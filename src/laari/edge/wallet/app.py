@@ -1,0 +1,132 @@
+"""The wallet interface: a personal account reads its balance, limits and history.
+
+HTTPS, the key and the rate window, endpoint, method, parameters: in this order, so that an unknown
+endpoint and a wrong method need a valid key and count as requests too.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from laari.edge.backend import Backend
+from laari.edge.fields import Schema
+from laari.edge.http import Receive, Reply, Request, Scope, Send, read_request, send_reply
+from laari.edge.wallet.envelope import NO_STORE, refused
+from laari.edge.wallet.paging import PARAMETERS, read_paging
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.shapes import Pagination, to_json
+from laari.rules.wallet_shapes import (
+    Balance,
+    Usage,
+    WalletData,
+    WalletList,
+    WalletPage,
+    WalletTransaction,
+    balance_shape,
+    transaction_shape,
+    usage_shape,
+)
+from laari.rules.world import local_time
+from laari.store.secrets import digest
+
+log = logging.getLogger(__name__)
+
+WINDOW_REQUESTS = 60  # per account and window of 60 seconds, over all endpoints
+
+
+async def balance(backend: Backend, account: int, query: bytes) -> WalletList:
+    standing = await backend.wallets.get(account)
+    assert standing is not None  # a key belongs to a wallet, and wallets stay
+    return WalletList(success=True, data=[balance_shape(standing.wallet)])
+
+
+async def usage(backend: Backend, account: int, query: bytes) -> WalletData:
+    standing = await backend.wallets.get(account)
+    assert standing is not None
+    now = local_time(datetime.now(UTC), standing.clock)
+    return WalletData(success=True, data=usage_shape(standing.wallet, standing.tier, now))
+
+
+async def transactions(backend: Backend, account: int, query: bytes) -> WalletPage | Refusal:
+    paging = read_paging(query)
+    if isinstance(paging, Refusal):
+        return paging
+    found = await backend.wallet_history(account, paging.before, paging.limit)
+    if found is None:
+        return refuse("invalid_pagination", "before is no cursor of this wallet.")
+    page, has_more = found
+    cursor = page[-1].tid if has_more else None
+    return WalletPage(
+        success=True,
+        data=[transaction_shape(transaction) for transaction in page],
+        pagination=Pagination(paging.limit, has_more, cursor),
+    )
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One path, which only GET reads; it answers resources of one shape in an envelope."""
+
+    path: str
+    name: str
+    summary: str
+    answer: Callable[[Backend, int, bytes], Awaitable[Struct | Refusal]]
+    envelope: type[Struct]
+    shape: type[Struct]
+    parameters: dict[str, Schema] = field(default_factory=dict)
+    refusals: tuple[str, ...] = ()
+
+
+ENDPOINTS = (
+    Endpoint("/balance", "wallet_balance", "Read the balances", balance, WalletList, Balance),
+    Endpoint("/usage", "wallet_usage", "Read limits and usage", usage, WalletData, Usage),
+    Endpoint(
+        "/transactions",
+        "wallet_transactions",
+        "Read the history, newest first",
+        transactions,
+        WalletPage,
+        WalletTransaction,
+        PARAMETERS,
+        refusals=("invalid_pagination",),
+    ),
+)
+_BY_PATH = {endpoint.path: endpoint for endpoint in ENDPOINTS}
+
+
+class WalletInterface:
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
+        request = read_request(scope, receive, path, self._backend.settings.trusted_proxies)
+        try:
+            reply = await self._answer(request)
+        except Exception:
+            log.exception("%s /wallet%s failed", request.method, path)
+            reply = refused(refuse("internal_error"))
+        reply = reply._replace(headers=(*reply.headers, NO_STORE))
+        await send_reply(send, reply, head=request.method == "HEAD")
+
+    async def _answer(self, request: Request) -> Reply:
+        if self._backend.settings.require_https and not request.secure:
+            return refused(refuse("https_required"))
+        key = request.headers.get(b"x-api-key", "").strip()
+        visit = await self._backend.wallet_visits.ask(digest(key)) if key else None
+        if visit is None:
+            return refused(refuse("unauthorized"))
+        if visit.number > WINDOW_REQUESTS:
+            wait = str(visit.seconds_left).encode()
+            return refused(refuse("rate_limited"), (b"retry-after", wait))
+        endpoint = _BY_PATH.get(request.path.removesuffix("/"))
+        if endpoint is None:
+            return refused(refuse("not_found"))
+        if request.method != "GET":
+            return refused(refuse("method_not_allowed"), (b"allow", b"GET"))
+        answer = await endpoint.answer(self._backend, visit.account, request.query)
+        return refused(answer) if isinstance(answer, Refusal) else Reply(200, to_json(answer))

@@ -1,0 +1,268 @@
+"""Authorizations: a customer's leave to be charged later.
+
+`expired` is never stored: it follows from the deadlines and the time of asking. Commands therefore
+look at an authorization as it is at their moment, and answer it so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from laari.rules import ids
+from laari.rules.authorization_shapes import authorization_shape
+from laari.rules.calendar import Interval
+from laari.rules.payments import default_deadline
+from laari.rules.records import Authorization, AuthorizationType, Tenant
+from laari.rules.refusals import Refusal, invalid, refuse
+from laari.rules.shapes import emit
+from laari.rules.world import Needs, World
+
+CURRENCY = "MVR"
+
+
+def as_of(authorization: Authorization, now: datetime) -> Authorization:
+    """The authorization as it is at this moment: expired where a deadline has passed."""
+    deadline = None
+    if authorization.status == "pending":
+        deadline = authorization.approval_expires_at
+    elif authorization.status in ("active", "suspended"):
+        deadline = authorization.expires_at
+    if deadline is None or deadline > now:
+        return authorization
+    return replace(authorization, status="expired")
+
+
+def _emit(world: World, tenant: Tenant, event_type: str, authorization: Authorization) -> None:
+    shape = authorization_shape(authorization, world.origin)
+    emit(world, tenant, event_type, authorization.id, shape)
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationDraft:
+    """What a merchant asks for, its fields already checked."""
+
+    reference: str
+    title: str
+    description: str | None = None
+    type: AuthorizationType = "unscheduled"
+    per_payment: int | None = None
+    period_interval: Interval | None = None
+    period_amount: int | None = None
+    total: int | None = None
+    max_payments: int | None = None
+    return_url: str | None = None
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateAuthorization:
+    tenant: Tenant
+    draft: AuthorizationDraft
+
+    @property
+    def _slot(self) -> tuple[int, str]:
+        return (self.tenant.id, self.draft.reference)
+
+    def needs(self, needs: Needs) -> None:
+        needs.authorization_references.add(self._slot)
+
+    def decide(self, world: World) -> Authorization | Refusal:
+        """A reference that is taken answers its original: other details do not change it."""
+        now, draft = world.at(self.tenant), self.draft
+        taken = world.authorization_ids.get(self._slot)
+        if taken is not None:
+            original = world.authorizations.get(taken)
+            assert original is not None
+            return as_of(original, now)
+        if draft.expires_at is not None and draft.expires_at <= now:
+            return invalid("expires_at", "expires_at must be in the future.")
+        authorization = Authorization(
+            id=ids.new_id(),
+            tenant_id=self.tenant.id,
+            token=ids.new_token(),
+            reference=draft.reference,
+            title=draft.title,
+            description=draft.description,
+            type=draft.type,
+            currency=CURRENCY,
+            per_payment=draft.per_payment,
+            period_interval=draft.period_interval,
+            period_amount=draft.period_amount,
+            total=draft.total,
+            max_payments=draft.max_payments,
+            return_url=draft.return_url,
+            created_at=now,
+            approval_expires_at=default_deadline(now),
+            expires_at=draft.expires_at,
+            status="pending",
+            account=None,
+            payment_count=0,
+            total_paid=0,
+            period_start=None,
+            period_paid=0,
+            approved_at=None,
+            rejected_at=None,
+            revoked_at=None,
+            cancelled_at=None,
+            last_used_at=None,
+            updated_at=now,
+        )
+        world.authorizations.add(authorization.id, authorization)
+        world.authorization_ids[self._slot] = authorization.id
+        _emit(world, self.tenant, "authorization.created", authorization)
+        return authorization
+
+
+@dataclass(frozen=True, slots=True)
+class OneAuthorization:
+    """A command about one authorization of the tenant's, locked."""
+
+    tenant: Tenant
+    authorization_id: UUID
+
+    def needs(self, needs: Needs) -> None:
+        needs.authorizations.add(self.authorization_id)
+
+    def busy(self) -> Refusal:
+        return refuse("authorization_unavailable", "The authorization is being processed.")
+
+    def decide(self, world: World) -> Authorization | Refusal:
+        authorization = find(world, self.tenant, self.authorization_id)
+        if authorization is None:
+            return refuse("authorization_not_found")
+        return self.act(world, authorization)
+
+    def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
+        raise NotImplementedError
+
+    def change(
+        self, world: World, authorization: Authorization, status: str, **details: Any
+    ) -> Authorization:
+        now = world.at(self.tenant)
+        changed = replace(authorization, status=status, updated_at=now, **details)
+        world.authorizations.change(changed.id, changed)
+        return changed
+
+
+def find(world: World, tenant: Tenant, authorization_id: UUID) -> Authorization | None:
+    """The authorization as it is now, if it is this tenant's."""
+    authorization = world.authorizations.get(authorization_id)
+    if authorization is None or authorization.tenant_id != tenant.id:
+        return None
+    return as_of(authorization, world.at(tenant))
+
+
+@dataclass(frozen=True, slots=True)
+class ApproveAuthorization(OneAuthorization):
+    """The customer is whoever approves: charges go to this account from now on."""
+
+    account: int
+
+    def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
+        now = world.at(self.tenant)
+        refusal = _undecidable(authorization)
+        if refusal is not None:
+            return refusal
+        if authorization.expires_at is not None and authorization.expires_at <= now:
+            return refuse("authorization_expired")  # it could not be charged any more
+        approved = self.change(
+            world, authorization, "active", account=self.account, approved_at=now
+        )
+        _emit(world, self.tenant, "authorization.approved", approved)
+        return approved
+
+
+class RejectAuthorization(OneAuthorization):
+    """The customer declines: final."""
+
+    def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
+        refusal = _undecidable(authorization)
+        if refusal is not None:
+            return refusal
+        now = world.at(self.tenant)
+        rejected = self.change(world, authorization, "rejected", rejected_at=now)
+        _emit(world, self.tenant, "authorization.rejected", rejected)
+        return rejected
+
+
+def _undecidable(authorization: Authorization) -> Refusal | None:
+    """Why the customer can no longer approve or reject, if so."""
+    if authorization.status == "pending":
+        return None
+    if authorization.status == "expired" and authorization.approved_at is None:
+        return refuse("authorization_expired")
+    return refuse("authorization_not_pending")
+
+
+class CancelAuthorization(OneAuthorization):
+    """The merchant gives the authorization up."""
+
+    def busy(self) -> Refusal:
+        return refuse("authorization_not_cancellable", "A charge is being processed.")
+
+    def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
+        match authorization.status:
+            case "cancelled" | "revoked":
+                return authorization
+            case "pending":
+                now = world.at(self.tenant)
+                cancelled = self.change(world, authorization, "cancelled", cancelled_at=now)
+                _emit(world, self.tenant, "authorization.cancelled", cancelled)
+                return cancelled
+            case "active" | "suspended":
+                return self.revoke(world, authorization)
+        return refuse("authorization_not_cancellable")
+
+    def revoke(self, world: World, authorization: Authorization) -> Authorization:
+        revoked = self.change(world, authorization, "revoked", revoked_at=world.at(self.tenant))
+        _emit(world, self.tenant, "authorization.revoked", revoked)
+        return revoked
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeAuthorization(CancelAuthorization):
+    """The payer takes the leave back."""
+
+    account: int
+
+    def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
+        if authorization.account != self.account:
+            return refuse("authorization_not_found")
+        return CancelAuthorization.act(self, world, authorization)
+
+
+@dataclass(frozen=True, slots=True)
+class PauseCommand(OneAuthorization):
+    """Suspending and resuming: the payer's, or the operator's where no account is named."""
+
+    account: int | None = None
+
+    def turn(
+        self, world: World, authorization: Authorization, before: str, after: str
+    ) -> Authorization | Refusal:
+        if self.account is not None and authorization.account != self.account:
+            return refuse("authorization_not_found")
+        if authorization.status == after:
+            return authorization
+        if authorization.status == before:
+            return self.change(world, authorization, after)
+        if authorization.status == "pending":
+            return refuse("authorization_unapproved")
+        if authorization.status == "expired":
+            return refuse("authorization_expired")
+        return refuse("authorization_unavailable")
+
+
+class SuspendAuthorization(PauseCommand):
+    def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
+        return self.turn(world, authorization, "active", "suspended")
+
+
+class ResumeAuthorization(PauseCommand):
+    def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
+        return self.turn(world, authorization, "suspended", "active")

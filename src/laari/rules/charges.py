@@ -1,0 +1,130 @@
+"""Charges: the merchant takes a payment on an authorization, within its limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from laari.rules import ids
+from laari.rules.authorizations import CURRENCY, find
+from laari.rules.limits import Remaining, current_period, exceeded, left_behind, remaining, use
+from laari.rules.payments import settle
+from laari.rules.records import Authorization, Claim, Payment, Tenant
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.shapes import emit, payment_shape
+from laari.rules.wallets import take_payment
+from laari.rules.world import Needs, World
+
+
+def may_charge(authorization: Authorization, amount: int, left: Remaining) -> Refusal | None:
+    """Every check of a new charge but those of the customer's wallet."""
+    if authorization.status == "pending":
+        return refuse("authorization_unapproved")
+    if authorization.status == "expired":
+        return refuse("authorization_expired")
+    if authorization.status != "active":
+        return refuse("authorization_inactive", f"The authorization is {authorization.status}.")
+    if authorization.currency != CURRENCY:
+        return refuse("currency_mismatch")
+    code = exceeded(left, amount)
+    return None if code is None else refuse(code)
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeDraft:
+    """What a merchant asks for, its fields already checked."""
+
+    reference: str
+    amount: int
+    title: str | None = None
+    description: str | None = None
+    bill_number: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeAuthorization:
+    tenant: Tenant
+    authorization_id: UUID
+    draft: ChargeDraft
+
+    @property
+    def _slot(self) -> tuple[int, str]:
+        return (self.tenant.id, self.draft.reference)
+
+    def needs(self, needs: Needs) -> None:
+        needs.claims.add(self._slot)
+        needs.authorizations.add(self.authorization_id)
+        needs.wallets_of_authorizations.add(self.authorization_id)
+        needs.periods_of_authorizations.add((self.authorization_id, self.tenant))
+
+    def busy(self) -> Refusal:
+        return refuse("payment_in_progress")
+
+    def decide(self, world: World) -> Payment | Refusal:
+        tenant, draft, now = self.tenant, self.draft, world.at(self.tenant)
+        authorization = find(world, tenant, self.authorization_id)
+        if authorization is None:
+            return refuse("authorization_not_found")
+        claim = world.claims.get(self._slot)
+        if claim is not None:
+            return self._retry(world, claim)
+        period = current_period(authorization, now, world.closed_periods.seen)
+        refusal = may_charge(authorization, draft.amount, remaining(authorization, period))
+        if refusal is not None:
+            return refusal
+        account = authorization.account
+        assert account is not None
+        tid = take_payment(world, tenant, account, draft.amount, draft.title or authorization.title)
+        if isinstance(tid, Refusal):
+            return tid
+        closed = left_behind(authorization, period)
+        if closed is not None:
+            world.closed_periods.add((closed.authorization_id, closed.period_start), closed)
+        world.authorizations.change(authorization.id, use(authorization, draft.amount, period, now))
+        payment = settle(world, tenant, self._payment(world), account, tid)
+        world.claims.add(self._slot, Claim(*self._slot, "charge", payment.id))
+        world.payments.add(payment.id, payment)
+        emit(world, tenant, "payment.paid", payment.id, payment_shape(payment, world.origin))
+        return payment
+
+    def _retry(self, world: World, claim: Claim) -> Payment | Refusal:
+        if claim.kind != "charge":
+            return refuse("reference_conflict")
+        original = world.payments.get(claim.resource_id)
+        assert original is not None
+        if original.authorization_id != self.authorization_id:
+            return refuse("reference_conflict")
+        if original.amount != self.draft.amount:
+            return refuse("reference_conflict")
+        return original
+
+    def _payment(self, world: World) -> Payment:
+        draft = self.draft
+        return Payment(
+            id=ids.new_id(),
+            tenant_id=self.tenant.id,
+            kind="charge",
+            token=ids.new_token(),
+            reference=draft.reference,
+            amount=draft.amount,
+            title=draft.title,
+            description=draft.description,
+            terminal_label=None,
+            bill_number=draft.bill_number,
+            return_url=None,
+            metadata="{}",
+            created_at=world.at(self.tenant),
+            expires_at=None,
+            request_id=None,
+            authorization_id=self.authorization_id,
+            status="pending",
+            fee=None,
+            paid_at=None,
+            payment_reference=None,
+            payer_account=None,
+            reserved_at=None,
+            reserved_by=None,
+            cancelled_at=None,
+            rejected_at=None,
+            refunded_at=None,
+        )

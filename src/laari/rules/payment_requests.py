@@ -1,0 +1,324 @@
+"""Payment requests: a payment asked of one customer, who pays or rejects it in the wallet.
+
+A paid request makes its ordinary payment in the same transaction. The reference stays claimed by
+the request. As with payments, a request is reserved while an attempt to pay it is processed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from msgspec.structs import replace
+
+from laari.rules import ids
+from laari.rules.payments import (
+    PaymentDraft,
+    default_deadline,
+    emit_payment,
+    is_overdue,
+    new_payment,
+    settle,
+)
+from laari.rules.records import Claim, CustomerType, Payment, PaymentRequest, Tenant
+from laari.rules.refusals import Refusal, invalid, refuse
+from laari.rules.shapes import emit, request_shape
+from laari.rules.wallets import take_payment
+from laari.rules.world import Needs, World
+
+
+def expire(world: World, tenant: Tenant, request: PaymentRequest) -> PaymentRequest:
+    expired = replace(request, status="expired")
+    world.requests.change(request.id, expired)
+    _emit(world, tenant, "payment_request.expired", expired)
+    return expired
+
+
+def _emit(world: World, tenant: Tenant, event_type: str, request: PaymentRequest) -> None:
+    emit(world, tenant, event_type, request.id, request_shape(request))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestDraft:
+    """What a merchant asks for, its fields already checked and the customer's name normalised."""
+
+    reference: str
+    amount: int
+    customer_type: CustomerType
+    customer_value: str
+    title: str | None = None
+    description: str | None = None
+    terminal_label: str | None = None
+    bill_number: str | None = None
+    return_url: str | None = None
+    expires_at: datetime | None = None
+
+    @property
+    def recipient(self) -> tuple[CustomerType, str]:
+        """The customer in the form that is compared: an email address is kept as it was written."""
+        return self.customer_type, self.customer_value.lower()
+
+    def repeats(self, original: PaymentRequest) -> bool:
+        """Whether this asks again for what was asked before, field by field."""
+        return (
+            self.amount == original.amount
+            and self.recipient == (original.customer_type, original.customer_value.lower())
+            and self.title == original.title
+            and self.description == original.description
+            and self.terminal_label == original.terminal_label
+            and self.bill_number == original.bill_number
+            and self.return_url == original.return_url
+            and self.expires_at in (None, original.expires_at)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRequest:
+    """Asks a customer for a payment.
+
+    `designated` says that the customer is the sandbox's designated recipient, the only one that a
+    sandbox may ask. `wait_seconds` is above 0 for a merchant that has lately named too many
+    customers who do not exist: it may not look for another one so soon.
+    """
+
+    tenant: Tenant
+    draft: RequestDraft
+    designated: bool
+    wait_seconds: float = 0.0
+
+    def needs(self, needs: Needs) -> None:
+        needs.claims.add((self.tenant.id, self.draft.reference))
+        if self.tenant.mode == "live":
+            needs.recipients.add(self.draft.recipient)
+
+    def decide(self, world: World) -> PaymentRequest | Refusal:
+        tenant, draft, now = self.tenant, self.draft, world.at(self.tenant)
+        claim = world.claims.get((tenant.id, draft.reference))
+        if claim is not None:
+            return self._retry(world, claim)
+        if draft.expires_at is not None and draft.expires_at <= now:
+            return invalid("expires_at", "expires_at must be in the future.")
+        account = self._resolve(world)
+        if isinstance(account, Refusal):
+            return account
+        request = PaymentRequest(
+            id=ids.new_id(),
+            tenant_id=tenant.id,
+            reference=draft.reference,
+            amount=draft.amount,
+            title=draft.title,
+            description=draft.description,
+            terminal_label=draft.terminal_label,
+            bill_number=draft.bill_number,
+            return_url=draft.return_url,
+            customer_type=draft.customer_type,
+            customer_value=draft.customer_value,
+            account=account,
+            created_at=now,
+            expires_at=draft.expires_at or default_deadline(now),
+            status="pending",
+            fee=None,
+            paid_at=None,
+            payment_id=None,
+            payment_reference=None,
+            reserved_at=None,
+            cancelled_at=None,
+            rejected_at=None,
+        )
+        world.claims.add(
+            (tenant.id, draft.reference), Claim(tenant.id, draft.reference, "request", request.id)
+        )
+        world.requests.add(request.id, request)
+        _emit(world, tenant, "payment_request.created", request)
+        return request
+
+    def _retry(self, world: World, claim: Claim) -> PaymentRequest | Refusal:
+        if claim.kind != "request":
+            return refuse("reference_conflict")
+        original = world.requests.get(claim.resource_id)
+        assert original is not None
+        return original if self.draft.repeats(original) else refuse("reference_conflict")
+
+    def _resolve(self, world: World) -> int | Refusal:
+        """The wallet that is asked."""
+        if self.tenant.mode == "sandbox":
+            if not self.designated:
+                return refuse("sandbox_recipient_not_allowed", field="customer.value")
+            return self.tenant.sandbox_account
+        if self.wait_seconds > 0:
+            # Whether or not this customer exists, or the answer would tell.
+            return refuse("rate_limited", "Too many unknown recipients; wait and retry.")._replace(
+                retry_after=math.ceil(self.wait_seconds)
+            )
+        account = world.recipients.get(self.draft.recipient)
+        return account or refuse("customer_not_found", field="customer.value")
+
+
+@dataclass(frozen=True, slots=True)
+class OneRequest:
+    """A command about one payment request of the tenant's, locked."""
+
+    tenant: Tenant
+    request_id: UUID
+
+    def needs(self, needs: Needs) -> None:
+        needs.requests.add(self.request_id)
+
+    def busy(self) -> Refusal:
+        return refuse("payment_conflict")
+
+    def find(self, world: World) -> PaymentRequest | None:
+        request = world.requests.get(self.request_id)
+        return request if request is not None and request.tenant_id == self.tenant.id else None
+
+
+class CancelRequest(OneRequest):
+    def busy(self) -> Refusal:
+        return refuse("payment_request_not_cancellable", "An attempt to pay is being processed.")
+
+    def decide(self, world: World) -> PaymentRequest | Refusal:
+        request = self.find(world)
+        if request is None:
+            return refuse("payment_request_not_found")
+        if request.status == "cancelled":
+            return request
+        if request.status != "pending":
+            return refuse("payment_request_not_cancellable", f"The request is {request.status}.")
+        if request.reserved_at is not None:
+            return self.busy()
+        if is_overdue(request, world.at(self.tenant)):
+            return refuse("payment_request_not_cancellable", "The request has expired.")
+        cancelled = replace(request, status="cancelled", cancelled_at=world.at(self.tenant))
+        world.requests.change(request.id, cancelled)
+        _emit(world, self.tenant, "payment_request.cancelled", cancelled)
+        return cancelled
+
+
+class ExpireRequest(OneRequest):
+    """Expires the request if it is overdue; answers it as it then is."""
+
+    def decide(self, world: World) -> PaymentRequest | Refusal:
+        request = self.find(world)
+        if request is None:
+            return refuse("payment_request_not_found")
+        if is_overdue(request, world.at(self.tenant)):
+            return expire(world, self.tenant, request)
+        return request
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientCommand(OneRequest):
+    """A command of the customer whom the request is addressed to; nobody else finds it."""
+
+    account: int
+
+    def payable(self, world: World) -> PaymentRequest | Refusal:
+        """The request, if this account may pay it now."""
+        request = self.find(world)
+        if request is None or request.account != self.account:
+            return refuse("payment_request_not_found")
+        if request.status != "pending":
+            return refuse("payment_conflict", f"The request is {request.status}.")
+        if is_overdue(request, world.at(self.tenant)):
+            return refuse("payment_conflict", "The request has expired.")
+        return request
+
+
+class PayRequest(RecipientCommand):
+    """Pays the request, completing the attempt in processing where there is one."""
+
+    def needs(self, needs: Needs) -> None:
+        needs.requests.add(self.request_id)
+        needs.wallets.add(self.account)
+
+    def decide(self, world: World) -> PaymentRequest | Refusal:
+        request = self.payable(world)
+        if isinstance(request, Refusal):
+            return request
+        tid = take_payment(
+            world, self.tenant, self.account, request.amount, request.title or request.reference
+        )
+        if isinstance(tid, Refusal):
+            if request.reserved_at is not None:  # the attempt has ended
+                world.requests.change(request.id, replace(request, reserved_at=None))
+            return tid
+        payment = settle(world, self.tenant, self._payment(world, request), self.account, tid)
+        world.payments.add(payment.id, payment)
+        paid = replace(
+            request,
+            status="paid",
+            fee=payment.fee,
+            paid_at=payment.paid_at,
+            payment_id=payment.id,
+            payment_reference=tid,
+            reserved_at=None,
+        )
+        world.requests.change(paid.id, paid)
+        _emit(world, self.tenant, "payment_request.paid", paid)
+        emit_payment(world, self.tenant, "payment.paid", payment)
+        return paid
+
+    def _payment(self, world: World, request: PaymentRequest) -> Payment:
+        """The ordinary payment that this request becomes."""
+        draft = PaymentDraft(
+            reference=request.reference,
+            amount=request.amount,
+            title=request.title,
+            description=request.description,
+            terminal_label=request.terminal_label,
+            bill_number=request.bill_number,
+            return_url=request.return_url,
+        )
+        return new_payment(
+            self.tenant,
+            "request",
+            draft,
+            world.at(self.tenant),
+            expires_at=request.expires_at,
+            request_id=request.id,
+        )
+
+
+class RejectRequest(RecipientCommand):
+    """The customer declines: final."""
+
+    def decide(self, world: World) -> PaymentRequest | Refusal:
+        request = self.payable(world)
+        if isinstance(request, Refusal):
+            return request
+        if request.reserved_at is not None:
+            return refuse("payment_conflict", "An attempt to pay is being processed.")
+        rejected = replace(request, status="rejected", rejected_at=world.at(self.tenant))
+        world.requests.change(request.id, rejected)
+        _emit(world, self.tenant, "payment_request.rejected", rejected)
+        return rejected
+
+
+class ReserveRequest(RecipientCommand):
+    """An attempt to pay starts and stays in processing."""
+
+    def decide(self, world: World) -> PaymentRequest | Refusal:
+        request = self.payable(world)
+        if isinstance(request, Refusal):
+            return request
+        if request.reserved_at is not None:
+            return refuse("payment_conflict", "An attempt to pay is being processed.")
+        reserved = replace(request, reserved_at=world.at(self.tenant))
+        world.requests.change(request.id, reserved)
+        return reserved
+
+
+class ReleaseRequest(RecipientCommand):
+    """The attempt in processing is given up."""
+
+    def decide(self, world: World) -> PaymentRequest | Refusal:
+        request = self.payable(world)
+        if isinstance(request, Refusal):
+            return request
+        if request.reserved_at is None:
+            return refuse("payment_conflict", "No attempt to pay is being processed.")
+        released = replace(request, reserved_at=None)
+        world.requests.change(request.id, released)
+        return released

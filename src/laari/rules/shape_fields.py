@@ -1,0 +1,108 @@
+"""Types of the fields that resources show, with what the reference says about them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Raw
+
+from laari.rules import ids
+
+_DATE_TIME = {"format": "date-time"}
+_URI = {"format": "uri"}
+_HEX = "019f1c8e5a4b7c2d9e3f60718293a4b5"
+
+Timestamp = Annotated[
+    str, Meta(examples=["2027-07-01T09:30:00+05:00"], extra_json_schema=_DATE_TIME)
+]
+UtcTimestamp = Annotated[
+    str,
+    Meta(description="In UTC.", examples=["2027-07-01T04:30:00Z"], extra_json_schema=_DATE_TIME),
+]
+Metadata = Annotated[
+    Raw,  # the JSON text as it was sent
+    Meta(
+        description="The strings sent with the payment.",
+        examples=[{"basket": "b-77"}],
+        extra_json_schema={"type": "object", "additionalProperties": {"type": "string"}},
+    ),
+]
+
+AuthorizationId = Annotated[str, Meta(examples=[ids.AUTHORIZATION + _HEX])]
+PaymentId = Annotated[str, Meta(examples=[ids.PAYMENT + _HEX])]
+PaymentRequestId = Annotated[str, Meta(examples=[ids.PAYMENT_REQUEST + _HEX])]
+RequestPaymentId = Annotated[
+    str | None,
+    Meta(description="The payment made from it; null until paid.", examples=[ids.PAYMENT + _HEX]),
+]
+EventId = Annotated[
+    str,
+    Meta(description="The same in every attempt to deliver it.", examples=[ids.EVENT + _HEX]),
+]
+CustomerKind = Annotated[Literal["mobile", "email", "vpa"], Meta(examples=["vpa"])]
+CustomerValue = Annotated[
+    str,
+    Meta(
+        description="A mobile number as seven digits, an email address, or a VPA's name part.",
+        examples=["aisha"],
+    ),
+]
+Reference = Annotated[str, Meta(description="Your own.", examples=["ORDER-1001"])]
+Amount = Annotated[int, Meta(description="In laari.", examples=[12500])]
+Fee = Annotated[int | None, Meta(description="In laari; null until paid.", examples=[250])]
+NetAmount = Annotated[
+    int | None, Meta(description="Amount minus fee; null until paid.", examples=[12250])
+]
+Title = Annotated[str | None, Meta(examples=["Two tickets to Villingili"])]
+Description = Annotated[str | None, Meta(examples=["Ferry, 1 July"])]
+TerminalLabel = Annotated[str | None, Meta(examples=["Till 3"])]
+BillNumber = Annotated[str | None, Meta(examples=["2027/0815"])]
+PaymentStatus = Annotated[
+    Literal["pending", "paid", "rejected", "expired", "cancelled", "refunded"],
+    Meta(examples=["paid"]),
+]
+PaymentReference = Annotated[
+    str | None,
+    Meta(description="The service's transaction reference.", examples=["7Q2MX4C9T0V5K8HB"]),
+]
+PaymentUrl = Annotated[
+    str,
+    Meta(
+        description="The checkout page. Use it exactly as returned.",
+        examples=["https://pay.example/pay/Zk3vQ9xW1rT7yLm2pB8cNd"],
+        extra_json_schema=_URI,
+    ),
+]
+QrUrl = Annotated[
+    str,
+    Meta(
+        description="A PNG image of the checkout page's address. Use it exactly as returned.",
+        examples=["https://pay.example/merchant/public/qr/Zk3vQ9xW1rT7yLm2pB8cNd"],
+        extra_json_schema=_URI,
+    ),
+]
+ReturnUrl = Annotated[
+    str | None, Meta(examples=["https://shop.example/thanks"], extra_json_schema=_URI)
+]
+
+AuthorizationStatus = Annotated[
+    Literal[
+        "pending", "active", "rejected", "revoked", "expired", "cancelled", "suspended", "consumed"
+    ],
+    Meta(examples=["active"]),
+]
+AuthorizationTitle = Annotated[str, Meta(examples=["Monthly box"])]
+ApprovalUrl = Annotated[
+    str,
+    Meta(
+        description="Where the customer approves. Use it exactly as returned.",
+        examples=["https://pay.example/approve/Zk3vQ9xW1rT7yLm2pB8cNd"],
+        extra_json_schema=_URI,
+    ),
+]
+Limit = Annotated[
+    int | None, Meta(description="In laari; null is no limit of this kind.", examples=[50000])
+]
+MaxPayments = Annotated[
+    int | None, Meta(description="Number of payments; null is no limit.", examples=[12])
+]

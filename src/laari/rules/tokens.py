@@ -1,0 +1,70 @@
+"""Access tokens: what a client may be granted, and how long a token lives.
+
+A token acts in whatever mode its merchant is in when it is used, so its age is told on the clock
+of that mode: a sandbox whose clock is moved a day on has outlived its tokens. None ever lives
+longer than its lifetime in real time, however a clock was moved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+from laari.rules.records import AccessToken, Tenant
+from laari.rules.scopes import SCOPES
+from laari.rules.world import Needs, World
+
+LIFETIME = timedelta(hours=24)
+
+
+@lru_cache(maxsize=1024)  # there are no more than 2^10 in the form that we write
+def recognised(scope: str) -> frozenset[str]:
+    """The scopes of a space-separated list that this service knows."""
+    return frozenset(scope.split(" ")) & SCOPES.keys()
+
+
+def write_scope(names: frozenset[str]) -> str:
+    """A space-separated list in the order of the table."""
+    return " ".join(name for name in SCOPES if name in names)
+
+
+def granted_scope(of_client: str, asked: str | None) -> str | None:
+    """What a token gets: all the client has, or the part asked for; None where it may not."""
+    if asked is None:
+        return of_client
+    names = frozenset(asked.split(" ")) - {""}
+    return write_scope(names) if names <= recognised(of_client) else None
+
+
+def is_alive(expires_at: datetime, offset_at_issue: int, tenant: Tenant, now: datetime) -> bool:
+    """Whether a token may be used now, in the mode that its merchant is in."""
+    if tenant.mode == "sandbox":
+        moved_on = max(tenant.clock_offset_seconds - offset_at_issue, 0)
+        now += timedelta(seconds=moved_on)
+    return now < expires_at
+
+
+@dataclass(frozen=True, slots=True)
+class IssueToken:
+    """Records a token by its digest; many are made durable by one commit."""
+
+    digest: bytes
+    client_id: str
+    scope: str
+    sandbox_offset_seconds: int
+
+    def needs(self, needs: Needs) -> None:
+        """Nothing: a token of a client that is revoked meanwhile is as dead as its others."""
+
+    def decide(self, world: World) -> AccessToken:
+        token = AccessToken(
+            digest=self.digest,
+            client_id=self.client_id,
+            scope=self.scope,
+            issued_at=world.now,
+            expires_at=world.now + LIFETIME,
+            sandbox_offset_seconds=self.sandbox_offset_seconds,
+        )
+        world.access_tokens.append(token)
+        return token

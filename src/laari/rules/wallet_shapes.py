@@ -1,0 +1,176 @@
+"""Resources of the wallet interface as JSON: amounts are exact decimal numbers in MVR."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Raw, Struct
+
+from laari.rules.calendar import period_end, show
+from laari.rules.money import rufiyaa
+from laari.rules.records import Tier, Transaction, Wallet
+from laari.rules.refusals import Refusal
+from laari.rules.shape_fields import Timestamp
+from laari.rules.shapes import Pagination, to_json
+from laari.rules.wallets import spent_now
+
+CURRENCY = "MVR"
+
+# A number's own digits: no float stands between the laari and the JSON.
+Mvr = Annotated[
+    Raw,
+    Meta(description="In MVR, exact.", examples=[125.5], extra_json_schema={"type": "number"}),
+]
+
+
+def mvr(laari: int) -> Raw:
+    """The shortest exact form, without trailing zeroes: `1230` → `12.3`, `-500` → `-5`."""
+    return Raw(rufiyaa(laari).rstrip("0").removesuffix("."))
+
+
+def mvr_or_none(laari: int | None) -> Raw | None:
+    return None if laari is None else mvr(laari)
+
+
+class Balance(Struct, frozen=True):
+    """What a wallet holds; nothing is ever held back, so all of it is available."""
+
+    account_number: str
+    currency: str
+    ledger_balance: Mvr
+    available_balance: Mvr
+    hold_balance: Mvr
+
+
+class TierLimits(Struct, frozen=True):
+    """What the tier allows; null is no limit."""
+
+    per_transaction: Mvr | None
+    daily: Mvr | None
+    weekly: Mvr | None
+    monthly: Mvr | None
+
+
+class Spent(Struct, frozen=True):
+    daily: Mvr
+    weekly: Mvr
+    monthly: Mvr
+
+
+class Remaining(Struct, frozen=True):
+    """What may still be spent, never below 0; null where there is no limit."""
+
+    daily: Mvr | None
+    weekly: Mvr | None
+    monthly: Mvr | None
+
+
+class ResetAt(Struct, frozen=True):
+    daily: Timestamp
+    weekly: Timestamp
+    monthly: Timestamp
+
+
+class Usage(Struct, frozen=True):
+    """Limits of the wallet's tier and how much of them is used up now."""
+
+    tier: str
+    limits: TierLimits
+    usage: Spent
+    remaining: Remaining
+    reset_at: ResetAt
+
+
+class WalletTransaction(Struct, frozen=True):
+    """A line of the history; a failed one moved no money."""
+
+    tid: str
+    time: Timestamp
+    type: Literal["topup", "payment", "refund", "transfer", "withdraw", "adjustment"]
+    name: str
+    details: str
+    amount: Mvr
+    status: Literal["success", "failed"]
+
+
+class WalletData(Struct, frozen=True):
+    """One resource, wrapped."""
+
+    success: bool
+    data: Any
+
+
+class WalletList(Struct, frozen=True):
+    """All there are of a resource."""
+
+    success: bool
+    data: list[Any]
+
+
+class WalletPage(Struct, frozen=True):
+    """One page of a listing."""
+
+    success: bool
+    data: list[Any]
+    pagination: Pagination
+
+
+class WalletErrorDetail(Struct, frozen=True):
+    code: str
+    message: str
+
+
+class WalletErrorBody(Struct, frozen=True):
+    """The wallet interface's error envelope."""
+
+    success: bool
+    error: WalletErrorDetail
+
+
+def wallet_refusal_body(refusal: Refusal) -> bytes:
+    detail = WalletErrorDetail(refusal.public_code, refusal.message)
+    return to_json(WalletErrorBody(success=False, error=detail))
+
+
+def balance_shape(wallet: Wallet) -> Balance:
+    return Balance(
+        account_number=str(wallet.account),
+        currency=CURRENCY,
+        ledger_balance=mvr(wallet.balance),
+        available_balance=mvr(wallet.balance),
+        hold_balance=mvr(0),
+    )
+
+
+def usage_shape(wallet: Wallet, tier: Tier, now: datetime) -> Usage:
+    spent = spent_now(wallet, now)
+    limits = (tier.daily, tier.weekly, tier.monthly)
+    return Usage(
+        tier=tier.name,
+        limits=TierLimits(mvr_or_none(tier.per_transaction), *map(mvr_or_none, limits)),
+        usage=Spent(*map(mvr, spent)),
+        remaining=Remaining(*map(_remaining, limits, spent)),
+        reset_at=ResetAt(
+            show(period_end(now, "day")),
+            show(period_end(now, "week")),
+            show(period_end(now, "month")),
+        ),
+    )
+
+
+def _remaining(limit: int | None, spent: int) -> Raw | None:
+    # A tier that was lowered may leave more spent than it allows.
+    return None if limit is None else mvr(max(0, limit - spent))
+
+
+def transaction_shape(transaction: Transaction) -> WalletTransaction:
+    return WalletTransaction(
+        tid=transaction.tid,
+        time=show(transaction.time),
+        type=transaction.type,  # type: ignore[arg-type]  # the schema checks it
+        name=transaction.name,
+        details=transaction.details,
+        amount=mvr(transaction.amount),
+        status=transaction.status,
+    )

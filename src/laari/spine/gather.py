@@ -1,0 +1,55 @@
+"""Requests of the same kind that arrive together share one statement, and each has its own effect.
+
+Unlike a coalesced look-up, the same question asked twice is asked twice: it may count.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Generic, NamedTuple, TypeVar
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+
+MAX_QUESTIONS = 512  # in one statement
+
+
+class _Waiting(NamedTuple, Generic[Q, A]):
+    question: Q
+    answer: asyncio.Future[A]
+
+
+class Gathered(Generic[Q, A]):
+    """Turns `ask(questions) -> answers`, in the same order, into calls of one question each.
+
+    While one statement is under way the next one's questions gather.
+    """
+
+    def __init__(self, ask: Callable[[list[Q]], Awaitable[list[A]]]) -> None:
+        self._ask = ask
+        self._gathering: list[_Waiting[Q, A]] = []
+        self._task: asyncio.Task[None] | None = None
+
+    async def ask(self, question: Q) -> A:
+        waiting = _Waiting[Q, A](question, asyncio.get_running_loop().create_future())
+        self._gathering.append(waiting)
+        if self._task is None:
+            self._task = asyncio.create_task(self._work())
+        return await waiting.answer
+
+    async def _work(self) -> None:
+        while self._gathering:
+            taken = self._gathering[:MAX_QUESTIONS]
+            del self._gathering[:MAX_QUESTIONS]
+            try:
+                answers = await self._ask([waiting.question for waiting in taken])
+            except Exception as error:
+                for waiting in taken:
+                    if not waiting.answer.done():
+                        waiting.answer.set_exception(error)
+            else:
+                for waiting, answer in zip(taken, answers, strict=True):
+                    if not waiting.answer.done():  # whoever asked may have gone away
+                        waiting.answer.set_result(answer)
+        self._task = None

@@ -1,0 +1,46 @@
+"""Reading payment requests."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+
+from laari.rules.records import PaymentRequest
+from laari.store.listing import Found, Window, page
+from laari.store.payments import walks
+from laari.store.tables import REQUESTS
+
+
+async def by_id(
+    connection: asyncpg.Connection, request_ids: list[UUID]
+) -> dict[UUID, PaymentRequest]:
+    rows = await connection.fetch(f"{REQUESTS.select} WHERE id = ANY($1)", request_ids)
+    return {row["id"]: REQUESTS.read(row) for row in rows}
+
+
+async def list_of_tenant(
+    connection: asyncpg.Connection,
+    tenant_id: int,
+    now: datetime,
+    window: Window,
+    **filters: str | None,
+) -> Found[PaymentRequest]:
+    return await page(connection, REQUESTS, walks(tenant_id, now, **filters), window)
+
+
+async def overdue(
+    connection: asyncpg.Connection, now: datetime, most: int
+) -> list[tuple[UUID, int]]:
+    """Requests past their deadline by their own tenant's clock: their ids and tenants' ids."""
+    rows = await connection.fetch(
+        "SELECT r.id, t.id FROM tenants t CROSS JOIN LATERAL ("
+        "SELECT id FROM payment_requests WHERE tenant_id = t.id AND status = 'pending' "
+        "AND reserved_at IS NULL "
+        "AND expires_at <= $1::timestamptz + t.clock_offset_seconds * interval '1 second' "
+        "ORDER BY expires_at LIMIT $2) r LIMIT $2",
+        now,
+        most,
+    )
+    return [(request_id, tenant_id) for request_id, tenant_id in rows]

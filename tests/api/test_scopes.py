@@ -1,0 +1,125 @@
+"""Every operation asks for its scope, and no other scope stands in for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from laari.edge.merchant.app import OPERATIONS
+from laari.edge.merchant.operations import ANY_SCOPE
+from laari.rules.scopes import SCOPES
+from tests.serving import Merchant, Service
+
+# The specification's table, and the sandbox controls, which ask for the matching create scope.
+TABLE = {
+    ("POST", "/payments"): "payments:create",
+    ("GET", "/payments"): "payments:read",
+    ("GET", "/payments/{id}"): "payments:read",
+    ("GET", "/authorizations/{id}/payments"): "payments:read",
+    ("POST", "/payments/{id}/cancel"): "payments:cancel",
+    ("POST", "/payment-requests"): "payment_requests:create",
+    ("GET", "/payment-requests"): "payment_requests:read",
+    ("GET", "/payment-requests/{id}"): "payment_requests:read",
+    ("POST", "/payment-requests/{id}/cancel"): "payment_requests:cancel",
+    ("POST", "/authorizations"): "authorizations:create",
+    ("GET", "/authorizations"): "authorizations:read",
+    ("GET", "/authorizations/{id}"): "authorizations:read",
+    ("POST", "/authorizations/{id}/charge"): "authorizations:charge",
+    ("POST", "/authorizations/{id}/cancel"): "authorizations:cancel",
+    **{
+        ("POST", f"/sandbox/{noun}/{{id}}/{action}"): scope
+        for noun, actions, scope in (
+            ("payments", "pay reject reserve release", "payments:create"),
+            ("payment-requests", "pay reject reserve release", "payment_requests:create"),
+            ("authorizations", "approve reject suspend resume", "authorizations:create"),
+        )
+        for action in actions.split()
+    },
+}
+ANY = {("POST", "/sandbox/wallet"), ("POST", "/sandbox/clock")}
+PUBLIC = {("GET", "/public/qr/{id}")}
+SERVED = {(operation.method, operation.path): operation for operation in OPERATIONS}
+
+
+@pytest.fixture(scope="module")
+def shop(service: Service) -> Merchant:
+    return service.merchant()
+
+
+@pytest.fixture(scope="module")
+def callers(shop: Merchant) -> Iterator[dict[str, httpx.Client]]:
+    """A caller for every scope that has this one scope alone, and one without any."""
+    callers = {scope: shop.bearer(shop.token(scope)) for scope in (*SCOPES, "")}
+    yield callers
+    for caller in callers.values():
+        caller.close()
+
+
+def call(caller: httpx.Client, method: str, path: str) -> httpx.Response:
+    path = path.replace("{id}", "none")
+    return caller.request(method, path, json={} if method == "POST" else None)
+
+
+def test_the_table_is_the_one_that_is_served() -> None:
+    for row, operation in SERVED.items():
+        expected = None if row in PUBLIC else ANY_SCOPE if row in ANY else TABLE[row]
+        assert operation.scope == expected, row
+    assert set(TABLE.values()) == set(SCOPES)
+
+
+@pytest.mark.parametrize("row", sorted(SERVED.keys() & TABLE.keys()), ids=" ".join)
+def test_only_the_right_scope_passes(
+    callers: dict[str, httpx.Client], row: tuple[str, str]
+) -> None:
+    needed = TABLE[row]
+    for scope, caller in callers.items():
+        response = call(caller, *row)
+        if scope == needed:
+            # Past the scope: what is wrong now is the body or the id, or nothing.
+            assert response.status_code in (200, 400, 404), (scope, response.text)
+        else:
+            assert response.status_code == 403, (scope, response.text)
+            error = response.json()["error"]
+            assert error["code"] == "insufficient_scope"
+            assert needed in error["message"].replace(".", " ").split()
+
+
+@pytest.mark.parametrize("row", sorted(ANY), ids=" ".join)
+def test_any_one_scope_passes(callers: dict[str, httpx.Client], row: tuple[str, str]) -> None:
+    for scope, caller in callers.items():
+        response = call(caller, *row)
+        if scope:
+            assert response.status_code in (200, 400), (scope, response.text)
+        else:
+            assert response.status_code == 403
+            assert response.json()["error"]["code"] == "insufficient_scope"
+
+
+@pytest.mark.parametrize("row", sorted(SERVED.keys() - PUBLIC), ids=" ".join)
+def test_keys_grant_every_scope(shop: Merchant, row: tuple[str, str]) -> None:
+    assert call(shop.http, *row).status_code in (200, 400, 404)
+    with httpx.Client(
+        base_url=f"{shop.service.origin}/merchant", auth=(shop.id, shop.secret_key)
+    ) as basic:
+        assert call(basic, *row).status_code in (200, 400, 404)
+
+
+def test_a_stored_scope_that_is_not_known_counts_for_nothing(shop: Merchant) -> None:
+    token = shop.token("payments:read")
+    shop.service.execute(
+        "UPDATE access_tokens SET scope = 'payments:write' WHERE digest = sha256($1)",
+        token.encode(),
+    )
+    with shop.bearer(token) as caller:
+        assert caller.get("/payments").status_code == 403
+        assert caller.post("/sandbox/clock", json={"advance_seconds": 0}).status_code == 403
+
+
+def test_a_token_makes_and_reads(shop: Merchant) -> None:
+    with shop.bearer(shop.token()) as caller:
+        made = caller.post("/payments", json={"reference": "by token", "amount": 1})
+        assert made.status_code == 201
+        found = shop.get(f"/payments/{made.json()['data']['id']}")
+        assert found.json() == made.json()

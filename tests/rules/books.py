@@ -1,0 +1,76 @@
+"""A merchant, a wallet and an authorization kept in memory, for rules without a database."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from laari.rules import ids
+from laari.rules.authorizations import (
+    ApproveAuthorization,
+    AuthorizationDraft,
+    CreateAuthorization,
+)
+from laari.rules.records import Authorization, Tenant, Tier, Wallet
+from laari.rules.world import World
+
+START = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)  # a Friday
+ACCOUNT = 7_700_000_000_001
+NEVER = date(1970, 1, 1)
+
+ROWS = ("claims", "payments", "authorizations", "closed_periods", "wallets")
+
+
+class Books:
+    """Runs commands one by one, each on a world loaded from what the ones before left."""
+
+    def __init__(self, balance: int, tier: str = "business", **limits: Any) -> None:
+        self.real = START
+        self.offset = 0
+        self.rows: dict[str, dict[Any, Any]] = {name: {} for name in ROWS}
+        self.references: dict[tuple[int, str], UUID] = {}
+        self.events: list[Any] = []
+        self.transactions: list[Any] = []
+        self.tiers = {
+            "business": Tier("business", None, None, None, None),
+            "basic": Tier("basic", 500_000, 1_000_000, 3_000_000, 5_000_000),
+        }
+        self.rows["wallets"][ACCOUNT] = Wallet(
+            ACCOUNT, ids.new_id(), "sandbox", tier, balance, NEVER, 0, NEVER, 0, NEVER, 0
+        )
+        draft = AuthorizationDraft("subscription", "Monthly box", **limits)
+        self.id: UUID = self.run(CreateAuthorization(self.tenant, draft)).id
+        self.run(ApproveAuthorization(self.tenant, self.id, ACCOUNT))
+
+    @property
+    def tenant(self) -> Tenant:
+        return Tenant(1, "mer_1", "Shop", "sandbox", 250, 10, self.offset, ACCOUNT)
+
+    @property
+    def now(self) -> datetime:
+        return self.real + timedelta(seconds=self.offset)
+
+    @property
+    def authorization(self) -> Authorization:
+        return self.rows["authorizations"][self.id]
+
+    @property
+    def balance(self) -> int:
+        return self.rows["wallets"][ACCOUNT].balance
+
+    def run(self, command: Any) -> Any:
+        world = World(self.real, "http://laari.test")
+        world.tiers = self.tiers
+        world.authorization_ids = dict(self.references)
+        for name in ROWS:
+            getattr(world, name).seen.update(self.rows[name])
+        outcome = command.decide(world)
+        for name in ROWS:
+            rows = getattr(world, name)
+            self.rows[name].update(rows.added)
+            self.rows[name].update(rows.changed)
+        self.references = world.authorization_ids
+        self.events += world.events
+        self.transactions += world.transactions
+        return outcome

@@ -1,0 +1,147 @@
+"""Payment requests decided in one batch: each command sees what the ones before it did."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+
+from laari.rules.payment_requests import (
+    CancelRequest,
+    CreateRequest,
+    ExpireRequest,
+    PayRequest,
+    RequestDraft,
+)
+from laari.rules.payments import CreatePayment, PaymentDraft, RefundPayment
+from laari.rules.records import Mode, PaymentRequest, Tenant, Tier, Wallet
+from laari.rules.refusals import Refusal
+from laari.rules.world import Needs, World
+
+NOW = datetime(2027, 7, 1, 9, tzinfo=UTC)
+ACCOUNT = 7_700_000_000_001
+DRAFT = RequestDraft("order", 600, "email", "Aisha@laari.test")
+
+
+def tenant(mode: Mode = "live") -> Tenant:
+    return Tenant(1, "mer_1", "Shop", mode, 250, 0, 0, ACCOUNT)
+
+
+@pytest.fixture
+def world() -> World:
+    world = World(NOW, "http://laari.test")
+    start = date(2027, 7, 1)
+    wallet = Wallet(ACCOUNT, uuid4(), "live", "open", 1_000, start, 0, start, 0, start, 0)
+    world.wallets.seen[ACCOUNT] = wallet
+    world.tiers = {"open": Tier("open", None, None, None, None)}
+    world.recipients = {("email", "aisha@laari.test"): ACCOUNT}
+    return world
+
+
+def create(world: World, draft: RequestDraft = DRAFT) -> PaymentRequest:
+    request = CreateRequest(tenant(), draft, designated=False).decide(world)
+    assert isinstance(request, PaymentRequest)
+    return request
+
+
+def code(outcome: object) -> str:
+    assert isinstance(outcome, Refusal)
+    return outcome.code
+
+
+def test_a_batch_that_creates_pays_and_refunds(world: World) -> None:
+    request = create(world)
+    assert create(world) == request
+    paid = PayRequest(tenant(), request.id, ACCOUNT).decide(world)
+    assert isinstance(paid, PaymentRequest)
+    assert paid.payment_id is not None
+    assert code(PayRequest(tenant(), request.id, ACCOUNT).decide(world)) == "payment_conflict"
+    RefundPayment(tenant(), paid.payment_id).decide(world)
+    assert world.requests.added[request.id].status == "refunded"
+    assert world.payments.added[paid.payment_id].status == "refunded"
+    assert world.wallets.changed[ACCOUNT].balance == 1_000
+    assert [event.type for event in world.events] == [
+        "payment_request.created",
+        "payment_request.paid",
+        "payment.paid",
+    ]
+    assert [(each.kind, each.amount) for each in world.transfers] == [
+        ("payment", 600),
+        ("fee", 15),
+        ("refund", 600),
+    ]
+
+
+def test_two_requests_cannot_overspend_one_wallet(world: World) -> None:
+    first, second = (create(world, RequestDraft(r, 600, *DRAFT.recipient)) for r in "ab")
+    assert isinstance(PayRequest(tenant(), first.id, ACCOUNT).decide(world), PaymentRequest)
+    refused = PayRequest(tenant(), second.id, ACCOUNT).decide(world)
+    assert code(refused) == "insufficient_balance"
+    assert [line.status for line in world.transactions] == ["success", "failed"]
+
+
+def test_the_name_space_is_shared_within_a_batch(world: World) -> None:
+    create(world)
+    taken = CreatePayment(tenant(), PaymentDraft("order", 600)).decide(world)
+    assert code(taken) == "reference_conflict"
+
+
+def test_only_the_recipient_and_the_merchant_find_it(world: World) -> None:
+    request = create(world)
+    other = Tenant(2, "mer_2", "Other", "live", 0, 0, 0, 9)
+    for command in (
+        PayRequest(tenant(), request.id, ACCOUNT + 1),
+        PayRequest(other, request.id, ACCOUNT),
+        CancelRequest(other, request.id),
+        ExpireRequest(other, request.id),
+    ):
+        assert code(command.decide(world)) == "payment_request_not_found"
+
+
+def test_a_deadline_is_past_when_it_is_reached(world: World) -> None:
+    request = create(world)
+    assert request.expires_at == NOW + timedelta(days=1)
+    world.now = request.expires_at - timedelta(microseconds=1)
+    assert ExpireRequest(tenant(), request.id).decide(world) == request
+    world.now = request.expires_at
+    assert code(PayRequest(tenant(), request.id, ACCOUNT).decide(world)) == "payment_conflict"
+    assert code(CancelRequest(tenant(), request.id).decide(world)) == (
+        "payment_request_not_cancellable"
+    )
+    expired = ExpireRequest(tenant(), request.id).decide(world)
+    assert isinstance(expired, PaymentRequest)
+    assert expired.status == "expired"
+    assert ExpireRequest(tenant(), request.id).decide(world) == expired
+    assert [event.type for event in world.events].count("payment_request.expired") == 1
+
+
+def test_the_order_of_the_checks(world: World) -> None:
+    unknown = RequestDraft("new", 1, "vpa", "nobody")
+    past = RequestDraft("new", 1, "vpa", "nobody", expires_at=NOW)
+    sandbox = tenant("sandbox")
+    assert code(CreateRequest(tenant(), past, False).decide(world)) == "invalid_request"
+    assert code(CreateRequest(tenant(), unknown, False).decide(world)) == "customer_not_found"
+    refused = CreateRequest(sandbox, unknown, False).decide(world)
+    assert code(refused) == "sandbox_recipient_not_allowed"
+    create(world)
+    taken = RequestDraft("order", 1, "vpa", "nobody", expires_at=NOW)
+    for owner in (tenant(), sandbox):
+        outcome = CreateRequest(owner, taken, False, wait_seconds=5).decide(world)
+        assert code(outcome) == "reference_conflict"
+
+
+def test_whoever_named_too_many_strangers_waits(world: World) -> None:
+    for draft in (DRAFT, RequestDraft("new", 1, "vpa", "nobody")):
+        refused = CreateRequest(tenant(), draft, False, wait_seconds=4.2).decide(world)
+        assert code(refused) == "rate_limited"
+        assert isinstance(refused, Refusal)
+        assert refused.retry_after == 5
+
+
+def test_only_live_recipients_are_looked_up() -> None:
+    needs = Needs()
+    CreateRequest(tenant("sandbox"), DRAFT, True).needs(needs)
+    assert needs.recipients == set()
+    CreateRequest(tenant("live"), DRAFT, False).needs(needs)
+    assert needs.recipients == {("email", "aisha@laari.test")}

@@ -1,0 +1,72 @@
+"""Questions that arrive together are asked together, each for itself."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from laari.spine.gather import MAX_QUESTIONS, Gathered
+
+
+async def test_what_comes_while_one_statement_runs_shares_the_next() -> None:
+    asked: list[list[str]] = []
+
+    async def ask(questions: list[str]) -> list[str]:
+        asked.append(questions)
+        await asyncio.sleep(0.01)
+        return [f"{question}{number}" for number, question in enumerate(questions)]
+
+    gathered = Gathered(ask)
+    first = asyncio.create_task(gathered.ask("first"))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)  # the first is under way
+    rest = await asyncio.gather(*(gathered.ask("same") for _ in range(3)))
+    assert await first == "first0"
+    assert rest == ["same0", "same1", "same2"]
+    assert asked == [["first"], ["same"] * 3]
+
+
+async def test_a_statement_holds_a_bounded_number_of_questions() -> None:
+    sizes: list[int] = []
+
+    async def ask(questions: list[int]) -> list[int]:
+        sizes.append(len(questions))
+        return questions
+
+    gathered = Gathered(ask)
+    numbers = range(2 * MAX_QUESTIONS + 1)
+    assert await asyncio.gather(*map(gathered.ask, numbers)) == list(numbers)
+    assert sizes == [MAX_QUESTIONS, MAX_QUESTIONS, 1]
+
+
+async def test_a_failure_reaches_all_who_asked_and_nobody_after() -> None:
+    fails = True
+
+    async def ask(questions: list[int]) -> list[int]:
+        if fails:
+            raise OSError("lost")
+        return questions
+
+    gathered = Gathered(ask)
+    outcomes = await asyncio.gather(*map(gathered.ask, range(3)), return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [OSError] * 3
+    fails = False
+    assert await gathered.ask(5) == 5
+
+
+async def test_whoever_leaves_does_not_stop_the_others() -> None:
+    go = asyncio.Event()
+
+    async def ask(questions: list[int]) -> list[int]:
+        await go.wait()
+        return questions
+
+    gathered = Gathered(ask)
+    leaving, staying = (asyncio.create_task(gathered.ask(number)) for number in (1, 2))
+    await asyncio.sleep(0)
+    leaving.cancel()
+    go.set()
+    assert await staying == 2
+    with pytest.raises(asyncio.CancelledError):
+        await leaving

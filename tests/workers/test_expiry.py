@@ -1,0 +1,99 @@
+"""What nobody reads is expired and forgotten in the background, by its own clock, once."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from laari.rules.payment_requests import CreateRequest, RequestDraft, ReserveRequest
+from laari.rules.records import Tenant
+from laari.rules.sandbox_clock import MoveClock
+from laari.rules.tokens import IssueToken
+from laari.spine.engine import Spine
+from laari.store import merchants, tenants
+from laari.store.batch import BatchRunner
+from laari.store.database import Pool, connection_to, open_pool
+from laari.store.oauth import forget_expired_tokens
+from laari.workers.expiry import expire_overdue_requests
+
+SOON = timedelta(seconds=60)
+
+
+@pytest.fixture
+async def pool(dsn: str) -> AsyncIterator[Pool]:
+    pool = await open_pool(dsn, 2)
+    yield pool
+    await pool.close()
+
+
+@pytest.fixture
+async def spine(dsn: str) -> AsyncIterator[Spine]:
+    runner = BatchRunner(dsn, "http://laari.test")
+    spine = Spine(runner.run)
+    spine.start()
+    yield spine
+    await spine.close()
+    await runner.close()
+
+
+async def new_tenant(dsn: str) -> Tenant:
+    async with connection_to(dsn) as connection:
+        new = await merchants.create(connection, bytes(32), name="Shop", mode="sandbox")
+        return await tenants.of_merchant(connection, new.merchant.id, "sandbox")
+
+
+async def ask(spine: Spine, tenant: Tenant, reference: str) -> CreateRequest:
+    deadline = datetime.now(UTC).replace(microsecond=0) + SOON
+    draft = RequestDraft(reference, 100, "vpa", "sandbox", expires_at=deadline)
+    return await spine.submit(CreateRequest(tenant, draft, designated=True))
+
+
+async def statuses(pool: Pool) -> dict[str, str]:
+    rows = await pool.fetch("SELECT reference, status FROM payment_requests")
+    return dict(map(tuple, rows))
+
+
+async def test_requests_expire_by_their_own_clock_once(dsn: str, pool: Pool, spine: Spine) -> None:
+    late, early = await new_tenant(dsn), await new_tenant(dsn)
+    for number in range(5):
+        await ask(spine, late, f"late {number}")
+    reserved = await ask(spine, late, "reserved")
+    await spine.submit(ReserveRequest(late, reserved.id, late.sandbox_account))
+    await ask(spine, early, "early")
+    assert await expire_overdue_requests(pool, spine) == 0
+
+    await spine.submit(MoveClock(late, 61))
+    assert await expire_overdue_requests(pool, spine, chunk=2) == 5
+    assert await expire_overdue_requests(pool, spine) == 0
+    assert await statuses(pool) == {
+        **{f"late {number}": "expired" for number in range(5)},
+        "reserved": "pending",
+        "early": "pending",
+    }
+    events = await pool.fetchval(
+        "SELECT count(*) FROM events WHERE type = 'payment_request.expired'"
+    )
+    assert events == 5
+
+
+async def test_a_request_that_cannot_be_had_is_left_for_later(
+    dsn: str, pool: Pool, spine: Spine
+) -> None:
+    tenant = await new_tenant(dsn)
+    await ask(spine, tenant, "held")
+    await spine.submit(MoveClock(tenant, 61))
+    async with connection_to(dsn) as other, other.transaction():
+        await other.execute("SELECT 1 FROM payment_requests FOR UPDATE")
+        assert await expire_overdue_requests(pool, spine, chunk=1) == 0
+    assert await expire_overdue_requests(pool, spine, chunk=1) == 1
+
+
+async def test_expired_tokens_are_forgotten(pool: Pool, spine: Spine) -> None:
+    for number in range(7):
+        await spine.submit(IssueToken(bytes([number]) * 32, "cl_x", "", 0))
+    now = datetime.now(UTC)
+    assert await forget_expired_tokens(pool, now + timedelta(hours=23)) == 0
+    assert await forget_expired_tokens(pool, now + timedelta(hours=25), chunk=3) == 7
+    assert await pool.fetchval("SELECT count(*) FROM access_tokens") == 0
