@@ -87,6 +87,31 @@ CREATE TABLE public.customers (
     CONSTRAINT customers_vpa_check CHECK ((vpa = lower(vpa)))
 );
 
+CREATE TABLE public.deliveries (
+    event_id uuid NOT NULL,
+    tenant_id bigint NOT NULL,
+    status text DEFAULT 'pending'::text NOT NULL,
+    failed_attempts bigint DEFAULT 0 NOT NULL,
+    claims bigint DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT now() NOT NULL,
+    delivered_at timestamp with time zone,
+    CONSTRAINT deliveries_check CHECK (((status = 'delivered'::text) = (delivered_at IS NOT NULL))),
+    CONSTRAINT deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
+)
+WITH (fillfactor='70');
+
+CREATE TABLE public.delivery_attempts (
+    event_id uuid NOT NULL,
+    claim bigint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    duration_ms bigint NOT NULL,
+    url text NOT NULL,
+    http_status bigint,
+    error text,
+    answer text,
+    CONSTRAINT delivery_attempts_duration_ms_check CHECK ((duration_ms >= 0))
+);
+
 CREATE TABLE public.events (
     id uuid NOT NULL,
     tenant_id bigint NOT NULL,
@@ -390,6 +415,12 @@ ALTER TABLE ONLY public.customers
 ALTER TABLE ONLY public.customers
     ADD CONSTRAINT customers_sandbox_of_key UNIQUE (sandbox_of);
 
+ALTER TABLE ONLY public.deliveries
+    ADD CONSTRAINT deliveries_pkey PRIMARY KEY (event_id);
+
+ALTER TABLE ONLY public.delivery_attempts
+    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (event_id, claim);
+
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (id);
 
@@ -463,6 +494,8 @@ CREATE UNIQUE INDEX customers_email ON public.customers USING btree (mode, email
 CREATE UNIQUE INDEX customers_mobile ON public.customers USING btree (mode, mobile) WHERE (sandbox_of IS NULL);
 
 CREATE UNIQUE INDEX customers_vpa ON public.customers USING btree (mode, vpa) WHERE (sandbox_of IS NULL);
+
+CREATE INDEX deliveries_due ON public.deliveries USING btree (tenant_id, next_attempt_at) WHERE (status = 'pending'::text);
 
 CREATE INDEX events_by_time ON public.events USING btree (tenant_id, created_at, id);
 
