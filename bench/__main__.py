@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from bench import depth, report
+from bench import depth, peers, report
 from bench.fill import Size
 from bench.load import Load, is_available
 from bench.measure import Run, alternate
@@ -57,6 +57,11 @@ def main() -> None:
                 console.print(f"{workload.title}, {clients} clients …", style="dim")
                 results.add(measure(ready, workload, clients, plan))
         results.judge(chosen)
+        results.missing = [
+            f"{peer} is not installed: make bench-peers"
+            for peer in sorted({peer for workload in chosen for peer in workload.peers})
+            if not peers.is_installed(peer)
+        ]
         if not arguments.workloads or "depth" in arguments.workloads:
             console.print("depth of listings …", style="dim")
             results.verdicts += depth.measure(ready, plan.samples)
@@ -68,7 +73,7 @@ def measure(ready: Stage, workload: Workload, clients: int, plan: Plan) -> repor
     """The workload with so many clients, in turn with what it stands beside."""
     seconds = plan.seconds
     watch = Watch(ready)
-    drive = partial(ready.drive, workload.script, workload.path, clients, seconds)
+    drive = partial(ready.drive, workload.script, workload.extra, clients, seconds)
     runs: dict[str, Run] = {"laari": partial(watch.run, drive)}
     details: dict[str, Any] = {}
     if workload.echo:
@@ -78,6 +83,14 @@ def measure(ready: Stage, workload: Workload, clients: int, plan: Plan) -> repor
         count = 1 if clients == 1 else pgbench.best_clients(min(2, seconds))
         runs["pgbench"] = partial(pgbench.run, count, seconds)
         details["pgbench_clients"] = count
+    if workload.bearer:
+        runs["bearer"] = partial(ready.drive, "get_bearer", "{bearer}", clients, seconds)
+    if clients == 64:
+        runs |= {
+            name: partial(ready.peer, name, clients, seconds)
+            for name in workload.peers
+            if peers.is_installed(name)
+        }
     if workload.unbatched and clients == 64:
         runs["one by one"] = partial(ready.unbatched, workload.script, clients, seconds)
     figures = alternate(runs, plan.rounds)

@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 
 START_SECONDS = 60
+STOP_SECONDS = 40
 PROCESSES = 2
 
 
@@ -89,16 +90,31 @@ def running(data_dir: Path, *, workers: int = PROCESSES, **settings: str) -> Ite
 
 @contextmanager
 def process_at(
-    command: list[str], address: str, env: dict[str, str] | None = None, cwd: Path | None = None
+    command: list[str],
+    address: str,
+    env: dict[str, str] | None = None,
+    cwd: Path | None = None,
+    *,
+    quiet: bool = False,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Runs a server, ready when the address answers, until the block ends."""
-    process = subprocess.Popen(command, env=env, cwd=cwd, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command,
+        env=env,
+        cwd=cwd,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL if quiet else None,
+    )
     try:
         _await_ready(process, address)
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def _await_ready(process: subprocess.Popen[bytes], address: str) -> None:
@@ -111,6 +127,6 @@ def _await_ready(process: subprocess.Popen[bytes], address: str) -> None:
             if error.code != 503:  # it speaks, if only to refuse
                 return
             time.sleep(0.05)
-        except (urllib.error.URLError, ConnectionError):
+        except OSError:
             time.sleep(0.05)
     raise RuntimeError(f"{process.args!r} did not become ready")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import json
 import shutil
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench import peers
 from bench.ceilings import PgBench, echo
 from bench.depth import DEPTH, Pages
-from bench.fill import FEE_BPS, Filled, Size, fill
+from bench.fill import FEE_BPS, TOPUP, Filled, Size, fill
 from bench.load import Load, Target, drive
 from bench.service import Service, running
 from laari.store.database import connection_to
@@ -31,17 +34,33 @@ class Stage:
     data_dir: Path
     dsn: str
     service: Service
+    merchant_id: str
     target: Target
     fill_seconds: float
     _stack: ExitStack = field(repr=False)
     _origins: dict[str, str] = field(default_factory=dict)
     _ceilings: dict[str, PgBench] = field(default_factory=dict)
-    _cursor: str | None = None
+    _values: dict[str, str] = field(default_factory=dict)
+    _peers: dict[str, peers.Peer] = field(default_factory=dict)
 
-    def drive(self, script: str, path: str, clients: int, seconds: int) -> Load:
-        if "{deep}" in path:
-            path = path.format(deep=self.deep_cursor())
-        return drive(self.target, script, path, clients=clients, seconds=seconds)
+    def drive(self, script: str, extra: str, clients: int, seconds: int) -> Load:
+        return drive(self.target, script, self._fill_in(extra), clients=clients, seconds=seconds)
+
+    def _fill_in(self, extra: str) -> str:
+        """Puts the value where an extra argument names one; each is made at its first use."""
+        for name, make in _VALUES.items():
+            if name in extra:
+                if name not in self._values:
+                    self._values[name] = make(self)
+                extra = extra.replace(name, self._values[name])
+        return extra
+
+    def peer(self, name: str, clients: int, seconds: int) -> Load:
+        if name == "segno":
+            return peers.segno(seconds)
+        if name not in self._peers:
+            self._peers[name] = self._stack.enter_context(peers.STARTERS[name]())
+        return self._peers[name].run(clients, seconds)
 
     def echo(self, clients: int, seconds: int) -> Load:
         if "echo" not in self._origins:
@@ -92,10 +111,47 @@ class Stage:
         name = "current_database()"
         return int(self.query(f"SELECT xact_commit FROM pg_stat_database WHERE datname = {name}"))
 
-    def deep_cursor(self) -> str:
-        if self._cursor is None:
-            self._cursor, _ = Pages(self.target).deep_cursor({}, DEPTH)
-        return self._cursor
+
+def _post(url: str, body: bytes, headers: dict[str, str]) -> dict[str, Any]:
+    request = urllib.request.Request(url, body, headers)
+    with urllib.request.urlopen(request, timeout=30) as response:
+        return json.load(response)  # type: ignore[no-any-return]
+
+
+def _basic(ready: Stage) -> str:
+    client = ready.service.laari("client", "create", ready.merchant_id)
+    pair = f"{client['client_id']}:{client['client_secret']}"
+    return f"Basic {base64.b64encode(pair.encode()).decode()}"
+
+
+def _bearer(ready: Stage) -> str:
+    headers = {
+        "Authorization": _basic(ready),
+        "Content-Type": "application/x-www-form-urlencoded",
+    }
+    url = f"{ready.service.origin}/merchant/oauth/token"
+    return f"Bearer {_post(url, b'grant_type=client_credentials', headers)['access_token']}"
+
+
+def _sandbox_key(ready: Stage) -> str:
+    """The key of a merchant whose sandbox customer can pay for as long as a run takes."""
+    key = str(ready.service.laari("merchant", "create", "Sandbox")["secret_key"])
+    body = json.dumps({"balance": TOPUP, "tier": "business"}).encode()
+    headers = {"X-API-Key": key, "Content-Type": "application/json"}
+    _post(f"{ready.service.origin}/merchant/sandbox/wallet", body, headers)
+    return key
+
+
+def _deep(ready: Stage) -> str:
+    return Pages(ready.target).deep_cursor({}, DEPTH)[0]
+
+
+_VALUES: dict[str, Callable[[Stage], str]] = {
+    "{deep}": _deep,  # a cursor 100,000 rows on
+    "{basic}": _basic,
+    "{bearer}": _bearer,
+    "{sandbox_key}": _sandbox_key,
+}
 
 
 @contextmanager
@@ -108,22 +164,25 @@ def stage(data_dir: Path, size: Size, *, keep: bool) -> Iterator[Stage]:
     with ExitStack() as stack:
         dsn = stack.enter_context(embedded_server(data_dir))
         service = stack.enter_context(running(data_dir))
-        secret_key, filled, seconds = _filled(dsn, data_dir / KEPT, service, size)
-        target = Target(service.origin, secret_key, filled)
-        yield Stage(data_dir, dsn, service, target, seconds, stack)
+        known, filled, seconds = _filled(dsn, data_dir / KEPT, service, size)
+        target = Target(service.origin, known["secret_key"], filled)
+        yield Stage(data_dir, dsn, service, known["merchant_id"], target, seconds, stack)
 
 
-def _filled(dsn: str, kept: Path, service: Service, size: Size) -> tuple[str, Filled, float]:
+def _filled(
+    dsn: str, kept: Path, service: Service, size: Size
+) -> tuple[dict[str, Any], Filled, float]:
+    """The merchant, the names of its rows, and how long it took to make them."""
     if kept.exists():
         known = json.loads(kept.read_text())
         filled = Filled(Size(*known["size"]), *known["names"])
-        if filled.size == size:
-            return known["secret_key"], filled, 0.0
-        raise SystemExit(f"{kept.parent} was filled with another size: run without --keep")
+        if filled.size != size:
+            raise SystemExit(f"{kept.parent} was filled with another size: run without --keep")
+        return known, filled, 0.0
     merchant = service.laari(
         *("merchant", "create", "Bench", "--mode", "live", "--fee-bps", str(FEE_BPS))
     )
     filled, seconds = fill(dsn, merchant["merchant_id"], size)
-    known = {"secret_key": merchant["secret_key"], "size": size, "names": filled[1:]}
+    known = {**merchant, "size": size, "names": filled[1:]}
     kept.write_text(json.dumps(known))
-    return merchant["secret_key"], filled, seconds
+    return known, filled, seconds

@@ -27,10 +27,11 @@ class Workload:
     name: str
     title: str
     script: str  # in bench/wrk
-    path: str = ""  # handed to the script; `{deep}` is a cursor 100,000 rows on
+    extra: str = ""  # handed to the script; what stands in braces comes from bench/stage.py
     ceiling: str | None = None  # a script in bench/sql
     echo: bool = False  # beside the bare route
     unbatched: bool = False  # beside a service that commits each command by itself
+    bearer: bool = False  # beside the same with an access token instead of a key
     peers: tuple[str, ...] = ()
     wanted: tuple[Wanted, ...] = field(default=())
 
@@ -66,12 +67,19 @@ WORKLOADS = (
             Wanted("pgbench", 1, 2.5, at_most=True, of="p50_ms"),
         ),
     ),
-    Workload("get", "get payment", "get", echo=True, wanted=(Wanted("echo", 64, 0.45),)),
+    Workload(
+        "get",
+        "get payment",
+        "get",
+        echo=True,
+        bearer=True,
+        wanted=(Wanted("echo", 64, 0.45), Wanted("bearer", 64, 1 / 0.9, at_most=True)),
+    ),
     Workload(
         "list",
         "list 20 payments, first page",
         "path",
-        path="/merchant/payments",
+        extra="/merchant/payments",
         echo=True,
         wanted=(Wanted("echo", 64, 0.2),),
     ),
@@ -79,7 +87,7 @@ WORKLOADS = (
         "list_deep",
         "list 20 payments, 100,000 rows on",
         "path",
-        path="/merchant/payments?after={deep}",
+        extra="/merchant/payments?after={deep}",
         echo=True,
         wanted=(Wanted("workload:list", 1, 1.2, at_most=True, of="p50_ms"),),
     ),
@@ -87,8 +95,12 @@ WORKLOADS = (
         "list_filtered",
         "list 20 paid payments of one till",
         "path",
-        path="/merchant/payments?status=paid&terminal_label=Till%201",
+        extra="/merchant/payments?status=paid&terminal_label=Till%201",
         echo=True,
     ),
+    Workload("pay", "create a payment request, then pay it", "pay", "{sandbox_key}"),
+    Workload("balance", "wallet balance", "balance", echo=True),
+    Workload("token", "access token", "token", "{basic}", echo=True),
+    Workload("qr", "QR image", "qr", peers=("segno",), wanted=(Wanted("segno", 64, 8),)),
     Workload("mixed", "a mixed day, 70 % reads", "mixed", echo=True),
 )
