@@ -269,6 +269,17 @@ CREATE TABLE public.schema_migrations (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.sessions (
+    digest bytea NOT NULL,
+    customer_id uuid,
+    email text COLLATE pg_catalog."C",
+    created_at timestamp with time zone NOT NULL,
+    authenticated_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT sessions_check CHECK ((num_nonnulls(customer_id, email) = 1)),
+    CONSTRAINT sessions_digest_check CHECK ((length(digest) = 32))
+);
+
 CREATE TABLE public.tenants (
     id bigint NOT NULL,
     merchant_id text NOT NULL COLLATE pg_catalog."C",
@@ -454,6 +465,9 @@ ALTER TABLE ONLY public.saved_responses
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (digest);
+
 ALTER TABLE ONLY public.tenants
     ADD CONSTRAINT tenants_merchant_id_mode_key UNIQUE (merchant_id, mode);
 
@@ -527,6 +541,12 @@ CREATE INDEX payments_by_time ON public.payments USING btree (tenant_id, created
 
 CREATE INDEX saved_responses_by_age ON public.saved_responses USING btree (completed_at);
 
+CREATE INDEX sessions_by_age ON public.sessions USING btree (seen_at);
+
+CREATE INDEX sessions_by_customer ON public.sessions USING btree (customer_id) WHERE (customer_id IS NOT NULL);
+
+CREATE INDEX sessions_by_email ON public.sessions USING btree (email) WHERE (email IS NOT NULL);
+
 CREATE INDEX transactions_by_account ON public.transactions USING btree (account, recorded);
 
 CREATE UNIQUE INDEX transfers_once_per_payment ON public.transfers USING btree (payment_id, kind) WHERE (payment_id IS NOT NULL);
@@ -543,6 +563,12 @@ ALTER TABLE ONLY public.merchant_users
 
 ALTER TABLE ONLY public.oauth_clients
     ADD CONSTRAINT oauth_clients_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES public.merchants(id);
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES public.customers(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_email_fkey FOREIGN KEY (email) REFERENCES public.merchant_users(email) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.tenants
     ADD CONSTRAINT tenants_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES public.merchants(id);
