@@ -9,10 +9,10 @@ VERSIONS := pyproject.toml constraints.txt
 # What the tests use that pip does not install: Debian's names.
 TEST_PACKAGES := chromium curl
 
-.PHONY: help run test lint bench faults docs format lock clean
+.PHONY: help run test lint bench bench-peers faults docs format lock clean
 
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1	\2/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
 
 run: $(READY) ## start Laari with a demo merchant on http://127.0.0.1:8000
 	@exec $(BIN)/laari serve --demo $(ARGS)
@@ -30,6 +30,9 @@ lint: $(READY_DEV) ## check style, types and the directions of imports
 bench: $(READY_DEV) ## measure throughput and latency on this machine
 	@tools/debian-packages wrk
 	@$(BIN)/python -m bench $(ARGS)
+
+bench-peers: $(READY_DEV) ## install the peers that `make bench` compares with
+	@$(BIN)/python -m bench.peers
 
 faults: $(READY_DEV) ## run the long fault campaigns that `make test` leaves out
 	@$(BIN)/python -m pytest -m campaign -rs $(ARGS)

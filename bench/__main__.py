@@ -1,38 +1,130 @@
-"""`make bench`: runs the measurements named (all of them by default) and shows what they found."""
+"""`make bench`: runs the workloads named (all of them by default) and shows what they found."""
 
 from __future__ import annotations
 
-import json
+import argparse
+import shutil
 import sys
-import tempfile
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from bench import batching, bearer, listing
-from bench.load import is_available
+from rich.console import Console
 
-RESULTS = Path(__file__).parent / "results.json"
+from bench import depth, peers, report
+from bench.fill import Size
+from bench.load import Load, is_available
+from bench.measure import Run, alternate
+from bench.stage import Stage, stage
+from bench.workloads import WORKLOADS, Workload
 
-MEASUREMENTS: dict[str, Callable[[Path], dict[str, Any]]] = {
-    "batching": batching.run,
-    "bearer": bearer.run,
-    "listing": listing.run,
-}
+DATA = Path(__file__).parent / ".data"
+
+
+class Plan(NamedTuple):
+    clients: tuple[int, ...]
+    rounds: int
+    seconds: int
+    size: Size
+    samples: int  # of each page, where depth is measured
+
+
+FULL = Plan((1, 8, 64, 256), 3, 4, Size(), 200)
+QUICK = Plan((1, 64), 2, 2, Size(100_000, 10_000, 10_000), 50)
 
 
 def main() -> None:
+    names = [*(workload.name for workload in WORKLOADS), "depth"]
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=", ".join(names))
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, few short runs")
+    parser.add_argument("--keep", action="store_true", help="use the rows of the last run again")
+    arguments = parser.parse_args()
+    unknown = set(arguments.workloads) - set(names)
+    if unknown:
+        parser.error(f"no such workload: {', '.join(sorted(unknown))}")
     if not is_available():
-        sys.exit(
-            "make bench drives the service with wrk, which is not installed: apt-get install wrk"
-        )
-    names = sys.argv[1:] or list(MEASUREMENTS)
-    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for name in names:
-        with tempfile.TemporaryDirectory(prefix="laari-bench-") as directory:
-            found[name] = MEASUREMENTS[name](Path(directory))
-        print(f"{name}:", json.dumps(found[name], indent=2))
-        RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+        sys.exit("make bench drives the service with wrk, which is not here: apt-get install wrk")
+    plan = QUICK if arguments.quick else FULL
+    chosen = [w for w in WORKLOADS if not arguments.workloads or w.name in arguments.workloads]
+    console = Console(width=max(150, shutil.get_terminal_size().columns))
+    with stage(DATA, plan.size, keep=arguments.keep) as ready:
+        if ready.fill_seconds:
+            console.print(f"filled {plan.size} in {ready.fill_seconds:.0f} s")
+        results = report.Results(plan.size._asdict(), ready.fill_seconds)
+        for workload in chosen:
+            for clients in plan.clients:
+                console.print(f"{workload.title}, {clients} clients …", style="dim")
+                results.add(measure(ready, workload, clients, plan))
+        results.judge(chosen)
+        results.missing = [
+            f"{peer} is not installed: make bench-peers"
+            for peer in sorted({peer for workload in chosen for peer in workload.peers})
+            if not peers.is_installed(peer)
+        ]
+        if not arguments.workloads or "depth" in arguments.workloads:
+            console.print("depth of listings …", style="dim")
+            results.verdicts += depth.measure(ready, plan.samples)
+    report.show(console, results)
+    report.write(results, whole=not arguments.workloads and not arguments.quick)
 
 
-main()
+def measure(ready: Stage, workload: Workload, clients: int, plan: Plan) -> report.Row:
+    """The workload with so many clients, in turn with what it stands beside."""
+    seconds = plan.seconds
+    watch = Watch(ready)
+    drive = partial(ready.drive, workload.script, workload.extra, clients, seconds)
+    runs: dict[str, Run] = {"laari": partial(watch.run, drive)}
+    details: dict[str, Any] = {}
+    if workload.echo:
+        runs["echo"] = partial(ready.echo, clients, seconds)
+    if workload.ceiling is not None and clients in (1, 64):
+        pgbench = ready.ceiling(workload.ceiling)
+        count = 1 if clients == 1 else pgbench.best_clients(min(2, seconds))
+        runs["pgbench"] = partial(pgbench.run, count, seconds)
+        details["pgbench_clients"] = count
+    if workload.bearer:
+        runs["bearer"] = partial(ready.drive, "get_bearer", "{bearer}", clients, seconds)
+    if clients == 64:
+        runs |= {
+            name: partial(ready.peer, name, clients, seconds)
+            for name in workload.peers
+            if peers.is_installed(name)
+        }
+    if workload.unbatched and clients == 64:
+        runs["one by one"] = partial(ready.unbatched, workload.script, clients, seconds)
+    figures = alternate(runs, plan.rounds)
+    details |= watch.details() | {"memory_mib": ready.service.memory()}
+    return report.Row(workload.name, workload.title, clients, figures, details)
+
+
+class Watch:
+    """What the service's own runs did to the database, between those of the others."""
+
+    def __init__(self, ready: Stage) -> None:
+        self._ready = ready
+        self._commits = self._batches = self._commands = self._seconds = 0.0
+
+    def run(self, drive: Run) -> Load:
+        commits, before = self._ready.commits(), self._ready.service.metrics()
+        load = drive()
+        after = self._ready.service.metrics()
+        self._seconds += load.seconds
+        self._commits += self._ready.commits() - commits
+        self._batches += _grown(before, after, "laari_batch_commands_count")
+        self._commands += _grown(before, after, "laari_batch_commands_sum")
+        return load
+
+    def details(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"commits_per_second": round(self._commits / self._seconds)}
+        if self._batches:
+            found["mean_batch"] = round(self._commands / self._batches, 1)
+        return found
+
+
+def _grown(before: dict[str, float], after: dict[str, float], name: str) -> float:
+    return after.get(name, 0) - before.get(name, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,47 +1,250 @@
-"""Fills a merchant's sandbox with payments in bulk."""
+"""Fills the database in bulk, with books that `laari audit` finds in order.
+
+A year of hosted payments of one live merchant, oldest first, paid by a hundred thousand customers,
+and active authorizations of the first ten thousand of them. Ids follow from a row's number, so that
+pgbench can name a row without asking for it.
+
+Not filled: what wallets have spent in their running periods, saved responses, deliveries; and the
+events carry an empty body.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from string import Template
+from typing import NamedTuple
 
 import asyncpg
 
-# A year of payments, oldest first: most of them paid, some of every other status, ten tills, a bill
-# number for one in three. Pending ones run out after a day, so all but the newest are overdue.
+TOPUP = 10**12  # laari in each wallet: enough for every charge of a run
+FEE_BPS = 150
+YEAR_MS = 365 * 24 * 3600 * 1000
+
+
+class Size(NamedTuple):
+    payments: int = 1_000_000
+    customers: int = 100_000
+    authorizations: int = 10_000
+
+
+class Filled(NamedTuple):
+    """What is needed to name the rows that were filled."""
+
+    size: Size
+    tenant: int
+    first_ms: int  # payment n was made n steps after this moment
+    step_ms: int
+    first_account: int  # customer n has the account n numbers after this one
+
+    def payment_id(self, n: int) -> str:
+        return f"pay_{self.first_ms + n * self.step_ms:012x}{n:020x}"
+
+    def authorization_id(self, n: int) -> str:
+        return f"auth_{self.first_ms:012x}{n:020x}"
+
+    def token(self, n: int) -> str:
+        return f"bench-{n:016d}"
+
+    def wallet_key(self, n: int) -> str:
+        return f"wk_bench-{n}"
+
+
+# Rows made outside of `payments`, whose own columns say what they have to be.
+_CUSTOMERS = """
+INSERT INTO customers (id, name, mode, mobile, email, vpa)
+SELECT (lpad(to_hex($first_ms), 12, '0') || lpad(to_hex(n), 20, '0'))::uuid, 'Customer ' || n,
+    'live', (7000000 + n)::text, 'customer' || n || '@example.com', 'customer' || n
+FROM generate_series(1, $customers) AS n
+"""
+_KEYS = """
+INSERT INTO wallet_keys (digest, account, name)
+SELECT sha256(convert_to('wk_bench-' || n, 'UTF8')), $first_account + n, 'Bench'
+FROM generate_series(1, $customers) AS n
+"""
 _PAYMENTS = """
 INSERT INTO payments (id, tenant_id, kind, token, reference, amount, title, terminal_label,
     bill_number, metadata, created_at, expires_at, status, fee, paid_at, payment_reference,
     payer_account, cancelled_at, rejected_at, refunded_at)
-SELECT (lpad(to_hex((extract(epoch FROM made) * 1000)::bigint), 12, '0')
-           || substr(md5(n::text), 1, 20))::uuid, tenant, 'hosted', substr(md5('t' || n), 1, 22),
-       'fill-' || n, 100 + n % 50000, 'Order ' || n, 'Till ' || n % 10,
-       CASE WHEN n % 3 = 0 THEN 'B-' || n / 30 END, '{}', made, made + interval '1 day', status,
-       CASE WHEN settled THEN 1 END, CASE WHEN settled THEN made + interval '1 minute' END,
-       CASE WHEN settled THEN 'F' || lpad(n::text, 15, '0') END,
-       CASE WHEN settled THEN 7700000000001 END,
-       CASE WHEN status = 'cancelled' THEN made END, CASE WHEN status = 'rejected' THEN made END,
-       CASE WHEN status = 'refunded' THEN made + interval '1 hour' END
+SELECT (lpad(to_hex(ms), 12, '0') || lpad(to_hex(n), 20, '0'))::uuid, $tenant, 'hosted',
+    'bench-' || lpad(n::text, 16, '0'), 'fill-' || n, amount, 'Order ' || n, 'Till ' || n % 10,
+    CASE WHEN n % 3 = 0 THEN 'B-' || n / 30 END, '{}', made, made + interval '1 day', status,
+    CASE WHEN settled THEN (amount * 150 + 5000) / 10000 END,
+    CASE WHEN settled THEN made + interval '1 minute' END,
+    CASE WHEN settled THEN 'F' || lpad(n::text, 15, '0') END,
+    CASE WHEN settled THEN $first_account + 1 + n % $customers END,
+    CASE WHEN status = 'cancelled' THEN made END, CASE WHEN status = 'rejected' THEN made END,
+    CASE WHEN status = 'refunded' THEN made + interval '1 hour' END
 FROM (
-    SELECT n, $1::bigint AS tenant, now() - ($2 - n) * (interval '365 days' / $2) AS made,
-           (ARRAY['paid', 'paid', 'paid', 'paid', 'paid', 'paid', 'pending', 'expired',
-                  'cancelled', CASE WHEN n % 100 = 9 THEN 'refunded' ELSE 'rejected' END])
-               [1 + n % 10] AS status
-    FROM generate_series(1, $2) AS n
-) AS filled, LATERAL (SELECT status IN ('paid', 'refunded') AS settled) AS s
+    SELECT n, $first_ms + n * $step_ms AS ms, 100 + n % 50000 AS amount,
+        to_timestamp(($first_ms + n * $step_ms) / 1000.0) AS made
+    FROM generate_series(1, $payments) AS n
+) AS numbered,
+-- Six in ten paid. Pending ones are younger than a day, but for one in a hundred that nobody has
+-- read since it ran out.
+LATERAL (SELECT CASE n % 10
+    WHEN 6 THEN CASE WHEN n % 100 = 6 OR made > now() - interval '1 day' THEN 'pending'
+        ELSE 'expired' END
+    WHEN 7 THEN 'expired' WHEN 8 THEN 'cancelled'
+    WHEN 9 THEN CASE WHEN n % 100 = 9 THEN 'refunded' ELSE 'rejected' END
+    ELSE 'paid' END AS status) AS chosen,
+LATERAL (SELECT status IN ('paid', 'refunded') AS settled) AS decided
 """
+_CLAIMS = """
+INSERT INTO reference_claims (tenant_id, reference, kind, resource_id)
+SELECT $tenant, reference, 'payment', id FROM payments ORDER BY reference
+"""
+_EVENTS = """
+INSERT INTO events (id, tenant_id, type, object_id, created_at, body)
+SELECT overlay(id::text PLACING '1' FROM 15 FOR 1)::uuid, $tenant, 'payment.created', id,
+    created_at, '{}'::bytea FROM payments
+UNION ALL
+SELECT overlay(id::text PLACING '2' FROM 15 FOR 1)::uuid, $tenant,
+    CASE status WHEN 'cancelled' THEN 'payment.cancelled' WHEN 'expired' THEN 'payment.expired'
+        ELSE 'payment.paid' END, id, created_at, '{}'::bytea
+FROM payments WHERE status IN ('paid', 'refunded', 'cancelled', 'expired')
+"""
+_AUTHORIZATIONS = """
+INSERT INTO authorizations (id, tenant_id, token, reference, title, type, currency, per_payment,
+    period_interval, period_amount, total, created_at, approval_expires_at, status, account,
+    payment_count, total_paid, period_paid, approved_at, updated_at)
+SELECT (lpad(to_hex($first_ms), 12, '0') || lpad(to_hex(n), 20, '0'))::uuid, $tenant,
+    'bench-' || lpad(n::text, 16, '0'), 'fill-' || n, 'Subscription', 'recurring', 'MVR',
+    1000000, 'month', 100000000000000, 1000000000000000, now(), now() + interval '1 day',
+    'active', $first_account + n, 0, 0, 0, now(), now()
+FROM generate_series(1, $authorizations) AS n
+"""
+_AUTHORIZATION_EVENTS = """
+INSERT INTO events (id, tenant_id, type, object_id, created_at, body)
+SELECT overlay(a.id::text PLACING e.digit FROM 15 FOR 1)::uuid, $tenant, e.type, a.id, now(),
+    '{}'::bytea
+FROM authorizations a, (VALUES ('3', 'authorization.created'), ('4', 'authorization.approved'))
+    AS e (digit, type)
+"""
+_TRANSFERS = """
+INSERT INTO transfers (id, kind, debit_account, credit_account, amount, payment_id, tid, created_at)
+SELECT uuidv7(), 'topup', 3, $first_account + n, $topup, NULL, 'T' || lpad(n::text, 15, '0'),
+    to_timestamp($first_ms / 1000.0) FROM generate_series(1, $customers) AS n
+UNION ALL
+SELECT uuidv7(), m.kind, m.debit, m.credit, m.amount, p.id, m.tid, m.at
+FROM payments p, LATERAL (VALUES
+    ('payment', p.payer_account, 1000000000 + $tenant, p.amount, p.payment_reference, p.paid_at),
+    ('fee', 1000000000 + $tenant, 1, p.fee, p.payment_reference, p.paid_at),
+    ('refund', 1000000000 + $tenant, p.payer_account, p.amount,
+        overlay(p.payment_reference PLACING 'R' FROM 1), p.refunded_at)
+) AS m (kind, debit, credit, amount, tid, at)
+WHERE p.paid_at IS NOT NULL AND m.at IS NOT NULL
+"""
+_TRANSACTIONS = """
+INSERT INTO transactions (tid, account, time, type, name, details, amount, status)
+SELECT tid, CASE WHEN kind = 'payment' THEN debit_account ELSE credit_account END, created_at, kind,
+    CASE WHEN kind = 'topup' THEN 'Top-up' ELSE 'Bench' END, 'Order',
+    CASE WHEN kind = 'payment' THEN -amount ELSE amount END, 'success'
+FROM transfers WHERE kind <> 'fee' AND greatest(debit_account, credit_account) > $first_account
+ORDER BY created_at
+"""
+_WALLETS = """
+INSERT INTO wallets (account, customer_id, mode, tier, balance)
+SELECT account,
+    (lpad(to_hex($first_ms), 12, '0') || lpad(to_hex(account - $first_account), 20, '0'))::uuid,
+    'live', 'business', sum(amount)
+FROM transactions WHERE account > $first_account GROUP BY account
+"""
+_TABLES = (
+    *("customers", "wallets", "wallet_keys", "payments", "reference_claims", "events"),
+    *("authorizations", "transfers", "transactions"),
+)
+# Two lines of work at a time, for two processors; a line starts when the one before has ended.
+_STAGES: tuple[tuple[tuple[str, ...], ...], ...] = (
+    ((_PAYMENTS,), (_CUSTOMERS, _KEYS, _AUTHORIZATIONS)),
+    ((_CLAIMS, _EVENTS, _AUTHORIZATION_EVENTS), (_TRANSFERS, _TRANSACTIONS, _WALLETS)),
+)
 
 
-async def fill_payments(dsn: str, merchant_id: str, count: int) -> None:
-    connection = await asyncpg.connect(dsn)
+def fill(dsn: str, merchant_id: str, size: Size) -> tuple[Filled, float]:
+    """Fills what the merchant's live mode holds; answers how to name it and how long it took."""
+    return asyncio.run(_fill(dsn, merchant_id, size))
+
+
+async def _fill(dsn: str, merchant_id: str, size: Size) -> tuple[Filled, float]:
+    began = time.monotonic()
+    main = await asyncpg.connect(dsn, timeout=60)
     try:
-        tenant = await connection.fetchval(
-            "SELECT id FROM tenants WHERE merchant_id = $1 AND mode = 'sandbox'", merchant_id
-        )
-        await connection.execute(_PAYMENTS, tenant, count, timeout=600)
-        await connection.execute("VACUUM ANALYZE payments", timeout=600)
+        filled = await _plan(main, merchant_id, size)
+        async with _without_indexes(main, dsn):
+            for stage in _STAGES:
+                await asyncio.gather(*(_work(dsn, line, filled) for line in stage))
+        await main.execute("VACUUM (ANALYZE, PARALLEL 0)", timeout=600)
+        await main.execute("CHECKPOINT", timeout=600)
+    finally:
+        await main.close()
+    return filled, time.monotonic() - began
+
+
+async def _plan(connection: asyncpg.Connection, merchant_id: str, size: Size) -> Filled:
+    tenant = await connection.fetchval(
+        "SELECT id FROM tenants WHERE merchant_id = $1 AND mode = 'live'", merchant_id
+    )
+    first_account = await connection.fetchval("SELECT nextval('wallet_accounts')")
+    await connection.fetchval(
+        "SELECT setval('wallet_accounts', $1)", first_account + size.customers + 1
+    )
+    step_ms = YEAR_MS // size.payments
+    first_ms = int(time.time() * 1000) - step_ms * (size.payments + 1)
+    return Filled(size, tenant, first_ms, step_ms, first_account)
+
+
+async def _work(dsn: str, statements: tuple[str, ...], filled: Filled) -> None:
+    numbers = {**filled._asdict(), **filled.size._asdict(), "topup": TOPUP}
+    del numbers["size"]
+    values = {name: f"{value}::bigint" for name, value in numbers.items()}
+    settings = {"synchronous_commit": "off", "session_replication_role": "replica"}
+    connection = await asyncpg.connect(dsn, server_settings=settings)
+    try:
+        for statement in statements:
+            await connection.execute(Template(statement).substitute(values), timeout=600)
     finally:
         await connection.close()
 
 
-def fill(dsn: str, merchant_id: str, count: int) -> None:
-    asyncio.run(fill_payments(dsn, merchant_id, count))
+@asynccontextmanager
+async def _without_indexes(connection: asyncpg.Connection, dsn: str) -> AsyncIterator[None]:
+    """Indexes are built once at the end, sorted, instead of row by row."""
+    constraints = await connection.fetch(
+        "SELECT conrelid::regclass::text AS held, conname AS name, "
+        "'ALTER TABLE ' || conrelid::regclass || ' ADD CONSTRAINT ' || conname || ' ' "
+        "|| pg_get_constraintdef(oid) AS definition FROM pg_constraint "
+        "WHERE contype IN ('u', 'p', 'f') AND conrelid::regclass::text = ANY($1) "
+        "ORDER BY contype = 'f', contype = 'u'",
+        list(_TABLES),
+    )
+    for row in reversed(constraints):
+        await connection.execute(f"ALTER TABLE {row['held']} DROP CONSTRAINT {row['name']}")
+    indexes = await connection.fetch(
+        "SELECT indexname AS name, indexdef AS definition FROM pg_indexes "
+        "WHERE schemaname = 'public' AND tablename = ANY($1)",
+        list(_TABLES),
+    )
+    for row in indexes:
+        await connection.execute(f"DROP INDEX {row['name']}")
+    yield
+    keys = [row["definition"] for row in constraints if "FOREIGN KEY" not in row["definition"]]
+    await _build(dsn, [*keys, *(row["definition"] for row in indexes)])
+    await _build(dsn, [d["definition"] for d in constraints if "FOREIGN KEY" in d["definition"]])
+
+
+async def _build(dsn: str, definitions: list[str]) -> None:
+    """One after another on one connection: each build already uses a second process."""
+    settings = {
+        "maintenance_work_mem": "1GB",
+        "max_parallel_maintenance_workers": "1",
+        "synchronous_commit": "off",
+    }
+    connection = await asyncpg.connect(dsn, server_settings=settings)
+    try:
+        for definition in definitions:
+            await connection.execute(definition, timeout=600)
+    finally:
+        await connection.close()

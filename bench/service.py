@@ -17,13 +17,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 START_SECONDS = 60
+STOP_SECONDS = 40
+PROCESSES = 2
 
 
 @dataclass(frozen=True)
 class Service:
     origin: str
     env: dict[str, str]
+    pid: int
 
     def laari(self, *arguments: str) -> Any:
         """What a command of the command line prints as JSON."""
@@ -32,18 +37,45 @@ class Service:
             env=self.env,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=600,
             check=True,
         )
         return json.loads(result.stdout)
 
+    def memory(self) -> dict[str, float]:
+        """What each process of the tree keeps to itself, in MiB."""
+        found: dict[str, float] = {"supervisor": _private_mib(psutil.Process(self.pid))}
+        for child in psutil.Process(self.pid).children():
+            role = child.cmdline()[-1]
+            number = sum(name.startswith(role) for name in found) + 1
+            found[f"{role} {number}"] = _private_mib(child)
+        return found
 
-@contextmanager
-def running(data_dir: Path, *, workers: int = 2, **settings: str) -> Iterator[Service]:
-    """Runs `laari serve` on the engine of the data directory until the block ends."""
+    def metrics(self) -> dict[str, float]:
+        """The samples of /metrics by their name with labels; none where it is not served."""
+        try:
+            with urllib.request.urlopen(f"{self.origin}/metrics", timeout=10) as response:
+                lines = response.read().decode().splitlines()
+        except urllib.error.HTTPError:
+            return {}
+        samples = (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))
+        return {name: float(value) for name, value in samples}
+
+
+def _private_mib(process: psutil.Process) -> float:
+    return round(process.memory_full_info().uss / 2**20, 1)
+
+
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running(data_dir: Path, *, workers: int = PROCESSES, **settings: str) -> Iterator[Service]:
+    """Runs `laari serve` on the engine of the data directory until the block ends."""
+    port = free_port()
     env = {
         **os.environ,
         "LAARI_DATA_DIR": str(data_dir),
@@ -51,26 +83,50 @@ def running(data_dir: Path, *, workers: int = 2, **settings: str) -> Iterator[Se
         "LAARI_MERCHANT_RATE_SANDBOX": "0",
         **settings,
     }
+    command = [sys.executable, "-m", "laari", "serve", f"--port={port}", f"--workers={workers}"]
+    with process_at(command, f"http://127.0.0.1:{port}/readyz", env) as process:
+        yield Service(f"http://127.0.0.1:{port}", env, process.pid)
+
+
+@contextmanager
+def process_at(
+    command: list[str],
+    address: str,
+    env: dict[str, str] | None = None,
+    cwd: Path | None = None,
+    *,
+    quiet: bool = False,
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Runs a server, ready when the address answers, until the block ends."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "laari", "serve", f"--port={port}", f"--workers={workers}"],
+        command,
         env=env,
+        cwd=cwd,
         stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL if quiet else None,
     )
-    origin = f"http://127.0.0.1:{port}"
     try:
-        _await_ready(process, origin)
-        yield Service(origin, env)
+        _await_ready(process, address)
+        yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
-def _await_ready(process: subprocess.Popen[bytes], origin: str) -> None:
+def _await_ready(process: subprocess.Popen[bytes], address: str) -> None:
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
         try:
-            with urllib.request.urlopen(f"{origin}/readyz", timeout=5):
+            with urllib.request.urlopen(address, timeout=5):
                 return
-        except (urllib.error.URLError, ConnectionError):
+        except urllib.error.HTTPError as error:
+            if error.code != 503:  # it speaks, if only to refuse
+                return
             time.sleep(0.05)
-    raise RuntimeError("laari serve did not become ready")
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"{process.args!r} did not become ready")

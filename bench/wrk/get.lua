@@ -1,4 +1,3 @@
--- Gets one address again and again. Arguments: the secret key.
-function init(args)
-  wrk.headers["X-API-Key"] = args[1]
+function request()
+  return wrk.format("GET", "/merchant/payments/" .. paid_payment(), headers)
 end

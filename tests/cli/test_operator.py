@@ -98,7 +98,7 @@ def test_a_merchant_is_changed_in_parts(laari: Laari) -> None:
     merchant_id = laari("merchant", "create", "Shop", "--json").json["merchant_id"]
     update = ("merchant", "update", merchant_id, "--json")
     assert laari(*update, "--mode", "live", "--inactive").json["active"] is False
-    changed = laari(*update, "--webhook-url", "http://a.mv/", "--webhooks", "off").json
+    changed = laari(*update, "--webhook-url", "https://a.mv/", "--webhooks", "off").json
     assert (changed["mode"], changed["active"], changed["webhooks"]) == ("live", False, False)
     assert laari(*update, "--active", "--webhook-url", "").json["webhook_url"] is None
     assert laari(*update).json["active"] is True

@@ -7,14 +7,12 @@ from collections.abc import Callable
 
 import click
 
-from laari.edge.fields import is_web_address
 from laari.rules.contacts import read_email, read_mobile
 from laari.rules.money import MAX_MONEY
 
 MODE = click.Choice(["live", "sandbox"])
 MAX_FEE_FIXED = 9_999_999_999  # laari
 LIFTED = "none"
-MAX_URL = 2048  # characters
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 
@@ -72,17 +70,3 @@ def email(value: str) -> str:
     if address is None or not address.isprintable():
         raise click.BadParameter("must be an email address.")
     return address
-
-
-def webhook_url(value: str) -> str:
-    url = value.strip()
-    if len(url) > MAX_URL or "#" in url or not is_web_address(url):
-        raise click.BadParameter(
-            "must be an absolute http or https URL without credentials or fragment."
-        )
-    return url
-
-
-def webhook_url_or_none(value: str) -> str:
-    """Empty text removes the URL."""
-    return webhook_url(value) if value.strip() else ""

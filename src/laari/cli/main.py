@@ -19,6 +19,7 @@ from laari.cli.payments import payment
 from laari.cli.serve import serve_command
 from laari.cli.tiers import tier
 from laari.cli.wallets import wallet
+from laari.cli.webhooks import webhook
 from laari.errors import LaariError
 
 INTERRUPTED = 130  # what shells call a command ended by Ctrl-C
@@ -39,6 +40,7 @@ for command in (
     tier,
     payment,
     authorization,
+    webhook,
     audit_command,
     migrate_command,
 ):

@@ -9,8 +9,10 @@ import click
 from laari.cli import fields
 from laari.cli.open import Service
 from laari.cli.operation import operation
+from laari.errors import LaariError
 from laari.rules.calendar import show as show_time
 from laari.rules.records import Mode
+from laari.rules.webhooks import check_webhook_url
 from laari.store import merchants
 from laari.store.database import connection_to
 from laari.store.merchants import Merchant
@@ -35,12 +37,22 @@ def described(found: Merchant) -> dict[str, Any]:
     }
 
 
+def _vetted(service: Service, url: str | None) -> str | None:
+    """The URL, if webhooks may go there; empty text, which removes one, stays as it is."""
+    url = url and url.strip()
+    if url:
+        refusal = check_webhook_url(url, service.settings.webhook_allow_private)
+        if refusal is not None:
+            raise LaariError(refusal.message)
+    return url
+
+
 @merchant.command()
 @click.argument("name", type=fields.name)
 @click.option("--mode", type=fields.MODE, default="sandbox", show_default=True)
 @click.option("--fee-bps", type=fields.fee_bps, default=0, help="Fee in basis points.")
 @click.option("--fee-fixed", type=fields.fee_fixed, default=0, help="Fixed fee in laari.")
-@click.option("--webhook-url", type=fields.webhook_url)
+@click.option("--webhook-url", help="Where events are sent.")
 @click.option("--email", type=fields.email, help="Make a dashboard login; prints its password.")
 @operation
 async def create(
@@ -53,6 +65,7 @@ async def create(
     email: str | None,
 ) -> dict[str, Any]:
     """Make a merchant; its secret key is shown only now."""
+    webhook_url = _vetted(service, webhook_url) or None
     async with connection_to(service.dsn) as connection:
         new = await merchants.create(
             connection,
@@ -72,7 +85,7 @@ async def create(
 @click.argument("merchant_id")
 @click.option("--mode", type=fields.MODE)
 @click.option("--active/--inactive", default=None)
-@click.option("--webhook-url", type=fields.webhook_url_or_none, help="Empty removes it.")
+@click.option("--webhook-url", help="Where events are sent; empty removes it.")
 @click.option("--webhooks", type=click.Choice(["on", "off"]))
 @click.option("--fee-bps", type=fields.fee_bps, help="Fee in basis points.")
 @click.option("--fee-fixed", type=fields.fee_fixed, help="Fixed fee in laari.")
@@ -88,6 +101,7 @@ async def update(
     fee_fixed: int | None,
 ) -> dict[str, Any]:
     """Change what is given and leave the rest."""
+    webhook_url = _vetted(service, webhook_url)
     async with connection_to(service.dsn) as connection:
         changed = await merchants.update(
             connection,

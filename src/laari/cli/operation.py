@@ -74,9 +74,19 @@ def show(answer: Any, as_json: bool) -> None:
 
 
 def show_lines(fields: Mapping[str, Any]) -> None:
-    width = max(map(len, fields))
-    for name, value in fields.items():
+    """A line for each field; resources within the resource follow as tables."""
+    tables = {name: value for name, value in fields.items() if _is_table(value)}
+    lines = {name: value for name, value in fields.items() if name not in tables}
+    width = max(map(len, lines))
+    for name, value in lines.items():
         click.echo(f"{name:<{width}}  {_text(value)}")
+    for name, rows in tables.items():
+        click.echo(f"\n{name}")
+        show_table(rows)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
 def show_table(rows: list[dict[str, Any]]) -> None:
@@ -100,5 +110,7 @@ def _text(value: Any) -> str:
             return "yes" if value else "no"
         case dict():
             return to_json(value).decode()
+        case list() if not value or _is_table(value):
+            return str(len(value))
         case _:
             return str(value)

@@ -25,7 +25,7 @@ from laari.errors import LaariError
 from laari.settings import Settings
 from laari.store.embedded import revive
 from laari.store.postgres import EngineError
-from laari.workers.background import pause
+from laari.workers.pause import pause
 
 log = logging.getLogger("laari.supervisor")
 

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime
-from typing import Any, TypeVar
-from uuid import UUID
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from laari.edge.cursors import Cursors
 from laari.edge.rate import RateBuckets
-from laari.rules.records import Authorization, Payment, PaymentRequest, Transaction
 from laari.settings import Settings
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
 from laari.spine.gather import Gathered
-from laari.store import authorizations, oauth, payment_requests, payments, tenants, wallets
+from laari.store import authorizations, events, oauth, payment_requests, payments, tenants, wallets
 from laari.store.batch import BatchRunner
-from laari.store.database import answers, open_pool
-from laari.store.listing import Found, Window
+from laari.store.database import answers, on_connection, open_pool
 from laari.store.secrets import derive
 
 K = TypeVar("K")
 A = TypeVar("A")
+P = ParamSpec("P")
 
 
 class Backend:
@@ -44,6 +41,8 @@ class Backend:
         self.payments = Coalesced(self._reading(payments.by_id))
         self.payment_requests = Coalesced(self._reading(payment_requests.by_id))
         self.payments_by_token = Coalesced(self._reading(payments.by_token))
+        self.events = Coalesced(self._reading(events.by_id))
+        self.delivery_states = self._reading(events.delivery_states)
         self.wallet_visits = Gathered(self._reading(wallets.visit))
         self.wallets = Coalesced(self._reading(wallets.by_account))
 
@@ -62,42 +61,13 @@ class Backend:
     def _reading(
         self, fetch: Callable[[Any, list[K]], Awaitable[A]]
     ) -> Callable[[list[K]], Awaitable[A]]:
-        async def on_a_connection(keys: list[K]) -> A:
-            async with self._pool.acquire() as connection:
-                return await fetch(connection, keys)
+        return lambda keys: self.ask(fetch, keys)
 
-        return on_a_connection
-
-    async def list_payments(
-        self, tenant_id: int, now: datetime, window: Window, **filters: str | None
-    ) -> Found[Payment]:
-        async with self._pool.acquire() as connection:
-            return await payments.list_of_tenant(connection, tenant_id, now, window, **filters)
-
-    async def list_payment_requests(
-        self, tenant_id: int, now: datetime, window: Window, **filters: str | None
-    ) -> Found[PaymentRequest]:
-        async with self._pool.acquire() as connection:
-            return await payment_requests.list_of_tenant(
-                connection, tenant_id, now, window, **filters
-            )
-
-    async def list_authorizations(
-        self, tenant_id: int, now: datetime, window: Window, status: str | None
-    ) -> Found[Authorization]:
-        async with self._pool.acquire() as connection:
-            return await authorizations.list_of_tenant(connection, tenant_id, now, window, status)
-
-    async def list_payments_of_authorization(
-        self, authorization_id: UUID, window: Window, **filters: str | None
-    ) -> Found[Payment]:
-        async with self._pool.acquire() as connection:
-            return await authorizations.list_payments(
-                connection, authorization_id, window, **filters
-            )
-
-    async def wallet_history(
-        self, account: int, before: str | None, limit: int
-    ) -> tuple[list[Transaction], bool] | None:
-        async with self._pool.acquire() as connection:
-            return await wallets.history(connection, account, before, limit)
+    async def ask(
+        self,
+        query: Callable[Concatenate[Any, P], Awaitable[A]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> A:
+        """Runs one function of the store on a connection; not for money, which takes the spine."""
+        return await on_connection(self._pool, query, *arguments, **named)

@@ -14,3 +14,5 @@ SCOPES: dict[str, str] = {
     "authorizations:charge": "Charge authorizations",
     "authorizations:cancel": "Cancel authorizations",
 }
+
+READ_SCOPES = tuple(scope for scope in SCOPES if scope.endswith(":read"))

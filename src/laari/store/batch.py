@@ -13,13 +13,13 @@ from laari.rules.world import Needs, Rows, World
 from laari.spine.engine import Command, LockTimeout, LostRace, OutcomeUnknown, Rerun
 from laari.store import authorizations
 from laari.store.database import connect
+from laari.store.deliveries import save_events
 from laari.store.recipients import accounts_of
 from laari.store.tables import (
     ACCESS_TOKENS,
     AUTHORIZATIONS,
     CLAIMS,
     CLOCKS,
-    EVENTS,
     PAYMENTS,
     REQUESTS,
     SAVED_RESPONSES,
@@ -280,11 +280,12 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
     logs: list[tuple[Table[Any], list[Any]]] = [
         (TRANSFERS, world.transfers),
         (TRANSACTIONS, world.transactions),
-        (EVENTS, world.events),
         (ACCESS_TOKENS, world.access_tokens),
     ]
     for table, lines in logs:
         if lines:
             await table.insert_rows(connection, lines)
+    if world.events:
+        await save_events(connection, world.events)
     if world.saved_responses.added:
         await SAVED_RESPONSES.upsert_rows(connection, world.saved_responses.added.values())

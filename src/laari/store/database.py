@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import asyncpg
+
+A = TypeVar("A")
+P = ParamSpec("P")
 
 Pool: TypeAlias = asyncpg.Pool  # for rooms that hand one on without knowing the database
 
@@ -38,8 +41,8 @@ async def connect(dsn: str, **settings: str) -> asyncpg.Connection:
 
 
 @asynccontextmanager
-async def connection_to(dsn: str) -> AsyncIterator[asyncpg.Connection]:
-    connection = await connect(dsn)
+async def connection_to(dsn: str, **settings: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await connect(dsn, **settings)
     try:
         yield connection
     finally:
@@ -59,6 +62,25 @@ async def open_pool(dsn: str, size: int = READ_CONNECTIONS) -> asyncpg.Pool:
         },
     }
     return await asyncpg.create_pool(dsn, **options)
+
+
+async def on_connection(
+    pool: asyncpg.Pool,
+    query: Callable[Concatenate[asyncpg.Connection, P], Awaitable[A]],
+    *arguments: P.args,
+    **named: P.kwargs,
+) -> A:
+    """Runs a query on a connection of the pool; once more where the connection was lost.
+
+    After a restart of the database every pooled connection is a broken one that looks whole.
+    """
+    try:
+        async with pool.acquire() as connection:
+            return await query(connection, *arguments, **named)
+    except (asyncpg.PostgresConnectionError, asyncpg.AdminShutdownError, ConnectionError):
+        await pool.expire_connections()
+        async with pool.acquire() as connection:
+            return await query(connection, *arguments, **named)
 
 
 async def answers(pool: asyncpg.Pool) -> bool:

@@ -167,11 +167,16 @@ async def rotate_key(
     return _found(row, merchant_id), secret_key
 
 
+def open_secret(master_key: bytes, merchant_id: str, encrypted: bytes) -> str:
+    """The secret key of a merchant row that was read."""
+    return decrypt(master_key, encrypted, _secret_context(merchant_id)).decode()
+
+
 async def secret_key_of(connection: asyncpg.Connection, master_key: bytes, merchant_id: str) -> str:
     encrypted = await connection.fetchval(
         "SELECT secret_encrypted FROM merchants WHERE id = $1", merchant_id
     )
-    return decrypt(master_key, encrypted, _secret_context(merchant_id)).decode()
+    return open_secret(master_key, merchant_id, encrypted)
 
 
 async def of_login(connection: asyncpg.Connection, email: str) -> Merchant | None:

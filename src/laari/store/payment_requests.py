@@ -22,6 +22,7 @@ async def by_id(
 
 async def list_of_tenant(
     connection: asyncpg.Connection,
+    /,
     tenant_id: int,
     now: datetime,
     window: Window,

@@ -28,6 +28,7 @@ async def by_token(connection: asyncpg.Connection, tokens: list[str]) -> dict[st
 
 async def list_of_tenant(
     connection: asyncpg.Connection,
+    /,
     tenant_id: int,
     now: datetime,
     window: Window,

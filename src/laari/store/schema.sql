@@ -87,6 +87,31 @@ CREATE TABLE public.customers (
     CONSTRAINT customers_vpa_check CHECK ((vpa = lower(vpa)))
 );
 
+CREATE TABLE public.deliveries (
+    event_id uuid NOT NULL,
+    tenant_id bigint NOT NULL,
+    status text DEFAULT 'pending'::text NOT NULL,
+    failed_attempts bigint DEFAULT 0 NOT NULL,
+    claims bigint DEFAULT 0 NOT NULL,
+    next_attempt_at timestamp with time zone DEFAULT now() NOT NULL,
+    delivered_at timestamp with time zone,
+    CONSTRAINT deliveries_check CHECK (((status = 'delivered'::text) = (delivered_at IS NOT NULL))),
+    CONSTRAINT deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
+)
+WITH (fillfactor='70');
+
+CREATE TABLE public.delivery_attempts (
+    event_id uuid NOT NULL,
+    claim bigint NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    duration_ms bigint NOT NULL,
+    url text NOT NULL,
+    http_status bigint,
+    error text,
+    answer text,
+    CONSTRAINT delivery_attempts_duration_ms_check CHECK ((duration_ms >= 0))
+);
+
 CREATE TABLE public.events (
     id uuid NOT NULL,
     tenant_id bigint NOT NULL,
@@ -244,6 +269,17 @@ CREATE TABLE public.schema_migrations (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.sessions (
+    digest bytea NOT NULL,
+    customer_id uuid,
+    email text COLLATE pg_catalog."C",
+    created_at timestamp with time zone NOT NULL,
+    authenticated_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT sessions_check CHECK ((num_nonnulls(customer_id, email) = 1)),
+    CONSTRAINT sessions_digest_check CHECK ((length(digest) = 32))
+);
+
 CREATE TABLE public.tenants (
     id bigint NOT NULL,
     merchant_id text NOT NULL COLLATE pg_catalog."C",
@@ -390,6 +426,12 @@ ALTER TABLE ONLY public.customers
 ALTER TABLE ONLY public.customers
     ADD CONSTRAINT customers_sandbox_of_key UNIQUE (sandbox_of);
 
+ALTER TABLE ONLY public.deliveries
+    ADD CONSTRAINT deliveries_pkey PRIMARY KEY (event_id);
+
+ALTER TABLE ONLY public.delivery_attempts
+    ADD CONSTRAINT delivery_attempts_pkey PRIMARY KEY (event_id, claim);
+
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (id);
 
@@ -422,6 +464,9 @@ ALTER TABLE ONLY public.saved_responses
 
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (digest);
 
 ALTER TABLE ONLY public.tenants
     ADD CONSTRAINT tenants_merchant_id_mode_key UNIQUE (merchant_id, mode);
@@ -464,6 +509,8 @@ CREATE UNIQUE INDEX customers_mobile ON public.customers USING btree (mode, mobi
 
 CREATE UNIQUE INDEX customers_vpa ON public.customers USING btree (mode, vpa) WHERE (sandbox_of IS NULL);
 
+CREATE INDEX deliveries_due ON public.deliveries USING btree (tenant_id, next_attempt_at) WHERE (status = 'pending'::text);
+
 CREATE INDEX events_by_time ON public.events USING btree (tenant_id, created_at, id);
 
 CREATE UNIQUE INDEX events_once ON public.events USING btree (object_id, type);
@@ -494,6 +541,12 @@ CREATE INDEX payments_by_time ON public.payments USING btree (tenant_id, created
 
 CREATE INDEX saved_responses_by_age ON public.saved_responses USING btree (completed_at);
 
+CREATE INDEX sessions_by_age ON public.sessions USING btree (seen_at);
+
+CREATE INDEX sessions_by_customer ON public.sessions USING btree (customer_id) WHERE (customer_id IS NOT NULL);
+
+CREATE INDEX sessions_by_email ON public.sessions USING btree (email) WHERE (email IS NOT NULL);
+
 CREATE INDEX transactions_by_account ON public.transactions USING btree (account, recorded);
 
 CREATE UNIQUE INDEX transfers_once_per_payment ON public.transfers USING btree (payment_id, kind) WHERE (payment_id IS NOT NULL);
@@ -510,6 +563,12 @@ ALTER TABLE ONLY public.merchant_users
 
 ALTER TABLE ONLY public.oauth_clients
     ADD CONSTRAINT oauth_clients_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES public.merchants(id);
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES public.customers(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_email_fkey FOREIGN KEY (email) REFERENCES public.merchant_users(email) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.tenants
     ADD CONSTRAINT tenants_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES public.merchants(id);

@@ -72,9 +72,8 @@ class Table(Generic[R]):
         self._types = {field: _pg_type(hints[field]) for field in self.fields}
         self.columns = ", ".join(self.fields)
         self.select = f"SELECT {self.columns} FROM {name}"
-        self.insert = (
-            f"INSERT INTO {name} ({self.columns}) SELECT * FROM {self._unnest(self.fields)}"
-        )
+        self.unnest = self._unnest(self.fields)
+        self.insert = f"INSERT INTO {name} ({self.columns}) SELECT * FROM {self.unnest}"
         self._written = (*key, *mutable)
         self.update = (
             f"UPDATE {name} t SET {', '.join(f'{f} = n.{f}' for f in mutable)} "
@@ -93,13 +92,17 @@ class Table(Generic[R]):
     def read(self, row: asyncpg.Record) -> R:
         return self.record(*row)
 
-    async def insert_rows(self, connection: asyncpg.Connection, rows: Iterable[R]) -> None:
+    def arrays(self, rows: Iterable[R]) -> list[list[Any]]:
+        """The arguments of `unnest`."""
         if self._order is not None:
             rows = sorted(rows, key=self._order)
-        await connection.execute(self.insert, *_columns(rows, self.fields))
+        return _columns(rows, self.fields)
+
+    async def insert_rows(self, connection: asyncpg.Connection, rows: Iterable[R]) -> None:
+        await connection.execute(self.insert, *self.arrays(rows))
 
     async def upsert_rows(self, connection: asyncpg.Connection, rows: Iterable[R]) -> None:
-        await connection.execute(self.upsert, *_columns(rows, self.fields))
+        await connection.execute(self.upsert, *self.arrays(rows))
 
     async def update_rows(self, connection: asyncpg.Connection, rows: Iterable[R]) -> None:
         await connection.execute(self.update, *_columns(rows, self._written))

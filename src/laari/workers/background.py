@@ -1,4 +1,4 @@
-"""The background process: named jobs, each on its own interval, none able to stop another."""
+"""The background process: webhook delivery, and jobs that each have an interval of their own."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from laari.spine.engine import Spine
 from laari.store.batch import BatchRunner
 from laari.store.database import open_pool
 from laari.store.oauth import forget_expired_tokens
+from laari.store.sessions import forget_ended
 from laari.store.sweep import forget_saved_responses
-from laari.workers import expiry
+from laari.workers import delivery, expiry
+from laari.workers.pause import pause
 
 log = logging.getLogger(__name__)
 
@@ -42,16 +44,20 @@ async def run(dsn: str, master_key: bytes, settings: Settings, stop: asyncio.Eve
     async def forget_old_tokens() -> None:
         await forget_expired_tokens(pool, datetime.now(UTC))
 
+    async def forget_old_sessions() -> None:
+        await forget_ended(pool, datetime.now(UTC))
+
     async def expire_requests() -> None:
         await expiry.expire_overdue_requests(pool, spine)
 
     jobs = [
         Job("forget saved responses", 60, forget_old_responses),
         Job("forget expired tokens", 60, forget_old_tokens),
+        Job("forget sessions", 300, forget_old_sessions),
         Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests),
     ]
     try:
-        await run_jobs(jobs, stop)
+        await asyncio.gather(delivery.run(dsn, master_key, settings, stop), run_jobs(jobs, stop))
     finally:
         await spine.close()
         await runner.close()
@@ -74,12 +80,3 @@ async def _repeat(job: Job, stop: asyncio.Event) -> None:
             wait_seconds = retry_seconds
             retry_seconds = min(retry_seconds * 2, LAST_RETRY_SECONDS)
         await pause(stop, wait_seconds)
-
-
-async def pause(stop: asyncio.Event, seconds: float) -> None:
-    """Waits that long, or until `stop` is set."""
-    try:
-        async with asyncio.timeout(seconds):
-            await stop.wait()
-    except TimeoutError:
-        pass

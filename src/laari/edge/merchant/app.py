@@ -23,7 +23,7 @@ from laari.edge.http import (
     read_request,
     send_reply,
 )
-from laari.edge.merchant import authorizations, payment_requests, payments, sandbox
+from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
 from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import API_VERSION, NO_STORE, VERSION, refused
 from laari.edge.merchant.oauth import TOKEN_PATH, TokenEndpoint
@@ -41,6 +41,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *payments.OPERATIONS,
     *payment_requests.OPERATIONS,
     *authorizations.OPERATIONS,
+    *events.OPERATIONS,
     *sandbox.OPERATIONS,
 )
 

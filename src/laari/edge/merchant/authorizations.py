@@ -53,6 +53,7 @@ from laari.rules.records import Authorization
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes import AuthorizationPayment, Data, to_json
 from laari.rules.world import local_time
+from laari.store import authorizations
 
 LISTING = "authorizations"
 STATUSES = (
@@ -163,7 +164,9 @@ async def list_authorizations(call: Call, filters: dict[str, Any]) -> Reply | Re
     if isinstance(window, Refusal):
         return window
     now = _now(call)
-    found = await backend.list_authorizations(tenant.id, now, window, filters.get("status"))
+    found = await backend.ask(
+        authorizations.list_of_tenant, tenant.id, now, window, filters.get("status")
+    )
     shapes = (shown(as_of(authorization, now), backend) for authorization in found.rows)
     return page_reply(shapes, found, window, backend.cursors, LISTING, tenant.id)
 
@@ -177,7 +180,8 @@ async def list_payments(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
     window = read_window(filters, backend.cursors, listing, tenant.id)
     if isinstance(window, Refusal):
         return window
-    found = await backend.list_payments_of_authorization(
+    found = await backend.ask(
+        authorizations.list_payments,
         authorization.id,
         window,
         status=filters.get("status"),

@@ -17,11 +17,11 @@ from laari.edge.merchant.oauth import (
     TokenError,
     TokenResponse,
 )
-from laari.edge.merchant.operations import ANY_SCOPE, Operation
+from laari.edge.merchant.operations import ANY_READ_SCOPE, ANY_SCOPE, Operation
 from laari.edge.schemas import Schemas
 from laari.rules.idempotency import KEY_PATTERN
 from laari.rules.refusals import CODES, refuse
-from laari.rules.scopes import SCOPES
+from laari.rules.scopes import READ_SCOPES, SCOPES
 from laari.rules.shapes import EVENTS, Data, ErrorBody, EventBody, EventKind, Page, refusal_body
 
 JSON = "application/json"
@@ -50,6 +50,12 @@ SECTIONS = (
         "Authorizations",
         ("/authorizations",),
         "A customer's leave to be charged later, within limits. You decide when to charge.",
+    ),
+    Section(
+        "Events",
+        ("/events",),
+        "What happened, newest first, with what became of each webhook: to reconcile, and to fetch "
+        "what did not arrive.",
     ),
     Section(
         "Access tokens",
@@ -239,6 +245,8 @@ def _description(operation: Operation) -> str:
         needed = "Needs no credentials."
     elif operation.scope == ANY_SCOPE:
         needed = "Needs a credential with any scope."
+    elif operation.scope == ANY_READ_SCOPE:
+        needed = "Needs a credential with any scope to read."
     else:
         needed = f"Needs the scope `{operation.scope}`."
     return f"{operation.description}\n\n{needed}".lstrip()
@@ -248,6 +256,8 @@ def _security(scope: str | None) -> list[dict[str, list[str]]]:
     """One of these; an empty list asks for nothing."""
     if scope is None:
         return []
+    if scope == ANY_READ_SCOPE:
+        return [{"ApiKey": []}, {"Basic": []}, *({"OAuth2": [read]} for read in READ_SCOPES)]
     return [{"ApiKey": []}, {"Basic": []}, {"OAuth2": [] if scope == ANY_SCOPE else [scope]}]
 
 

@@ -14,9 +14,11 @@ from laari.edge.merchant.lists import Query
 from laari.rules import ids
 from laari.rules.records import Tenant
 from laari.rules.refusals import Refusal, refuse
+from laari.rules.scopes import READ_SCOPES
 from laari.spine.engine import Command
 
 ANY_SCOPE = "any"
+ANY_READ_SCOPE = "any :read"
 NO_SUCH_ID = UUID(int=0)  # never minted: looked for, it is not found
 
 
@@ -30,11 +32,17 @@ class Caller:
     def may(self, scope: str) -> bool:
         if self.scopes is None:
             return True
+        if scope == ANY_READ_SCOPE:
+            return not self.scopes.isdisjoint(READ_SCOPES)
         return bool(self.scopes) if scope == ANY_SCOPE else scope in self.scopes
 
     def lacks(self, scope: str) -> Refusal:
         """Why a call that needs this scope is refused."""
-        needed = "one scope at least" if scope == ANY_SCOPE else f"the scope {scope}"
+        needed = f"the scope {scope}"
+        if scope == ANY_SCOPE:
+            needed = "one scope at least"
+        elif scope == ANY_READ_SCOPE:
+            needed = f"one of the scopes {', '.join(READ_SCOPES)}"
         return refuse("insufficient_scope", f"This needs {needed}.")
 
 

@@ -32,6 +32,7 @@ from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes import Data, PaymentRequest, request_shape, to_json
 from laari.rules.world import local_time
 from laari.settings import Settings
+from laari.store import payment_requests
 
 LISTING = "payment_requests"
 
@@ -150,7 +151,8 @@ async def list_requests(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
         return window
     now = local_time(datetime.now(UTC), tenant)
     status = filters.get("status")
-    found = await backend.list_payment_requests(
+    found = await backend.ask(
+        payment_requests.list_of_tenant,
         tenant.id,
         now,
         window,

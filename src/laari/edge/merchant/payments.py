@@ -41,6 +41,7 @@ from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes import AuthorizationPayment, Data, HostedPayment, payment_shape, to_json
 from laari.rules.world import local_time
 from laari.spine.engine import Command
+from laari.store import payments
 from laari.store.listing import Found
 
 Asked = TypeVar("Asked", Payment, PaymentRequest)
@@ -122,7 +123,8 @@ async def list_payments(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
         return window
     now = local_time(datetime.now(UTC), tenant)
     status = filters.get("status")
-    found = await backend.list_payments(
+    found = await backend.ask(
+        payments.list_of_tenant,
         tenant.id,
         now,
         window,

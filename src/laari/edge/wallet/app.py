@@ -32,6 +32,7 @@ from laari.rules.wallet_shapes import (
     usage_shape,
 )
 from laari.rules.world import local_time
+from laari.store import wallets
 from laari.store.secrets import digest
 
 log = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ async def transactions(backend: Backend, account: int, query: bytes) -> WalletPa
     paging = read_paging(query)
     if isinstance(paging, Refusal):
         return paging
-    found = await backend.wallet_history(account, paging.before, paging.limit)
+    found = await backend.ask(wallets.history, account, paging.before, paging.limit)
     if found is None:
         return refuse("invalid_pagination", "before is no cursor of this wallet.")
     page, has_more = found

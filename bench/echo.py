@@ -1,0 +1,15 @@
+"""A bare Starlette route that answers the JSON it was sent: what HTTP and JSON alone cost here."""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+
+async def echo(request: Request) -> JSONResponse:
+    return JSONResponse(await request.json())
+
+
+app = Starlette(routes=[Route("/echo", echo, methods=["POST"])])

@@ -1,0 +1,22 @@
+-- Create a payment: the reads, locks and writes of one such request, in one transaction.
+-- The variables that are not set here come from bench/ceilings.py.
+\set n random(1, 1000000000000000)
+\set till random(0, 9)
+BEGIN;
+SELECT m.secret_digest, m.active, d.id, d.merchant_id, d.merchant_name, d.mode, d.fee_bps,
+    d.fee_fixed, d.clock_offset_seconds, d.sandbox_account
+FROM merchants m JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mode
+WHERE m.secret_digest = decode(:digest, 'hex');
+SELECT tenant_id, reference, kind, resource_id FROM reference_claims
+WHERE tenant_id = :tenant AND reference = 'pgbench-' || :n::bigint;
+INSERT INTO reference_claims (tenant_id, reference, kind, resource_id)
+VALUES (:tenant, 'pgbench-' || :n::bigint, 'payment', uuidv7()) RETURNING resource_id AS payment
+\gset
+INSERT INTO payments (id, tenant_id, kind, token, reference, amount, title, terminal_label,
+    metadata, created_at, expires_at, status)
+VALUES (:payment, :tenant, 'hosted', substr(md5(:payment), 1, 22), 'pgbench-' || :n::bigint,
+    12500, 'Two coffees', 'Till ' || :till::bigint, '{}', now(),
+    date_trunc('second', now() + interval '1 day'), 'pending');
+INSERT INTO events (id, tenant_id, type, object_id, created_at, body)
+VALUES (uuidv7(), :tenant, 'payment.created', :payment, now(), :event);
+COMMIT;

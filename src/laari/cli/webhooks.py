@@ -1,0 +1,192 @@
+"""`laari webhook`: deliveries, and help for those who write receivers."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import click
+from msgspec import Raw
+
+from laari.cli import fields
+from laari.cli.open import Service
+from laari.cli.operation import json_option, operation, show
+from laari.errors import LaariError
+from laari.rules import ids
+from laari.rules.calendar import show as show_time
+from laari.rules.calendar import show_or_none, show_utc
+from laari.rules.shapes import PAYLOAD_VERSION, EventBody, to_json
+from laari.rules.webhooks import check_webhook_url
+from laari.store import deliveries, events, merchants
+from laari.store.database import connection_to
+from laari.store.deliveries import DeliveryStatus
+from laari.store.events import AttemptMade, Delivery
+
+if TYPE_CHECKING:
+    from laari.workers.sender import Answer
+    from laari.workers.trainer import Result
+
+STATUS = click.Choice(["pending", "delivered", "failed"])
+TEST_TYPE = "webhook.test"  # no event of ours: nobody can take the sample for a payment
+
+
+@click.group()
+def webhook() -> None:
+    """Deliveries of events, and help for writing receivers."""
+
+
+def described(delivery: Delivery) -> dict[str, Any]:
+    return {
+        "event_id": ids.show_id(ids.EVENT, delivery.event_id),
+        "type": delivery.type,
+        "merchant_id": delivery.merchant_id,
+        "mode": delivery.mode,
+        "created_at": show_time(delivery.created_at),
+        "status": delivery.status,
+        "next_attempt_at": show_or_none(delivery.next_attempt_at),
+        "attempts": [_described_attempt(attempt) for attempt in delivery.attempts],
+    }
+
+
+def _described_attempt(attempt: AttemptMade) -> dict[str, Any]:
+    return {
+        "started_at": show_time(attempt.started_at),
+        "duration_ms": attempt.duration_ms,
+        "url": attempt.url,
+        "http_status": attempt.http_status,
+        "error": attempt.error,
+        "answer": attempt.answer,
+    }
+
+
+def _event_id(text: str) -> UUID:
+    event_id = ids.read_id(ids.EVENT, text)
+    if event_id is None:
+        raise click.BadParameter("must be an event id: evt_ and 32 hexadecimal digits.")
+    return event_id
+
+
+@webhook.command("list")
+@click.option("--merchant", "merchant_id", help="Only this merchant's.")
+@click.option("--status", type=STATUS)
+@click.option("--limit", type=fields.integer(1, 1_000_000), help="The newest so many.")
+@operation
+async def list_all(
+    service: Service, merchant_id: str | None, status: DeliveryStatus | None, limit: int | None
+) -> list[dict[str, Any]]:
+    """List deliveries, the newest event first."""
+    async with connection_to(service.dsn) as connection:
+        if merchant_id is not None:
+            await merchants.show(connection, merchant_id)  # refuses one that does not exist
+        found = await events.deliveries_of(
+            connection, merchant_id=merchant_id, status=status, limit=limit
+        )
+    return [described(delivery) for delivery in found]
+
+
+@webhook.command("show")
+@click.argument("event_id", type=_event_id)
+@operation
+async def show_one(service: Service, event_id: UUID) -> dict[str, Any]:
+    """Show one delivery: the event as it is sent, and every attempt."""
+    async with connection_to(service.dsn) as connection:
+        delivery = await _find(connection, event_id)
+    shown = described(delivery)
+    attempts = shown.pop("attempts")
+    return {**shown, "event": Raw(delivery.body), "attempts": attempts}
+
+
+@webhook.command()
+@click.argument("event_id", type=_event_id)
+@operation
+async def resend(service: Service, event_id: UUID) -> dict[str, Any]:
+    """Send an event again, with the same id and up to three attempts."""
+    async with connection_to(service.dsn) as connection:
+        if not await deliveries.resend(connection, event_id):
+            raise LaariError(f"there is no event {ids.show_id(ids.EVENT, event_id)}")
+        return described(await _find(connection, event_id))
+
+
+async def _find(connection: Any, event_id: UUID) -> Delivery:
+    found = await events.deliveries_of(connection, event_id=event_id)
+    if found:
+        return found[0]
+    shown = ids.show_id(ids.EVENT, event_id)
+    if await events.by_id(connection, [event_id]):
+        raise LaariError(f"{shown} was not to be delivered: no webhook was set (see resend)")
+    raise LaariError(f"there is no event {shown}")
+
+
+@webhook.command("test")
+@click.argument("merchant_id")
+@operation
+async def send_test(service: Service, merchant_id: str) -> dict[str, Any]:
+    """Send a sample event to a merchant's webhook now, and show what came back."""
+    async with connection_to(service.dsn) as connection:
+        merchant = await merchants.show(connection, merchant_id)
+        if merchant.webhook_url is None:
+            raise LaariError(f"{merchant_id} has no webhook URL")
+        secret = await merchants.secret_key_of(connection, service.master_key, merchant_id)
+    body = EventBody(
+        id=ids.show_id(ids.EVENT, ids.new_id()),
+        type=TEST_TYPE,
+        payload_version=PAYLOAD_VERSION,
+        mode="active" if merchant.mode == "live" else "sandbox",
+        created_at=show_utc(datetime.now(UTC)),
+        data={"message": "A sample from `laari webhook test`."},
+    )
+    from laari.workers.sender import Sender  # noqa: PLC0415  # only senders pay for aiohttp
+
+    sender = Sender(allow_private=service.settings.webhook_allow_private)
+    try:
+        answer = await sender.send(merchant.webhook_url, secret, to_json(body))
+    finally:
+        await sender.close()
+    return {
+        "event_id": body.id,
+        "type": body.type,
+        **_described_answer(merchant.webhook_url, answer),
+    }
+
+
+def _described_answer(url: str, answer: Answer) -> dict[str, Any]:
+    return {
+        "url": url,
+        "acknowledged": answer.acknowledged,
+        "http_status": answer.status,
+        "duration_ms": answer.duration_ms,
+        "error": answer.error,
+        "answer": answer.text,
+    }
+
+
+@webhook.command("train")
+@click.argument("url")
+@click.option("--secret", required=True, help="The key the receiver verifies signatures with.")
+@json_option
+def train_receiver(url: str, secret: str, as_json: bool) -> None:
+    """Put a receiver through its exercises: duplicates, forgeries, old and unknown events.
+
+    The receiver may run anywhere, on this machine too. Exit status 1 where it fails an exercise.
+    """
+    refusal = check_webhook_url(url, allow_private=True)
+    if refusal is not None:
+        raise LaariError(refusal.message.replace("webhook_url", "URL"))
+    results = asyncio.run(_train(url, secret))
+    failed = sum(not result.passed for result in results)
+    show({"url": url, "passed": failed == 0, "exercises": results}, as_json)
+    if failed:
+        raise LaariError(f"the receiver failed {failed} of {len(results)} exercises")
+
+
+async def _train(url: str, secret: str) -> list[Result]:
+    from laari.workers.sender import Sender  # noqa: PLC0415
+    from laari.workers.trainer import train  # noqa: PLC0415
+
+    sender = Sender(allow_private=True)
+    try:
+        return await train(sender, url, secret)
+    finally:
+        await sender.close()

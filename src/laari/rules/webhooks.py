@@ -1,0 +1,122 @@
+"""Webhooks: where they may go, how they are signed and when they are tried again."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Sequence
+from urllib.parse import SplitResult, urlsplit
+
+from laari.rules.refusals import Refusal, invalid
+
+USER_AGENT = "Service-Merchant-Webhook/1.0"
+SIGNATURE_HEADER = "Service-Signature"
+SIGNATURE_TOLERANCE_SECONDS = 300  # receivers refuse timestamps further from their clock
+
+MAX_URL_LENGTH = 2048
+HTTPS_PORT = 443
+FIRST_FREE_PORT = 1024  # below it are other services' ports: mail, shells, file shares
+LAST_PORT = 65535
+
+RETRY_JITTER = 0.1  # of the wait: receivers that were down are not all asked at one instant
+
+# Top-level names that are nobody's in the public DNS, or are used inside of networks.
+_NOT_PUBLIC = frozenset(
+    {
+        "alt",
+        "arpa",
+        "corp",
+        "example",
+        "home",
+        "internal",
+        "intranet",
+        "invalid",
+        "lan",
+        "local",
+        "localdomain",
+        "localhost",
+        "mail",
+        "onion",
+        "private",
+        "test",
+    }
+)
+_PRINTABLE = re.compile(r"[!-~]+", re.ASCII)
+_UNSAFE = re.compile(r"[\\<>\"`{}|^]")
+_LABEL = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)", re.ASCII)
+_TOP_LEVEL = re.compile(r"[A-Za-z]{2,63}|[Xx][Nn]--[A-Za-z0-9-]{1,59}", re.ASCII)
+
+
+def check_webhook_url(url: str, allow_private: bool = False) -> Refusal | None:
+    """Why webhooks may not go to this URL, or None where they may.
+
+    `allow_private` is for development: http, any host and any port will do. What a name resolves
+    to is checked at every connection.
+    """
+    parts = _split(url)
+    if parts is None:
+        return _refused("must be an absolute URL in printable ASCII, at most 2048 characters.")
+    if parts.scheme != "https" and not (allow_private and parts.scheme == "http"):
+        return _refused("must begin with https://.")
+    if "@" in parts.netloc:
+        return _refused("must not contain credentials.")
+    if "#" in url:
+        return _refused("must not contain a fragment.")
+    if allow_private:
+        return None
+    if not is_public_name(parts.hostname or ""):
+        return _refused("must name a public domain, not an address or a local name.")
+    port = HTTPS_PORT if parts.port is None else parts.port
+    if port != HTTPS_PORT and port < FIRST_FREE_PORT:
+        return _refused(f"must use port {HTTPS_PORT} or one from {FIRST_FREE_PORT} up.")
+    return None
+
+
+def _refused(why: str) -> Refusal:
+    return invalid("webhook_url", f"webhook_url {why}")
+
+
+def _split(url: str) -> SplitResult | None:
+    if len(url) > MAX_URL_LENGTH or not _PRINTABLE.fullmatch(url) or _UNSAFE.search(url):
+        return None
+    try:
+        parts = urlsplit(url)
+        port = parts.port  # raises where it is not a number a port can have
+    except ValueError:
+        return None
+    if not parts.hostname or parts.netloc.endswith(":") or port == 0:
+        return None
+    return parts
+
+
+def is_public_name(host: str) -> bool:
+    """Whether a host is written as a name of the public DNS.
+
+    The last label of a public name has no digits, so no spelling of an IPv4 address (`127.1`,
+    `0x7f.1`, `2130706433`) passes, and brackets and percent signs are not part of any label.
+    """
+    labels = host.split(".")
+    if len(host) > 253 or len(labels) < 2 or not all(map(_LABEL.fullmatch, labels)):
+        return False
+    return bool(_TOP_LEVEL.fullmatch(labels[-1])) and labels[-1].lower() not in _NOT_PUBLIC
+
+
+def signature(secret: str, timestamp: int, body: bytes) -> str:
+    """The value of the signature header for a body sent at this Unix time."""
+    signed = str(timestamp).encode() + b"." + body
+    return f"t={timestamp},v1={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}"
+
+
+def retry_wait(failed_attempts: int, waits: Sequence[float], chance: float) -> float | None:
+    """Seconds until the next attempt after so many failed ones; None when none is left.
+
+    `chance` is a random number from 0 to 1.
+    """
+    if failed_attempts > len(waits):
+        return None
+    return waits[failed_attempts - 1] * (1 + RETRY_JITTER * chance)
+
+
+def is_acknowledged(status: int) -> bool:
+    return 200 <= status <= 299

@@ -1,0 +1,176 @@
+"""Deliveries of events: made with the event, taken up by senders, kept with every attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+import asyncpg
+from msgspec import Struct
+
+from laari.rules.records import Event
+from laari.store.tables import EVENTS
+
+CHANNEL = "laari_deliveries"  # notified when a delivery was made
+
+DeliveryStatus = Literal["pending", "delivered", "failed"]
+
+# Events and their deliveries in one statement, with one notification where any is to be sent.
+_SAVE_EVENTS = f"""
+WITH new ({EVENTS.columns}) AS (SELECT * FROM {EVENTS.unnest}),
+kept AS (INSERT INTO events ({EVENTS.columns}) SELECT {EVENTS.columns} FROM new),
+made AS (
+    INSERT INTO deliveries (event_id, tenant_id)
+    SELECT new.id, new.tenant_id FROM new
+    JOIN tenants t ON t.id = new.tenant_id JOIN merchants m ON m.id = t.merchant_id
+    WHERE m.webhooks_enabled AND m.webhook_url IS NOT NULL
+    RETURNING 1
+)
+SELECT pg_notify('{CHANNEL}', '') FROM made LIMIT 1
+"""
+
+# Steps from tenant to tenant along the index: what one tenant has waiting is never walked through.
+_DUE_TENANTS = """
+WITH RECURSIVE waiting (tenant_id, next_attempt_at, place) AS (
+    (SELECT tenant_id, next_attempt_at, 1 FROM deliveries
+     WHERE status = 'pending' AND tenant_id > $1 ORDER BY tenant_id, next_attempt_at LIMIT 1)
+    UNION ALL
+    SELECT following.*, waiting.place + 1 FROM waiting CROSS JOIN LATERAL (
+        SELECT tenant_id, next_attempt_at FROM deliveries
+        WHERE status = 'pending' AND tenant_id > waiting.tenant_id
+        ORDER BY tenant_id, next_attempt_at LIMIT 1
+    ) AS following
+    WHERE waiting.place < $2
+)
+SELECT tenant_id, next_attempt_at <= now() AS due FROM waiting ORDER BY tenant_id
+"""
+
+_CLAIM = """
+WITH due AS (
+    SELECT d.event_id FROM unnest($1::bigint[], $2::bigint[]) AS room (tenant_id, size)
+    CROSS JOIN LATERAL (
+        SELECT event_id FROM deliveries
+        WHERE status = 'pending' AND tenant_id = room.tenant_id AND next_attempt_at <= now()
+        ORDER BY next_attempt_at LIMIT room.size FOR NO KEY UPDATE SKIP LOCKED
+    ) AS d
+), claimed AS (
+    UPDATE deliveries d SET claims = claims + 1, next_attempt_at = now() + $3 * interval '1 second'
+    FROM due WHERE d.event_id = due.event_id
+    RETURNING d.event_id, d.tenant_id, d.claims, d.failed_attempts
+)
+SELECT c.event_id, c.tenant_id, c.claims, c.failed_attempts, e.body, m.id,
+       CASE WHEN m.webhooks_enabled THEN m.webhook_url END, m.secret_encrypted
+FROM claimed c JOIN events e ON e.id = c.event_id
+JOIN tenants t ON t.id = c.tenant_id JOIN merchants m ON m.id = t.merchant_id
+ORDER BY c.event_id
+"""
+
+_RECORD = """
+WITH done (event_id, claim, started_at, duration_ms, url, http_status, error, answer,
+           acknowledged, retry_seconds) AS (
+    SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::bigint[], $5::text[],
+                         $6::bigint[], $7::text[], $8::text[], $9::boolean[], $10::float8[])
+), kept AS (
+    INSERT INTO delivery_attempts
+        (event_id, claim, started_at, duration_ms, url, http_status, error, answer)
+    SELECT event_id, claim, started_at, duration_ms, url, http_status, error, answer FROM done
+    ON CONFLICT DO NOTHING
+)
+UPDATE deliveries d SET
+    status = CASE WHEN acknowledged THEN 'delivered'
+                  WHEN retry_seconds IS NULL THEN 'failed' ELSE 'pending' END,
+    failed_attempts = failed_attempts + CASE WHEN acknowledged THEN 0 ELSE 1 END,
+    next_attempt_at = now() + coalesce(retry_seconds, 0) * interval '1 second',
+    delivered_at = CASE WHEN acknowledged THEN now() END
+FROM done
+WHERE d.event_id = done.event_id AND CASE
+    WHEN acknowledged THEN d.status <> 'delivered'
+    ELSE d.status = 'pending' AND d.claims = done.claim END
+"""
+
+
+class Claimed(Struct, frozen=True):
+    """A delivery to attempt now, with the merchant's settings as they are now."""
+
+    event_id: UUID
+    tenant_id: int
+    claim: int
+    failed_attempts: int
+    body: bytes
+    merchant_id: str
+    url: str | None  # None where webhooks have been switched off since
+    secret_encrypted: bytes
+
+
+class Attempt(Struct, frozen=True):
+    """What came of one attempt."""
+
+    event_id: UUID
+    claim: int
+    started_at: datetime
+    duration_ms: int
+    url: str
+    http_status: int | None
+    error: str | None
+    answer: str | None
+    acknowledged: bool
+    retry_seconds: float | None  # until the next attempt; None where there is none
+
+
+async def save_events(connection: asyncpg.Connection, events: Sequence[Event]) -> None:
+    """Keeps the events, and what is to be delivered of them, in the caller's transaction."""
+    await connection.execute(_SAVE_EVENTS, *EVENTS.arrays(events))
+
+
+async def due_tenants(
+    connection: asyncpg.Connection, after: int, count: int
+) -> tuple[list[int], int]:
+    """Tenants that have something to send now, and where to go on looking: 0 is the beginning."""
+    rows = await connection.fetch(_DUE_TENANTS, after, count)
+    following = rows[-1]["tenant_id"] if len(rows) == count else 0
+    return [row["tenant_id"] for row in rows if row["due"]], following
+
+
+async def claim(
+    connection: asyncpg.Connection, room: Mapping[int, int], lease_seconds: float
+) -> list[Claimed]:
+    """Takes up to so many due deliveries of each tenant, for so long; others pass them over."""
+    rows = await connection.fetch(_CLAIM, list(room), list(room.values()), lease_seconds)
+    return [Claimed(*row) for row in rows]
+
+
+async def give_back(connection: asyncpg.Connection, unsent: Sequence[Claimed]) -> None:
+    """Makes what was claimed and not attempted due again."""
+    await connection.execute(
+        "UPDATE deliveries d SET next_attempt_at = now() "
+        "FROM unnest($1::uuid[], $2::bigint[]) AS u (event_id, claim) "
+        "WHERE d.event_id = u.event_id AND d.claims = u.claim AND d.status = 'pending'",
+        [delivery.event_id for delivery in unsent],
+        [delivery.claim for delivery in unsent],
+    )
+
+
+async def record(connection: asyncpg.Connection, attempts: Sequence[Attempt]) -> None:
+    """Keeps the attempts and moves their deliveries on."""
+    columns = ([getattr(a, field) for a in attempts] for field in Attempt.__struct_fields__)
+    await connection.execute(_RECORD, *columns)
+
+
+async def resend(connection: asyncpg.Connection, event_id: UUID) -> bool:
+    """Puts the event up for delivery as if it were new; False where there is no such event."""
+    made = await connection.fetchval(
+        "INSERT INTO deliveries (event_id, tenant_id) "
+        "SELECT id, tenant_id FROM events WHERE id = $1 "
+        "ON CONFLICT (event_id) DO UPDATE SET status = 'pending', failed_attempts = 0, "
+        "claims = deliveries.claims + 1, next_attempt_at = now(), delivered_at = NULL "
+        f"RETURNING pg_notify('{CHANNEL}', '') IS NOT NULL",
+        event_id,
+    )
+    return made is not None
+
+
+async def listen(connection: asyncpg.Connection, wake: Callable[[], None]) -> None:
+    """Calls `wake` whenever a delivery was made, for as long as the connection lives."""
+    await connection.add_listener(CHANNEL, lambda *_: wake())

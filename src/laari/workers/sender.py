@@ -1,0 +1,208 @@
+"""Sends one webhook: to a vetted address only, with the certificate checked for the name.
+
+A name is resolved once per connection and the connection goes to the very addresses that were
+vetted, so an answer that changes afterwards changes nothing. The socket factory vets once more
+what is about to be connected to, whichever way it got there.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from laari.rules.addresses import is_public
+from laari.rules.refusals import Refusal
+from laari.rules.webhooks import (
+    SIGNATURE_HEADER,
+    USER_AGENT,
+    check_webhook_url,
+    is_acknowledged,
+    signature,
+)
+
+TIMEOUT_SECONDS = 15.0  # in all: look-up, connection, TLS, request and answer
+DNS_TIMEOUT_SECONDS = 4.0  # of each of two tries
+MAX_READ_BYTES = 64 * 1024  # of an answer
+MAX_KEPT_BYTES = 1024
+KEEP_ALIVE_SECONDS = 1.5  # shorter than servers keep idle connections, which is 2 s and more
+
+Allowed = Callable[[str], bool]
+
+
+class ForbiddenAddress(OSError):  # noqa: N818  # named for what was met
+    """A name that resolves to an address webhooks may not go to."""
+
+
+class Answer(NamedTuple):
+    """What came back, or the error in words where nothing did."""
+
+    started_at: float  # Unix time
+    duration_ms: int
+    status: int | None
+    error: str | None
+    text: str | None  # the first KiB
+
+    @property
+    def acknowledged(self) -> bool:
+        return self.status is not None and is_acknowledged(self.status)
+
+
+class VettingResolver(AbstractResolver):
+    """Answers a name's addresses only if every one of them is allowed."""
+
+    def __init__(self, inner: AbstractResolver, allowed: Allowed) -> None:
+        self._inner = inner
+        self._allowed = allowed
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        # The final dot keeps the system's search domains out of it.
+        absolute = f"{host}." if "." in host and not host.endswith(".") else host
+        found = await self._inner.resolve(absolute, port, family)
+        for result in found:
+            if not self._allowed(result["host"]):
+                raise ForbiddenAddress(None, f"{host} resolves to {result['host']}, not public")
+            result["hostname"] = host
+        return found
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+class Sender:
+    """One HTTP client for all deliveries of a process.
+
+    `allowed`, `nameservers` and `certificates` are strict and the system's own unless a test says
+    otherwise.
+    """
+
+    def __init__(
+        self,
+        *,
+        allow_private: bool = False,
+        allowed: Allowed = is_public,
+        nameservers: list[str] | None = None,
+        certificates: ssl.SSLContext | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self._allow_private = allow_private
+        self._allowed: Allowed = (lambda address: True) if allow_private else allowed
+        options: dict[str, Any] = {"nameservers": nameservers} if nameservers else {}
+        inner = aiohttp.AsyncResolver(timeout=DNS_TIMEOUT_SECONDS, tries=2, **options)
+        self._resolver = VettingResolver(inner, self._allowed)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                resolver=self._resolver,
+                use_dns_cache=False,  # each connection asks anew
+                ssl=certificates or ssl.create_default_context(),
+                socket_factory=self._make_socket,
+                limit=0,  # the delivery loop bounds what is under way
+                keepalive_timeout=KEEP_ALIVE_SECONDS,
+            ),
+            timeout=aiohttp.ClientTimeout(total=timeout_seconds),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+            headers={
+                "User-Agent": USER_AGENT,
+                "Content-Type": "application/json",
+                "Accept-Encoding": "identity",
+            },
+        )
+
+    async def close(self) -> None:
+        await self._session.close()
+        await self._resolver.close()
+
+    def _make_socket(self, address_info: Any) -> socket.socket:
+        family, kind, protocol, _, address = address_info
+        if not self._allowed(address[0]):
+            raise ForbiddenAddress(None, f"{address[0]} is not a public address")
+        made = socket.socket(family, kind, protocol)
+        made.setblocking(False)
+        return made
+
+    async def send(self, url: str, secret: str, body: bytes) -> Answer:
+        """Signs and posts the body now; whatever goes wrong is an answer too."""
+        return await self.post(url, body, signature(secret, int(time.time()), body))
+
+    async def post(self, url: str, body: bytes, signed: str | None) -> Answer:
+        """Posts the body with the signature it is given, or none."""
+        started_at, clock = time.time(), time.perf_counter()
+        status: int | None = None
+        error = text = None
+        target = _target(url, self._allow_private)
+        if isinstance(target, Refusal):
+            error = target.message
+        else:
+            try:
+                async with self._session.post(
+                    target,
+                    data=body,
+                    headers={} if signed is None else {SIGNATURE_HEADER: signed},
+                    allow_redirects=False,
+                ) as response:
+                    status = response.status
+                    text = await _read_start(response)
+            except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as problem:
+                # Once the status is known, an answer that breaks off does not change it.
+                error = None if status is not None else describe(problem)
+        if status is not None and not is_acknowledged(status):
+            error = f"answered {status}"
+        return Answer(started_at, int((time.perf_counter() - clock) * 1000), status, error, text)
+
+
+@lru_cache(maxsize=1024)
+def _target(url: str, allow_private: bool) -> URL | Refusal:
+    return check_webhook_url(url, allow_private) or URL(url, encoded=True)
+
+
+async def _read_start(response: aiohttp.ClientResponse) -> str:
+    """The first KiB of the answer; reads on to the limit so that the connection can be kept."""
+    kept, size = b"", 0
+    while chunk := await response.content.readany():
+        kept += chunk[: MAX_KEPT_BYTES - len(kept)]
+        size += len(chunk)
+        if size >= MAX_READ_BYTES:
+            response.close()
+            break
+    return kept.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def describe(problem: Exception) -> str:
+    """The error in words that a merchant's developer can act on."""
+    match problem:
+        case aiohttp.ClientConnectorCertificateError():
+            return f"the certificate was refused: {problem.certificate_error}"
+        case aiohttp.ClientConnectorError(os_error=ForbiddenAddress() as forbidden):
+            return f"refused: {forbidden.strerror}"
+        case aiohttp.ClientConnectorDNSError():
+            return f"the name {problem.host} was not found: {_reason(problem.os_error)}"
+        case aiohttp.ClientConnectorSSLError():
+            return f"TLS failed: {_reason(problem.os_error)}"
+        case aiohttp.ClientConnectorError():
+            return f"the connection failed: {_reason(problem.os_error)}"
+        case TimeoutError():
+            return "no answer in time"
+        case aiohttp.ServerDisconnectedError():
+            return "the connection was closed without an answer"
+        case OSError():
+            return f"the connection broke: {_reason(problem)}"
+    return f"the answer could not be understood: {problem}"
+
+
+def _reason(error: OSError) -> str:
+    """The system's own words, which are the same for every event loop."""
+    if error.errno is not None and not isinstance(error, ssl.SSLError):
+        return os.strerror(error.errno)
+    return error.strerror or str(error)

@@ -1,0 +1,110 @@
+"""Events over HTTP: exact bytes, delivery state, filters, pages, ownership."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.serving import Merchant, Service
+
+
+def test_an_event_is_shown_exactly_as_it_was_frozen(shop: Merchant) -> None:
+    payment = shop.payment(metadata={"ދިވެހި": "☂", "b": "", "a": "1"})
+    (listed,) = shop.get("/events").json()["data"]
+    assert listed["type"] == "payment.created"
+    assert listed["data"] == payment
+    assert listed["delivery"] is None  # no webhook is set
+    ((frozen,),) = shop.service.execute(
+        "SELECT body FROM events WHERE id = $1::uuid", listed["id"].removeprefix("evt_")
+    )
+    response = shop.get(f"/events/{listed['id']}")
+    assert response.status_code == 200
+    assert response.headers["cache-control"] == "no-store"
+    assert response.content == b'{"data":' + frozen[:-1] + b',"delivery":null}}'
+    assert json.loads(frozen) == {k: v for k, v in listed.items() if k != "delivery"}
+
+
+def test_every_change_is_an_event_newest_first(shop: Merchant) -> None:
+    first, second = shop.payment(), shop.payment()
+    shop.control(f"payments/{first['id']}/pay")
+    shop.post(f"/payments/{second['id']}/cancel")
+    shop.post(f"/payments/{second['id']}/cancel")
+    events = shop.get("/events").json()["data"]
+    assert [(event["type"], event["data"]["id"]) for event in events] == [
+        ("payment.cancelled", second["id"]),
+        ("payment.paid", first["id"]),
+        ("payment.created", second["id"]),
+        ("payment.created", first["id"]),
+    ]
+    assert all(event["mode"] == "sandbox" for event in events)
+    paid = shop.get("/events", type="payment.paid").json()
+    assert [event["data"]["id"] for event in paid["data"]] == [first["id"]]
+    assert paid["pagination"] == {"limit": 20, "has_more": False, "next_cursor": None}
+
+
+def _set_delivery(shop: Merchant, event_id: str, status: str) -> None:
+    delivered_at = "now()" if status == "delivered" else "NULL"
+    shop.service.execute(
+        "INSERT INTO deliveries (event_id, tenant_id, status, failed_attempts, delivered_at) "
+        f"SELECT id, tenant_id, $2, 0, {delivered_at} FROM events WHERE id = $1::uuid",
+        event_id.removeprefix("evt_"),
+        status,
+    )
+
+
+def test_undelivered_events_can_be_fetched(shop: Merchant) -> None:
+    for _ in range(4):
+        shop.payment()
+    ids = [event["id"] for event in shop.get("/events").json()["data"]]
+    _set_delivery(shop, ids[0], "delivered")
+    _set_delivery(shop, ids[1], "failed")
+    _set_delivery(shop, ids[2], "pending")
+
+    def listed(**query: Any) -> list[tuple[str, str | None]]:
+        data = shop.get("/events", **query).json()["data"]
+        return [(event["id"], (event["delivery"] or {}).get("status")) for event in data]
+
+    assert listed(delivered="false") == [(ids[1], "failed"), (ids[2], "pending"), (ids[3], None)]
+    assert listed(delivered="true") == [(ids[0], "delivered")]
+    pending = shop.get(f"/events/{ids[2]}").json()["data"]["delivery"]
+    assert pending["attempts"] == 0
+    assert pending["next_attempt_at"].endswith("+05:00")
+    failed = shop.get(f"/events/{ids[1]}").json()["data"]["delivery"]
+    assert failed == {"status": "failed", "attempts": 0, "next_attempt_at": None}
+
+
+def test_pages_cover_everything_once(shop: Merchant) -> None:
+    for _ in range(5):
+        shop.payment()
+    seen: list[str] = []
+    cursor = None
+    while True:
+        query = {"limit": "2", "delivered": "false"} | ({"after": cursor} if cursor else {})
+        page = shop.get("/events", **query).json()
+        seen += [event["id"] for event in page["data"]]
+        cursor = page["pagination"]["next_cursor"]
+        if cursor is None:
+            break
+    assert len(seen) == len(set(seen)) == 5
+
+
+@pytest.mark.parametrize(
+    "query",
+    [{"delivered": "yes"}, {"delivered": ""}, {"type": "payment.exploded"}, {"limit": "x"}],
+)
+def test_wrong_filters_are_refused(shop: Merchant, query: dict[str, str]) -> None:
+    response = shop.get("/events", **query)
+    assert response.status_code == 400
+    assert response.json()["error"]["field"] == next(iter(query))
+
+
+def test_events_of_others_are_not_found(service: Service, shop: Merchant) -> None:
+    shop.payment()
+    event_id = shop.get("/events").json()["data"][0]["id"]
+    other = service.merchant()
+    assert other.get("/events").json()["data"] == []
+    assert other.get(f"/events/{event_id}").json()["error"]["code"] == "not_found"
+    assert shop.get("/events/evt_0").status_code == 404
+    assert shop.post("/events").status_code == 405

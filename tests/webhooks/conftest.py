@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from laari.workers.sender import Sender
+from tests.webhooks.receivers import (
+    RECEIVER_ADDRESS,
+    Authority,
+    Names,
+    NameServer,
+    Receiver,
+    allowed_in_tests,
+    receiving,
+    start_name_server,
+)
+
+NAME = "hooks.shop.mv"
+
+
+@pytest.fixture(scope="session")
+def authority() -> Authority:
+    return Authority()
+
+
+@pytest.fixture(scope="session")
+def name_server() -> Iterator[NameServer]:
+    ours, server = start_name_server()
+    yield ours
+    server.stop()
+
+
+@pytest.fixture
+def names(name_server: NameServer) -> Names:
+    name_server.names.addresses = {NAME: [RECEIVER_ADDRESS]}
+    name_server.names.asked = []
+    return name_server.names
+
+
+@pytest.fixture
+async def receiver(authority: Authority) -> AsyncIterator[Receiver]:
+    """A receiver with a good certificate for NAME."""
+    async with receiving(authority.serving(NAME)) as ours:
+        yield ours
+
+
+@pytest.fixture
+async def sender(
+    authority: Authority, name_server: NameServer, names: Names
+) -> AsyncIterator[Sender]:
+    """Strict but for the test's own address, name server and authority."""
+    ours = Sender(
+        allowed=allowed_in_tests,
+        nameservers=[name_server.address],
+        certificates=authority.trusting(),
+        timeout_seconds=2,
+    )
+    yield ours
+    await ours.close()

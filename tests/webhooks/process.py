@@ -1,0 +1,35 @@
+"""A delivery process to be killed: `python -m tests.webhooks.process DSN`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import uvloop
+
+from laari.store.merchants import open_secret
+from laari.workers.delivery import Deliverer, Limits
+from laari.workers.sender import Sender
+from tests.webhooks.shops import MASTER_KEY
+
+TIMEOUT_SECONDS = 1.0
+LIMITS = Limits(lease_seconds=3.0, poll_seconds=0.1)
+RETRY_SECONDS = (0.3, 0.6)
+
+
+async def main(dsn: str) -> None:
+    sender = Sender(allow_private=True, timeout_seconds=TIMEOUT_SECONDS)
+    deliverer = Deliverer(
+        dsn,
+        sender,
+        lambda merchant_id, encrypted: open_secret(MASTER_KEY, merchant_id, encrypted),
+        RETRY_SECONDS,
+        LIMITS,
+    )
+    print("ready", flush=True)
+    await deliverer.run(asyncio.Event())  # until it is killed
+
+
+if __name__ == "__main__":
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main(sys.argv[1]))
