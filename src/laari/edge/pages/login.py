@@ -96,7 +96,8 @@ async def _try(visit: Visit, password_hash: str | None, identity: str) -> Proble
         (named_bucket("log-in identity", identity), PER_IDENTITY),
         (named_bucket("log-in address", _network(visit.http.client)), PER_ADDRESS),
     )
-    if any([rates.take(key, limit.rate, now, limit.over) for key, limit in buckets]):
+    waits = [rates.take(key, limit.rate, now, limit.over) for key, limit in buckets]  # count in all
+    if any(waits):
         return "throttled"
     password = visit.form.get("password", "")[:MAX_PASSWORD]
     async with _hashing:
