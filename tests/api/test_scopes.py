@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from laari.edge.merchant.app import OPERATIONS
-from laari.edge.merchant.operations import ANY_SCOPE
-from laari.rules.scopes import SCOPES
+from laari.edge.merchant.operations import ANY_READ_SCOPE, ANY_SCOPE
+from laari.rules.scopes import READ_SCOPES, SCOPES
 from tests.serving import Merchant, Service
 
 # The specification's table, and the sandbox controls, which ask for the matching create scope.
@@ -39,6 +39,7 @@ TABLE = {
     },
 }
 ANY = {("POST", "/sandbox/wallet"), ("POST", "/sandbox/clock")}
+ANY_READ = {("GET", "/events"), ("GET", "/events/{id}")}
 PUBLIC = {("GET", "/public/qr/{id}")}
 SERVED = {(operation.method, operation.path): operation for operation in OPERATIONS}
 
@@ -64,8 +65,12 @@ def call(caller: httpx.Client, method: str, path: str) -> httpx.Response:
 
 def test_the_table_is_the_one_that_is_served() -> None:
     for row, operation in SERVED.items():
-        expected = None if row in PUBLIC else ANY_SCOPE if row in ANY else TABLE[row]
-        assert operation.scope == expected, row
+        others = {
+            **dict.fromkeys(PUBLIC),
+            **dict.fromkeys(ANY, ANY_SCOPE),
+            **dict.fromkeys(ANY_READ, ANY_READ_SCOPE),
+        }
+        assert operation.scope == {**TABLE, **others}[row], row
     assert set(TABLE.values()) == set(SCOPES)
 
 
@@ -123,3 +128,16 @@ def test_a_token_makes_and_reads(shop: Merchant) -> None:
         assert made.status_code == 201
         found = shop.get(f"/payments/{made.json()['data']['id']}")
         assert found.json() == made.json()
+
+
+@pytest.mark.parametrize("row", sorted(ANY_READ), ids=" ".join)
+def test_any_scope_to_read_passes_for_events(
+    callers: dict[str, httpx.Client], row: tuple[str, str]
+) -> None:
+    for scope, caller in callers.items():
+        response = call(caller, *row)
+        if scope in READ_SCOPES:
+            assert response.status_code in {200, 404}, (scope, response.text)
+        else:
+            assert response.status_code == 403, (scope, response.text)
+            assert "payments:read" in response.json()["error"]["message"]
