@@ -27,9 +27,9 @@ TABLE = {
     ("POST", "/authorizations"): "authorizations:create",
     ("GET", "/authorizations"): "authorizations:read",
     ("GET", "/authorizations/{id}"): "authorizations:read",
+    ("GET", "/authorizations/{id}/charge-preview"): "authorizations:read",
     ("POST", "/authorizations/{id}/charge"): "authorizations:charge",
     ("POST", "/authorizations/{id}/cancel"): "authorizations:cancel",
-    ("GET", "/authorizations/{id}/charge-preview"): "authorizations:read",
     **{
         ("POST", f"/sandbox/{noun}/{{id}}/{action}"): scope
         for noun, actions, scope in (
