@@ -22,7 +22,7 @@ from laari.rules.scopes import SCOPES
 from laari.store import customers, merchants, oauth
 from laari.store.database import connection_to
 
-START_SECONDS = 20
+START_SECONDS = 60
 
 
 def free_port() -> int:

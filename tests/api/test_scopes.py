@@ -26,6 +26,7 @@ TABLE = {
     ("POST", "/authorizations"): "authorizations:create",
     ("GET", "/authorizations"): "authorizations:read",
     ("GET", "/authorizations/{id}"): "authorizations:read",
+    ("GET", "/authorizations/{id}/charge-preview"): "authorizations:read",
     ("POST", "/authorizations/{id}/charge"): "authorizations:charge",
     ("POST", "/authorizations/{id}/cancel"): "authorizations:cancel",
     **{

@@ -1,15 +1,22 @@
-"""Pages in a real browser, against one running service per test process."""
+"""Pages in a real browser: one browser and one running service per test process.
+
+The tests share the browser and therefore its event loop; each has a context of its own, with its
+own cookies.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, async_playwright, expect
 
 from laari.store.migrate import migrate
+from tests.pages.people import Visitors
 from tests.serving import Merchant, Service, serving
 
 CHROMIUM = shutil.which("chromium")
@@ -24,6 +31,13 @@ OPTIONS = (
 )
 
 expect.set_options(timeout=30_000)  # milliseconds, as elsewhere: a busy machine is no failure
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and pytest_asyncio.is_async_test(item):
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +55,11 @@ def shop(service: Service) -> Merchant:
 
 
 @pytest.fixture
+def live_shop(service: Service) -> Merchant:
+    return service.merchant(mode="live", name="Seagull Café", fee_bps=150)
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")
@@ -48,3 +67,11 @@ async def browser() -> AsyncIterator[Browser]:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=[*OPTIONS])
         yield browser
         await browser.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def visitors(browser: Browser, service: Service) -> AsyncIterator[Visitors]:
+    """Opens pages as people with screens of two sizes; none of them may meet an error."""
+    visitors = Visitors(browser, service)
+    yield visitors
+    await visitors.leave()

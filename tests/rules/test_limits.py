@@ -216,3 +216,16 @@ def test_a_charge_in_the_same_batch_as_a_clock_move_is_counted() -> None:
     MoveClock(books.tenant, DAY).decide(world)
     authorization, wallet = world.authorizations.seen[books.id], world.wallets.seen[ACCOUNT]
     assert (authorization.period_paid, wallet.month_spent) == (60, 60)
+
+
+def test_a_server_whose_clock_is_behind_does_not_forget_the_new_period() -> None:
+    books = Books(10**6, period_interval="day", period_amount=100)
+    midnight = datetime.fromisoformat("2026-02-28T00:00:00+05:00")
+    for moment, reference, amount, expected in (
+        (midnight, "ahead", 90, "paid"),
+        (midnight - timedelta(milliseconds=1), "behind", 11, "period_limit_exceeded"),
+        (midnight - timedelta(milliseconds=1), "behind", 10, "paid"),
+        (midnight + timedelta(seconds=1), "after", 1, "period_limit_exceeded"),
+    ):
+        books.real = moment
+        assert charge(books, reference, amount) == expected

@@ -24,6 +24,7 @@ import uvicorn
 import uvloop
 
 from laari.cli.logs import configure_logs
+from laari.cli.one_write import OneWriteProtocol
 from laari.cli.open import Service, open_service
 from laari.cli.supervisor import BACKLOG
 from laari.edge.app import Shared, create_app
@@ -84,7 +85,7 @@ async def _serve(service: Service, stop: asyncio.Event) -> None:
     server = _Server(
         uvicorn.Config(
             app,
-            http="httptools",
+            http=OneWriteProtocol,
             ws="none",
             lifespan="on",
             log_config=None,

@@ -10,6 +10,7 @@ from laari.edge.http import Receive, Reply, Scope, Send, send_reply
 from laari.edge.merchant.app import OPERATIONS, MerchantInterface
 from laari.edge.merchant.oauth import TOKEN_ERRORS, TOKEN_OPERATION
 from laari.edge.metrics import Metrics
+from laari.edge.pages.app import FIRST_SEGMENTS, Pages
 from laari.edge.rate import RateBuckets
 from laari.edge.reference import reference_page
 from laari.edge.wallet.app import ENDPOINTS, WalletInterface
@@ -26,6 +27,7 @@ class App:
         self._backend = backend
         self._merchant = MerchantInterface(backend)
         self._wallet = WalletInterface(backend)
+        self._pages = Pages(backend)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -44,6 +46,8 @@ class App:
             await self._merchant(scope, receive, send, path.removeprefix("/merchant"))
         elif path == "/wallet" or path.startswith("/wallet/"):
             await self._wallet(scope, receive, send, path.removeprefix("/wallet"))
+        elif path.split("/", 2)[1] in FIRST_SEGMENTS:
+            await self._pages(scope, receive, send)
         elif path == "/healthz":
             await send_reply(send, Reply(200, b"ok\n", _NO_STORE, PLAIN))
         elif path == "/metrics":

@@ -140,6 +140,7 @@ CREATE TABLE public.merchants (
     fee_fixed bigint NOT NULL,
     webhook_url text,
     webhooks_enabled boolean DEFAULT true NOT NULL,
+    sandbox_account bigint NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT merchants_fee_bps_check CHECK (((fee_bps >= 0) AND (fee_bps <= 10000))),
     CONSTRAINT merchants_fee_fixed_check CHECK (((fee_fixed >= 0) AND (fee_fixed <= '9999999999'::bigint))),
@@ -269,6 +270,17 @@ CREATE TABLE public.schema_migrations (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.sessions (
+    digest bytea NOT NULL,
+    customer_id uuid,
+    email text COLLATE pg_catalog."C",
+    created_at timestamp with time zone NOT NULL,
+    authenticated_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    CONSTRAINT sessions_check CHECK ((num_nonnulls(customer_id, email) = 1)),
+    CONSTRAINT sessions_digest_check CHECK ((length(digest) = 32))
+);
+
 CREATE TABLE public.tenants (
     id bigint NOT NULL,
     merchant_id text NOT NULL COLLATE pg_catalog."C",
@@ -278,32 +290,6 @@ CREATE TABLE public.tenants (
     CONSTRAINT tenants_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text])))
 );
 
-CREATE SEQUENCE public.wallet_accounts
-    START WITH 7700000000001
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
-CREATE TABLE public.wallets (
-    account bigint DEFAULT nextval('public.wallet_accounts'::regclass) NOT NULL,
-    customer_id uuid NOT NULL,
-    mode text NOT NULL,
-    tier text NOT NULL COLLATE pg_catalog."C",
-    balance bigint DEFAULT 0 NOT NULL,
-    day_start date DEFAULT '1970-01-01'::date NOT NULL,
-    day_spent numeric DEFAULT 0 NOT NULL,
-    week_start date DEFAULT '1970-01-01'::date NOT NULL,
-    week_spent numeric DEFAULT 0 NOT NULL,
-    month_start date DEFAULT '1970-01-01'::date NOT NULL,
-    month_spent numeric DEFAULT 0 NOT NULL,
-    CONSTRAINT wallets_day_spent_check CHECK ((day_spent >= (0)::numeric)),
-    CONSTRAINT wallets_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text]))),
-    CONSTRAINT wallets_month_spent_check CHECK ((month_spent >= (0)::numeric)),
-    CONSTRAINT wallets_week_spent_check CHECK ((week_spent >= (0)::numeric))
-)
-WITH (fillfactor='80');
-
 CREATE VIEW public.tenant_details AS
  SELECT t.id,
     t.merchant_id,
@@ -312,12 +298,9 @@ CREATE VIEW public.tenant_details AS
     m.fee_bps,
     m.fee_fixed,
     t.clock_offset_seconds,
-    w.account AS sandbox_account
-   FROM ((((public.tenants t
-     JOIN public.merchants m ON ((m.id = t.merchant_id)))
-     JOIN public.tenants s ON (((s.merchant_id = t.merchant_id) AND (s.mode = 'sandbox'::text))))
-     JOIN public.customers c ON ((c.sandbox_of = s.id)))
-     JOIN public.wallets w ON ((w.customer_id = c.id)));
+    m.sandbox_account
+   FROM (public.tenants t
+     JOIN public.merchants m ON ((m.id = t.merchant_id)));
 
 ALTER TABLE public.tenants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.tenants_id_seq
@@ -380,6 +363,13 @@ CREATE TABLE public.transfers (
     CONSTRAINT transfers_kind_check CHECK ((kind = ANY (ARRAY['payment'::text, 'fee'::text, 'refund'::text, 'topup'::text, 'adjustment'::text])))
 );
 
+CREATE SEQUENCE public.wallet_accounts
+    START WITH 7700000000001
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
 CREATE TABLE public.wallet_keys (
     digest bytea NOT NULL,
     account bigint NOT NULL,
@@ -396,6 +386,25 @@ CREATE UNLOGGED TABLE public.wallet_windows (
     CONSTRAINT wallet_windows_used_check CHECK ((used > 0))
 )
 WITH (fillfactor='70');
+
+CREATE TABLE public.wallets (
+    account bigint DEFAULT nextval('public.wallet_accounts'::regclass) NOT NULL,
+    customer_id uuid NOT NULL,
+    mode text NOT NULL,
+    tier text NOT NULL COLLATE pg_catalog."C",
+    balance bigint DEFAULT 0 NOT NULL,
+    day_start date DEFAULT '1970-01-01'::date NOT NULL,
+    day_spent numeric DEFAULT 0 NOT NULL,
+    week_start date DEFAULT '1970-01-01'::date NOT NULL,
+    week_spent numeric DEFAULT 0 NOT NULL,
+    month_start date DEFAULT '1970-01-01'::date NOT NULL,
+    month_spent numeric DEFAULT 0 NOT NULL,
+    CONSTRAINT wallets_day_spent_check CHECK ((day_spent >= (0)::numeric)),
+    CONSTRAINT wallets_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text]))),
+    CONSTRAINT wallets_month_spent_check CHECK ((month_spent >= (0)::numeric)),
+    CONSTRAINT wallets_week_spent_check CHECK ((week_spent >= (0)::numeric))
+)
+WITH (fillfactor='80');
 
 ALTER TABLE ONLY public.access_tokens
     ADD CONSTRAINT access_tokens_pkey PRIMARY KEY (digest);
@@ -431,6 +440,9 @@ ALTER TABLE ONLY public.merchants
     ADD CONSTRAINT merchants_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.merchants
+    ADD CONSTRAINT merchants_sandbox_account_key UNIQUE (sandbox_account);
+
+ALTER TABLE ONLY public.merchants
     ADD CONSTRAINT merchants_secret_digest_key UNIQUE (secret_digest);
 
 ALTER TABLE ONLY public.oauth_clients
@@ -453,6 +465,9 @@ ALTER TABLE ONLY public.saved_responses
 
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (digest);
 
 ALTER TABLE ONLY public.tenants
     ADD CONSTRAINT tenants_merchant_id_mode_key UNIQUE (merchant_id, mode);
@@ -527,6 +542,12 @@ CREATE INDEX payments_by_time ON public.payments USING btree (tenant_id, created
 
 CREATE INDEX saved_responses_by_age ON public.saved_responses USING btree (completed_at);
 
+CREATE INDEX sessions_by_age ON public.sessions USING btree (seen_at);
+
+CREATE INDEX sessions_by_customer ON public.sessions USING btree (customer_id) WHERE (customer_id IS NOT NULL);
+
+CREATE INDEX sessions_by_email ON public.sessions USING btree (email) WHERE (email IS NOT NULL);
+
 CREATE INDEX transactions_by_account ON public.transactions USING btree (account, recorded);
 
 CREATE UNIQUE INDEX transfers_once_per_payment ON public.transfers USING btree (payment_id, kind) WHERE (payment_id IS NOT NULL);
@@ -543,6 +564,12 @@ ALTER TABLE ONLY public.merchant_users
 
 ALTER TABLE ONLY public.oauth_clients
     ADD CONSTRAINT oauth_clients_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES public.merchants(id);
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES public.customers(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_email_fkey FOREIGN KEY (email) REFERENCES public.merchant_users(email) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.tenants
     ADD CONSTRAINT tenants_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES public.merchants(id);

@@ -13,6 +13,7 @@ from laari.spine.engine import Spine
 from laari.store.batch import BatchRunner
 from laari.store.database import open_pool
 from laari.store.oauth import forget_expired_tokens
+from laari.store.sessions import forget_ended
 from laari.store.sweep import forget_saved_responses
 from laari.workers import delivery, expiry
 from laari.workers.pause import pause
@@ -43,12 +44,16 @@ async def run(dsn: str, master_key: bytes, settings: Settings, stop: asyncio.Eve
     async def forget_old_tokens() -> None:
         await forget_expired_tokens(pool, datetime.now(UTC))
 
+    async def forget_old_sessions() -> None:
+        await forget_ended(pool, datetime.now(UTC))
+
     async def expire_requests() -> None:
         await expiry.expire_overdue_requests(pool, spine)
 
     jobs = [
         Job("forget saved responses", 60, forget_old_responses),
         Job("forget expired tokens", 60, forget_old_tokens),
+        Job("forget sessions", 300, forget_old_sessions),
         Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests),
     ]
     try:

@@ -1,0 +1,50 @@
+"""The pages as one application: their addresses, and what nobody else answers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from laari.edge.backend import Backend
+from laari.edge.http import Receive, Scope, Send, send_reply
+from laari.edge.pages import checkout
+from laari.edge.pages.assets import asset_reply
+from laari.edge.pages.visit import Visit
+
+FIRST_SEGMENTS = frozenset({"pay", "approve", "app", "dashboard", "static"})
+
+ROUTES = [*checkout.ROUTES]
+
+
+class Pages:
+    def __init__(self, backend: Backend) -> None:
+        self._app = Starlette(
+            routes=ROUTES, exception_handlers={404: _not_found, 405: _not_allowed}
+        )
+        self._app.router.redirect_slashes = False
+        self._app.state.backend = backend
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        encodings = next((v for n, v in scope["headers"] if n == b"accept-encoding"), b"")
+        reply = asset_reply(scope["path"], encodings.decode("latin-1"))
+        if reply is not None:
+            await send_reply(send, reply, head=scope["method"] == "HEAD")
+        else:
+            await self._app(scope, receive, send)
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    visit = Visit(request.app.state.backend, request, "customer", datetime.now(UTC))
+    return visit.finish(visit.refusal(404, "not_found"))
+
+
+async def _not_allowed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    visit = Visit(request.app.state.backend, request, "customer", datetime.now(UTC))
+    response = visit.finish(visit.refusal(405, "not_found"))
+    response.headers.update(error.headers or {})
+    return response

@@ -1,0 +1,64 @@
+"""Style, scripts and fonts: read once, served under the hash of their content.
+
+An address with a hash never changes its content, so browsers keep it for a year. No path is ever
+looked up on disk.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+from laari.edge.http import Reply
+from laari.edge.pages.security import HEADERS
+
+FOLDER = Path(__file__).parent / "static"
+_TYPES = {
+    ".css": b"text/css; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".svg": b"image/svg+xml",
+    ".woff2": b"font/woff2",
+}
+_A_YEAR = (b"cache-control", b"public, max-age=31536000, immutable")
+_GUARDS = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
+
+
+class Asset(NamedTuple):
+    body: bytes
+    zipped: bytes | None  # fonts are compressed already
+    content_type: bytes
+
+
+def _load() -> tuple[dict[str, str], dict[str, Asset]]:
+    """The addresses by file name, and the assets by address."""
+    urls: dict[str, str] = {}
+    assets: dict[str, Asset] = {}
+    # The style sheet comes last: it names the addresses of the fonts.
+    for path in sorted(FOLDER.iterdir(), key=lambda path: (path.suffix == ".css", path.name)):
+        if path.suffix not in _TYPES:
+            continue
+        body = path.read_bytes()
+        if path.suffix == ".css":
+            for name, url in urls.items():
+                body = body.replace(f'url("{name}")'.encode(), f'url("{url}")'.encode())
+        tag = hashlib.sha256(body).hexdigest()[:12]
+        urls[path.name] = f"/static/{tag}/{path.name}"
+        zipped = None if path.suffix == ".woff2" else gzip.compress(body, mtime=0)
+        assets[urls[path.name]] = Asset(body, zipped, _TYPES[path.suffix])
+    return urls, assets
+
+
+URLS, _ASSETS = _load()
+
+
+def asset_reply(path: str, accepted_encodings: str) -> Reply | None:
+    asset = _ASSETS.get(path)
+    if asset is None:
+        return None
+    headers = (_A_YEAR, (b"vary", b"accept-encoding"), *_GUARDS)
+    if asset.zipped is not None and "gzip" in accepted_encodings:
+        headers = (*headers, (b"content-encoding", b"gzip"))
+        return Reply(200, asset.zipped, headers, asset.content_type)
+    return Reply(200, asset.body, headers, asset.content_type)

@@ -1,0 +1,84 @@
+"""Templates, and how amounts and times are written for people."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
+
+from laari.edge.pages.assets import URLS
+from laari.edge.pages.language import LANGUAGES, Language
+from laari.rules.calendar import MALDIVES, show
+from laari.rules.money import rufiyaa
+
+
+def money(laari: int) -> Markup:
+    """`MVR 1,250.00`, kept together and left to right in any text."""
+    sign, digits = ("\N{MINUS SIGN}", -laari) if laari < 0 else ("", laari)
+    whole, _, hundredths = rufiyaa(digits).partition(".")
+    return Markup('<bdi dir="ltr" class="money">{}MVR\N{NO-BREAK SPACE}{}.{}</bdi>').format(
+        sign, f"{int(whole):,}", hundredths
+    )
+
+
+def day(moment: datetime, language: Language) -> Markup:
+    """`31 December 2026`, in Maldives time."""
+    local = moment.astimezone(MALDIVES)
+    month = language.text(f"month.{local.month}")
+    return Markup('<time datetime="{}">{} {} {}</time>').format(
+        show(moment), local.day, month, local.year
+    )
+
+
+def moment(moment: datetime, language: Language) -> Markup:
+    """`31 December 2026, 14:30`, in Maldives time."""
+    local = moment.astimezone(MALDIVES)
+    month = language.text(f"month.{local.month}")
+    return Markup('<time datetime="{}">{} {} {}, <bdi>{:%H:%M}</bdi></time>').format(
+        show(moment), local.day, month, local.year, local
+    )
+
+
+@pass_context
+def _text(context: Context, name: str, /, **values: Any) -> Markup:
+    language: Language = context["language"]
+    return language.text(name, **values)
+
+
+@pass_context
+def _day(context: Context, value: datetime) -> Markup:
+    return day(value, context["language"])
+
+
+@pass_context
+def _moment(context: Context, value: datetime) -> Markup:
+    return moment(value, context["language"])
+
+
+def own(text: str) -> Markup:
+    """Text that somebody else wrote: its direction is its own and reaches no further."""
+    return Markup('<bdi dir="auto">{}</bdi>').format(text)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("laari.edge.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals.update(t=_text, asset=URLS.__getitem__, languages=LANGUAGES)
+    environment.filters.update(money=money, day=_day, moment=_moment, own=own)
+    return environment
+
+
+_ENVIRONMENT = _environment()
+
+
+def render(template: str, language: Language, **values: Any) -> str:
+    return _ENVIRONMENT.get_template(template).render(language=language, **values)

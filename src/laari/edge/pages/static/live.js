@@ -1,0 +1,81 @@
+// What a page does by itself. Every page works without this.
+"use strict";
+
+const { here, statusUrl, status } = document.body.dataset;
+const wait = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
+
+// Time left, counted from the server's own clock: `data-countdown` is in seconds. At its end the
+// page is asked for anew.
+for (const place of document.querySelectorAll("[data-countdown]")) {
+  const end = performance.now() + Number(place.dataset.countdown) * 1000;
+  const two = (number) => String(number).padStart(2, "0");
+  const tick = () => {
+    const left = Math.max(0, Math.ceil((end - performance.now()) / 1000));
+    const hours = Math.floor(left / 3600);
+    place.textContent = `${hours ? hours + ":" : ""}${two(Math.floor(left / 60) % 60)}:${two(left % 60)}`;
+    if (left === 0) location.replace(here);
+    else setTimeout(tick, 1000 - ((performance.now() - end) % 1000 + 1000) % 1000);
+  };
+  place.closest("[hidden]")?.removeAttribute("hidden");
+  tick();
+}
+
+// The state of what the page shows; when it has changed, so has the page.
+if (statusUrl) {
+  (async () => {
+    for (let pause = 2; ; pause = Math.min(pause * 1.1, 15)) {
+      await wait(pause);
+      if (document.hidden) continue;
+      try {
+        const answer = await fetch(statusUrl, { headers: { accept: "application/json" } });
+        if (answer.ok && (await answer.json()).status !== status) {
+          location.replace(here);
+          return;
+        }
+      } catch {
+        // Offline for a moment: the next time will tell.
+      }
+    }
+  })();
+}
+
+// Back to the shop after a moment, unless the visitor wants to stay or prints the receipt.
+const back = document.querySelector("a[data-return]");
+if (back) {
+  const told = document.querySelector("[data-returning]");
+  let left = Number(back.dataset.return);
+  told.hidden = false;
+  const timer = setInterval(() => {
+    left -= 1;
+    told.querySelector("[data-seconds]").textContent = left;
+    if (left <= 0) {
+      clearInterval(timer);
+      location.assign(back.href);
+    }
+  }, 1000);
+  const stay = () => {
+    clearInterval(timer);
+    told.hidden = true;
+  };
+  document.querySelector("[data-stay]").addEventListener("click", stay);
+  addEventListener("beforeprint", stay);
+}
+
+for (const button of document.querySelectorAll("[data-print]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => print());
+}
+
+// One press is one form: a second one while the first is under way is ignored.
+for (const form of document.querySelectorAll("form[method=post]")) {
+  form.addEventListener("submit", (event) => {
+    if (form.dataset.sent) event.preventDefault();
+    form.dataset.sent = "yes";
+    event.submitter?.setAttribute("aria-disabled", "true");
+  });
+}
+addEventListener("pageshow", (event) => {
+  if (!event.persisted) return; // back from the browser's memory: forms may be sent again
+  for (const form of document.forms) delete form.dataset.sent;
+  for (const button of document.querySelectorAll("[aria-disabled]")) button.removeAttribute("aria-disabled");
+});

@@ -1,0 +1,248 @@
+"""One request for a page: who asks, in which language, and how to answer.
+
+Every page goes through `page_route`: it reads the request, checks forms, and puts the headers on
+whatever the handler answers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+from urllib.parse import parse_qsl
+from uuid import UUID
+
+from starlette.requests import Request as StarletteRequest
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from laari.edge.backend import Backend
+from laari.edge.http import ClientGone, Request, read_request
+from laari.edge.pages.language import Language, choose
+from laari.edge.pages.render import render
+from laari.edge.pages.security import HEADERS, came_from_us, form_token, new_visit, token_fits
+from laari.store import sessions
+from laari.store.sessions import LIFE, SEEN_EVERY, CustomerSession, UserSession
+
+log = logging.getLogger(__name__)
+
+MAX_FORM_BYTES = 32 * 1024
+MAX_FIELDS = 50
+LANGUAGE_SECONDS = 365 * 24 * 3600
+TOKEN_FIELD = "form_token"  # noqa: S105  # a field's name
+
+S = TypeVar("S", CustomerSession | None, UserSession | None)
+
+Audience = Literal["customer", "user"]
+_SESSION_COOKIES: dict[Audience, str] = {"customer": "laari", "user": "laari-dashboard"}
+_VISIT_COOKIE = "laari-visit"
+_LANGUAGE_COOKIE = "laari-lang"
+
+
+class Visit:
+    """What a handler is given. `form` holds the fields of a checked form, empty for a GET."""
+
+    def __init__(
+        self, backend: Backend, request: StarletteRequest, audience: Audience, now: datetime
+    ) -> None:
+        self.backend = backend
+        self.path = request.url.path
+        self.params: dict[str, str] = request.path_params
+        self.query = request.query_params
+        self.form: dict[str, str] = {}
+        self.now = now
+        self._cookies = request.cookies
+        self._audience = audience
+        self._set: list[tuple[str, str, int | None]] = []
+        self.http: Request = read_request(
+            request.scope, request.receive, self.path, backend.settings.trusted_proxies
+        )
+        self.language = self._choose_language()
+
+    @property
+    def home(self) -> str:
+        """The page a form of ours stands on: `/pay/TOKEN` for its log-in, `/app` for all of it."""
+        segments = self.path.split("/")
+        return "/".join(segments[: 3 if segments[1] in ("pay", "approve") else 2])
+
+    def _choose_language(self) -> Language:
+        asked = self.query.get("lang")
+        accepted = self.http.headers.get(b"accept-language", "")
+        language = choose(asked or self._cookie(_LANGUAGE_COOKIE), accepted)
+        if asked == language.code:
+            self._keep_cookie(_LANGUAGE_COOKIE, asked, LANGUAGE_SECONDS)
+        return language
+
+    # Cookies: `__Host-` binds them to this host and https, where there is https.
+
+    def _cookie(self, name: str) -> str | None:
+        return self._cookies.get(self._cookie_name(name))
+
+    def _cookie_name(self, name: str) -> str:
+        return f"__Host-{name}" if self.http.secure else name
+
+    def _keep_cookie(self, name: str, value: str, seconds: int | None = None) -> None:
+        self._set.append((self._cookie_name(name), value, seconds))
+
+    @property
+    def _session_token(self) -> str | None:
+        return self._cookie(_SESSION_COOKIES[self._audience])
+
+    @cached_property
+    def form_token(self) -> str:
+        """For the page's forms: bound to the session, or to this browser where there is none."""
+        held = self._session_token or self._cookie(_VISIT_COOKIE)
+        if held is None:
+            held = new_visit()
+            self._keep_cookie(_VISIT_COOKIE, held)
+        return form_token(self.backend.master_key, held)
+
+    def token_fits(self, token: str) -> bool:
+        held = self._session_token or self._cookie(_VISIT_COOKIE)
+        return held is not None and token_fits(self.backend.master_key, held, token)
+
+    # Sessions.
+
+    async def customer(self) -> CustomerSession | None:
+        """The customer who is logged in on this browser."""
+        token = self._session_token
+        if token is None or self._audience != "customer":
+            return None
+        return await self._seen(await self.backend.ask(sessions.of_customer, token, self.now))
+
+    async def user(self) -> UserSession | None:
+        """The merchant's person who is logged in on this browser: pages of the dashboard only."""
+        token = self._session_token
+        if token is None or self._audience != "user":
+            return None
+        return await self._seen(await self.backend.ask(sessions.of_user, token, self.now))
+
+    async def _seen(self, session: S) -> S:
+        if session is not None and self.now - session.seen_at > SEEN_EVERY:
+            await self.backend.ask(sessions.note_seen, session, self.now)
+        return session
+
+    async def start_session(self, whose: UUID | str) -> None:
+        """After a log-in: always a new token, and the old one ends."""
+        old = self._session_token
+        if old is not None:
+            await self.backend.ask(sessions.end, old)
+        token = await self.backend.ask(sessions.open_for, whose, self.now)
+        self._keep_cookie(_SESSION_COOKIES[self._audience], token, int(LIFE.total_seconds()))
+
+    async def end_session(self) -> None:
+        token = self._session_token
+        if token is not None:
+            await self.backend.ask(sessions.end, token)
+            self._keep_cookie(_SESSION_COOKIES[self._audience], "", 0)
+
+    # Answers.
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        html = render(
+            template,
+            self.language,
+            form_token=self.form_token,
+            here=self.path if self.http.method != "POST" else self.home,
+            **values,
+        )
+        return HTMLResponse(html, status)
+
+    def json(self, value: Any) -> Response:
+        return JSONResponse(value)
+
+    def go(self, path: str) -> Response:
+        """After a form that worked: the page is asked for anew, so a reload repeats nothing."""
+        return RedirectResponse(path, 303)
+
+    def refusal(self, status: int, name: str, back: str | None = None) -> Response:
+        """A page that says why nothing was shown or done; `name` is a text of `[problem]`."""
+        return self.page("problem.html", status, problem=name, back=back)
+
+    def finish(self, response: Response) -> Response:
+        """Every answer gets the headers and the cookies."""
+        response.headers.update(HEADERS)
+        response.headers.setdefault("Cache-Control", "no-store")
+        for name, value, seconds in self._set:
+            response.set_cookie(
+                name,
+                value,
+                max_age=seconds,
+                path="/",
+                secure=self.http.secure,
+                httponly=True,
+                samesite="lax",
+            )
+        return response
+
+
+Handler = Callable[[Visit], Awaitable[Response]]
+
+
+def page_route(
+    path: str,
+    *,
+    get: Handler | None = None,
+    post: Handler | None = None,
+    audience: Audience = "customer",
+) -> Route:
+    """One address of the pages. A GET changes nothing; a POST is a checked form.
+
+    Somebody who reloads the answer to a form, or keeps its address, is led to the form's page.
+    """
+
+    async def endpoint(request: StarletteRequest) -> Response:
+        visit = Visit(request.app.state.backend, request, audience, datetime.now(UTC))
+        try:
+            response = await _answer(visit, post if request.method == "POST" else get or _lead_home)
+        except ClientGone:
+            response = Response(status_code=400)  # nobody is there to read it
+        except Exception:
+            log.exception("%s %s failed", request.method, visit.path)
+            response = visit.refusal(500, "unexpected")
+        return visit.finish(response)
+
+    return Route(path, endpoint, methods=["GET", "POST"] if post else ["GET"])
+
+
+async def _lead_home(visit: Visit) -> Response:
+    return visit.go(visit.home)
+
+
+async def _answer(visit: Visit, handler: Handler | None) -> Response:
+    assert handler is not None  # the route knows its methods
+    if visit.backend.settings.require_https and not visit.http.secure:
+        return visit.refusal(403, "https")
+    if visit.http.method == "POST":
+        if not came_from_us(visit.http, visit.backend.origin):
+            return visit.refusal(403, "other_site")
+        form = await _read_form(visit.http)
+        if form is None:
+            return visit.refusal(400, "unreadable")
+        if not visit.token_fits(form.pop(TOKEN_FIELD, "")):
+            return visit.refusal(403, "stale", back=visit.home)
+        visit.form = form
+    return await handler(visit)
+
+
+async def _read_form(request: Request) -> dict[str, str] | None:
+    """The fields of an ordinary form; the last of a name counts."""
+    media_type = request.headers.get(b"content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/x-www-form-urlencoded":
+        return None
+    body = await request.body(MAX_FORM_BYTES)
+    if body is None:
+        return None
+    try:
+        fields = parse_qsl(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            strict_parsing=bool(body),
+            errors="strict",
+            max_num_fields=MAX_FIELDS,
+        )
+    except ValueError:
+        return None
+    return {name: value for name, value in fields if "\0" not in value}

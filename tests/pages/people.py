@@ -1,0 +1,140 @@
+"""People who visit the pages: customers with a wallet, and browsers of phone and desktop size."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from playwright.async_api import Browser, BrowserContext, Page
+
+from laari.store import customers, sessions
+from laari.store.database import connection_to
+from tests.serving import Service
+
+SIZES = {"phone": {"width": 390, "height": 844}, "desktop": {"width": 1280, "height": 900}}
+AXE = (Path(__file__).parent / "vendor/axe.min.js").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Customer:
+    id: UUID
+    name: str
+    account: int
+    mobile: str
+    email: str
+    vpa: str
+    password: str
+
+
+async def new_customer(
+    service: Service,
+    *,
+    name: str = "Aishath Ibrahim",
+    mode: Any = "live",
+    balance: int = 50_000,
+    tier: str = "verified",
+) -> Customer:
+    mark = secrets.token_hex(6)
+    mobile = "7" + str(secrets.randbelow(10**6)).zfill(6)
+    email, vpa = f"{mark}@example.mv", f"name{mark}"
+    async with connection_to(service.dsn) as connection:
+        made = await customers.create(
+            connection,
+            name=name,
+            mode=mode,
+            tier=tier,
+            mobile=mobile,
+            email=email,
+            vpa=vpa,
+            balance=balance,
+        )
+    return Customer(made.id, name, made.account, mobile, email, vpa, made.password)
+
+
+class Visitors:
+    """Browsers, and everything that went wrong in them."""
+
+    def __init__(self, browser: Browser, service: Service) -> None:
+        self.browser = browser
+        self.service = service
+        self.contexts: list[BrowserContext] = []
+        self.complaints: list[str] = []
+        self.dialogs: list[str] = []
+        self.expected_statuses: set[int] = set()
+
+    async def context(self, size: str = "phone", **options: Any) -> BrowserContext:
+        settings = {"viewport": SIZES[size], "locale": "en-GB", "reduced_motion": "reduce"}
+        context = await self.browser.new_context(**{**settings, **options})
+        context.on("page", self._watch)
+        self.contexts.append(context)
+        return context
+
+    async def page(self, size: str = "phone", **options: Any) -> Page:
+        return await (await self.context(size, **options)).new_page()
+
+    def _watch(self, page: Page) -> None:
+        page.on("console", self._heard)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", self._met)
+        page.on("request", self._asked)
+
+    def _heard(self, message: Any) -> None:
+        known = any(f"status of {status}" in message.text for status in self.expected_statuses)
+        if message.type in ("error", "warning") and not known:
+            self.complaints.append(message.text)
+
+    async def _met(self, dialog: Any) -> None:
+        self.dialogs.append(dialog.message)
+        await dialog.dismiss()
+
+    def _asked(self, request: Any) -> None:
+        address = urlsplit(request.url)
+        ours = address.netloc == urlsplit(self.service.origin).netloc
+        if not ours and address.scheme != "data" and not request.is_navigation_request():
+            self.complaints.append(f"asked another host: {request.url}")
+
+    async def log_in(
+        self, context: BrowserContext, whose: Customer | str, age: timedelta = timedelta(0)
+    ) -> None:
+        """Puts a session into the browser, as if its person had logged in some time ago."""
+        now = datetime.now(UTC)
+        person = whose.id if isinstance(whose, Customer) else whose
+        async with connection_to(self.service.dsn) as connection:
+            token = await sessions.open_for(connection, person, now)
+            session = await connection.fetchval(
+                "UPDATE sessions SET authenticated_at = $2 WHERE digest = $1 RETURNING digest",
+                sessions.digest(token),
+                now - age,
+            )
+        assert session is not None
+        name = "laari" if isinstance(whose, Customer) else "laari-dashboard"
+        await context.add_cookies([{"name": name, "value": token, "url": self.service.origin}])
+
+    async def leave(self) -> None:
+        for context in self.contexts:
+            await context.close()
+        assert self.complaints == []
+        assert self.dialogs == []
+
+
+async def serious_violations(page: Page) -> list[str]:
+    """What axe-core finds that keeps people from using the page."""
+    # Our own policy lets no inline script in; the test speaks to the page from outside of it.
+    await page.evaluate(AXE)
+    found = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{violation['id']}: {node['html'][:200]} {node['failureSummary']}"
+        for violation in found["violations"]
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
+    ]
+
+
+async def sideways_scroll(page: Page) -> int:
+    """How many pixels the page is wider than the screen."""
+    return int(await page.evaluate("document.documentElement.scrollWidth - innerWidth"))

@@ -1,0 +1,123 @@
+"""Takes the pictures of the pages in docs/img/pages: both widths, light and dark.
+
+Run by `make screenshots`. A page is a function that brings a browser to it; add it to `SHOTS`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from PIL import Image
+from playwright.async_api import Page, async_playwright
+
+from laari.store.embedded import embedded_server
+from laari.store.migrate import migrate
+from tests.pages.conftest import CHROMIUM, OPTIONS
+from tests.pages.people import SIZES, Visitors, new_customer
+from tests.serving import Merchant, Service, serving
+
+FOLDER = Path(__file__).parents[2] / "docs/img/pages"
+COLOURS = 96  # of a picture: pages have few, and the files stay small
+
+Shot = Callable[[Visitors, Service, Page], Awaitable[None]]
+
+
+async def _shop(service: Service, mode: str = "live") -> Merchant:
+    return await asyncio.to_thread(service.merchant, mode=mode, name="Seagull Café", fee_bps=150)
+
+
+ORDER = {
+    "title": "Two flat whites and a coconut cake",
+    "description": "Table 7, on the terrace. Thank you for visiting us.",
+    "bill_number": "B-2041",
+    "return_url": "https://seagull.example/orders/2041",
+}
+
+
+async def checkout(visitors: Visitors, service: Service, page: Page) -> None:
+    payment = (await _shop(service)).payment(**ORDER)
+    await page.goto(payment["payment_url"])
+
+
+async def checkout_dhivehi(visitors: Visitors, service: Service, page: Page) -> None:
+    payment = (await _shop(service)).payment(**ORDER)
+    await page.goto(payment["payment_url"] + "?lang=dv")
+
+
+async def checkout_confirm(visitors: Visitors, service: Service, page: Page) -> None:
+    payment = (await _shop(service)).payment(**ORDER)
+    await visitors.log_in(page.context, await new_customer(service))
+    await page.goto(payment["payment_url"])
+
+
+async def checkout_refused(visitors: Visitors, service: Service, page: Page) -> None:
+    payment = (await _shop(service)).payment(**ORDER)
+    await visitors.log_in(page.context, await new_customer(service, balance=2_000))
+    await page.goto(payment["payment_url"])
+    await page.get_by_role("button", name="Pay").click()
+
+
+async def checkout_paid(visitors: Visitors, service: Service, page: Page) -> None:
+    await checkout_confirm(visitors, service, page)
+    await page.get_by_role("button", name="Pay").click()
+    await page.get_by_role("button", name="Stay").click()
+
+
+async def checkout_sandbox(visitors: Visitors, service: Service, page: Page) -> None:
+    payment = (await _shop(service, "sandbox")).payment(**ORDER)
+    await page.goto(payment["payment_url"])
+
+
+async def checkout_processing(visitors: Visitors, service: Service, page: Page) -> None:
+    await checkout_sandbox(visitors, service, page)
+    await page.get_by_role("button", name="Keep processing").click()
+
+
+SHOTS: dict[str, Shot] = {
+    "checkout": checkout,
+    "checkout-dhivehi": checkout_dhivehi,
+    "checkout-confirm": checkout_confirm,
+    "checkout-refused": checkout_refused,
+    "checkout-paid": checkout_paid,
+    "checkout-sandbox": checkout_sandbox,
+    "checkout-processing": checkout_processing,
+}
+
+
+async def take(service: Service, names: list[str]) -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=[*OPTIONS])
+        visitors = Visitors(browser, service)
+        for name in names or SHOTS:
+            for size in SIZES:
+                for scheme in ("light", "dark"):
+                    page = await visitors.page(size, color_scheme=scheme)
+                    await SHOTS[name](visitors, service, page)
+                    await page.wait_for_load_state("networkidle")
+                    await page.evaluate("document.fonts.ready")
+                    picture = Image.open(io.BytesIO(await page.screenshot(full_page=True)))
+                    file = FOLDER / f"{name}-{size}-{scheme}.png"
+                    picture.convert("RGB").quantize(COLOURS).save(file, optimize=True)
+                    print(f"docs/img/pages/{file.name}")
+                    await page.context.close()
+        await browser.close()
+
+
+def main() -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        embedded_server(Path(folder, "data"), durable=False) as dsn,
+    ):
+        asyncio.run(migrate(dsn))
+        with serving(dsn, Path(folder)) as service:
+            asyncio.run(take(service, sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()
