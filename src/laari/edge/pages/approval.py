@@ -184,7 +184,7 @@ async def _decide(visit: Visit, approval: Approval, decision: Decision) -> Respo
     if not isinstance(outcome, Refusal):
         return visit.go(approval.address)
     now = await _find(visit)
-    if now is None or now.state != approval.state:  # decided in another tab, cancelled …
+    if now is None or now.state != "pending":  # decided in another tab, cancelled …
         return visit.go(approval.address)
     name = "too_late" if outcome.code == "authorization_expired" else "busy"
     failed = visit.language.text(f"approval.{name}")

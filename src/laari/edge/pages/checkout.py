@@ -58,6 +58,10 @@ class Checkout(NamedTuple):
         return self.payment.status
 
     @property
+    def is_open(self) -> bool:
+        return self.state in ("pending", "processing")
+
+    @property
     def address(self) -> str:
         return f"/pay/{self.payment.token}"
 
@@ -85,7 +89,7 @@ async def _find(visit: Visit) -> Checkout | None:
 
 async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: Any) -> Response:
     payer = standing = sandbox = None
-    if checkout.state in ("pending", "processing"):
+    if checkout.is_open:
         payer = await customer_in(visit, checkout.tenant.mode)
         if payer is not None:
             standing = await visit.backend.wallets.get(payer.account)
@@ -210,7 +214,8 @@ async def _decide(visit: Visit, checkout: Checkout, command: Decision) -> Respon
     if not isinstance(outcome, Refusal):
         return visit.go(checkout.address)
     now = await _find(visit)
-    if now is None or now.state != checkout.state:  # paid in another tab, cancelled, expired …
+    if now is None or not now.is_open or now.state != checkout.state:
+        # Paid in another tab, cancelled, expired …: the page says how it stands.
         return visit.go(checkout.address)
     why = None
     if outcome.code in ("insufficient_balance", "wallet_limit_exceeded"):
