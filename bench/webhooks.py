@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import aiohttp
+import asyncpg
 import uvloop
 from aiohttp import web
 
@@ -106,9 +107,9 @@ async def delivered(dsn: str, events: list[Event], concurrency: int) -> float:
     return rate
 
 
-async def waiting_deliveries(connection: object) -> bool:
+async def waiting_deliveries(connection: asyncpg.Connection) -> bool:
     query = "SELECT EXISTS (SELECT FROM deliveries WHERE status = 'pending')"
-    return bool(await connection.fetchval(query))  # type: ignore[attr-defined]
+    return bool(await connection.fetchval(query))
 
 
 async def measure(dsn: str, url: str, events: int, concurrency: int, rounds: int) -> float:

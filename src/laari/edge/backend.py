@@ -59,6 +59,7 @@ class Backend:
         self.clients = Coalesced(self._reading(oauth.usable_clients))
         self.tenants = Coalesced(self._reading(tenants.by_id))
         self.authorizations = Coalesced(self._reading(authorizations.by_id))
+        self.authorizations_by_token = Coalesced(self._reading(authorizations.by_token))
         self.payments = Coalesced(self._reading(payments.by_id))
         self.payment_requests = Coalesced(self._reading(payment_requests.by_id))
         self.payments_by_token = Coalesced(self._reading(payments.by_token))

@@ -231,7 +231,7 @@ CREATE TABLE public.payments (
     CONSTRAINT paid_means_settled CHECK ((((status = ANY (ARRAY['paid'::text, 'refunded'::text])) = (num_nulls(fee, paid_at, payment_reference, payer_account) = 0)) AND (num_nulls(fee, paid_at, payment_reference, payer_account) = ANY (ARRAY[0, 4])))),
     CONSTRAINT payments_amount_check CHECK (((amount >= 1) AND (amount <= '9999999999'::bigint))),
     CONSTRAINT payments_bill_number_check CHECK ((bill_number ~ '^[A-Za-z0-9 ._/-]{1,25}$'::text)),
-    CONSTRAINT payments_check CHECK ((((char_length(return_url) >= 1) AND (char_length(return_url) <= 2048)) AND ((kind = 'request'::text) OR (octet_length(return_url) <= 2048)))),
+    CONSTRAINT payments_check CHECK (((char_length(return_url) >= 1) AND (char_length(return_url) <= 2048) AND ((kind = 'request'::text) OR (octet_length(return_url) <= 2048)))),
     CONSTRAINT payments_check1 CHECK (((fee >= 0) AND (fee <= amount))),
     CONSTRAINT payments_description_check CHECK (((char_length(description) >= 1) AND (char_length(description) <= 500))),
     CONSTRAINT payments_kind_check CHECK ((kind = ANY (ARRAY['hosted'::text, 'request'::text, 'charge'::text]))),

@@ -117,7 +117,8 @@ CREATE TABLE payments (
     bill_number text COLLATE "C" CHECK (bill_number ~ '^[A-Za-z0-9 ._/-]{1,25}$'),
     -- Counted in bytes, but for those that a payment request hands on.
     return_url text CHECK (
-        char_length(return_url) BETWEEN 1 AND 2048
+        char_length(return_url) >= 1
+        AND char_length(return_url) <= 2048
         AND (kind = 'request' OR octet_length(return_url) <= 2048)
     ),
     metadata text NOT NULL CHECK (metadata IS JSON OBJECT),
