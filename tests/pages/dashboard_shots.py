@@ -28,7 +28,10 @@ class Trade:
     def __init__(self, service: Service) -> None:
         self.email = f"{secrets.token_hex(6)}@seagull.example"
         self.shop: Merchant = service.merchant(
-            name="Seagull Café", fee_bps=150, email=self.email, webhook_url="https://seagull.mv/hook"
+            name="Seagull Café",
+            fee_bps=150,
+            email=self.email,
+            webhook_url="https://seagull.mv/hook",
         )
         chance = random.Random(7)
         self.shop.control("wallet", {"balance": 10**12, "tier": "business"})

@@ -118,7 +118,7 @@ class Visitors:
     async def leave(self) -> None:
         for context in self.contexts:
             await context.close()
-        assert self.complaints == []
+        assert self.complaints == [], self.complaints
         assert self.dialogs == []
 
 

@@ -45,7 +45,7 @@ async def by_day(
 
 async def transfers_of(connection: asyncpg.Connection, payment_id: UUID) -> list[Transfer]:
     rows = await connection.fetch(
-        f"{TRANSFERS.select} WHERE payment_id = $1 ORDER BY created_at, id", payment_id
+        f"{TRANSFERS.select} WHERE payment_id = $1 ORDER BY created_at, kind = 'fee'", payment_id
     )
     return [TRANSFERS.read(row) for row in rows]
 

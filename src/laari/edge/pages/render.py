@@ -43,9 +43,9 @@ def moment(moment: datetime, language: Language) -> Markup:
 
 
 def stamp(moment: datetime) -> Markup:
-    """`31 Dec 2026, 14:30:05`, in Maldives time: for lists, in English."""
+    """`31 Dec 2026, 14:30`, in Maldives time, in English: for lists."""
     local = moment.astimezone(MALDIVES)
-    return Markup('<time datetime="{}">{} {:%b %Y, %H:%M:%S}</time>').format(
+    return Markup('<time datetime="{}">{} {:%b %Y, %H:%M}</time>').format(
         show(moment), local.day, local
     )
 
