@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from bench import depth, peers, report
+from bench import checkout, depth, memory, peers, report, webhooks
 from bench.fill import Size
 from bench.load import Load, is_available
 from bench.measure import Run, alternate
@@ -27,14 +28,31 @@ class Plan(NamedTuple):
     seconds: int
     size: Size
     samples: int  # of each page, where depth is measured
+    many: int  # requests, where memory is measured
+    events: int  # delivered in each round
 
 
-FULL = Plan((1, 8, 64, 256), 3, 4, Size(), 200)
-QUICK = Plan((1, 64), 2, 2, Size(100_000, 10_000, 10_000), 50)
+FULL = Plan((1, 8, 64, 256), 3, 4, Size(), 200, 1_000_000, 3000)
+QUICK = Plan((1, 64), 2, 2, Size(100_000, 10_000, 10_000), 50, 50_000, 1000)
+
+
+def _webhooks(ready: Stage, plan: Plan) -> list[report.Verdict]:
+    ratio, wanted = webhooks.run(plan.events), webhooks.TARGET_RATIO
+    text = "webhook delivery: rate ÷ a bare client's"
+    return [report.Verdict(text, round(ratio, 3), f"at least {wanted:g}", ratio >= wanted)]
+
+
+# What is no rate of requests beside another.
+PARTS: dict[str, Callable[[Stage, Plan], list[report.Verdict]]] = {
+    "checkout": lambda ready, plan: checkout.measure(ready.target),
+    "depth": lambda ready, plan: depth.measure(ready, plan.samples),
+    "memory": lambda ready, plan: memory.measure(ready, plan.many),
+    "webhooks": _webhooks,
+}
 
 
 def main() -> None:
-    names = [*(workload.name for workload in WORKLOADS), "depth"]
+    names = [*(workload.name for workload in WORKLOADS), *PARTS]
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=", ".join(names))
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, few short runs")
@@ -62,9 +80,10 @@ def main() -> None:
             for peer in sorted({peer for workload in chosen for peer in workload.peers})
             if not peers.is_installed(peer)
         ]
-        if not arguments.workloads or "depth" in arguments.workloads:
-            console.print("depth of listings …", style="dim")
-            results.verdicts += depth.measure(ready, plan.samples)
+        for name, part in PARTS.items():
+            if not arguments.workloads or name in arguments.workloads:
+                console.print(f"{name} …", style="dim")
+                results.verdicts += part(ready, plan)
     report.show(console, results)
     report.write(results, whole=not arguments.workloads and not arguments.quick)
 

@@ -217,6 +217,8 @@ async def _without_indexes(connection: asyncpg.Connection, dsn: str) -> AsyncIte
         "'ALTER TABLE ' || conrelid::regclass || ' ADD CONSTRAINT ' || conname || ' ' "
         "|| pg_get_constraintdef(oid) AS definition FROM pg_constraint "
         "WHERE contype IN ('u', 'p', 'f') AND conrelid::regclass::text = ANY($1) "
+        # Foreign keys of other tables need the keys they point to.
+        "OR contype = 'f' AND confrelid::regclass::text = ANY($1) "
         "ORDER BY contype = 'f', contype = 'u'",
         list(_TABLES),
     )

@@ -46,6 +46,15 @@ VALUES (uuidv7(), 'payment', :account, 1000000000 + :tenant::bigint, 12500, :pay
 INSERT INTO transactions (tid, account, time, type, name, details, amount, status)
 VALUES (upper(substr(md5(:payment), 1, 16)), :account, now(), 'payment', 'Bench', 'Two coffees',
     -12500, 'success');
-INSERT INTO events (id, tenant_id, type, object_id, created_at, body)
-VALUES (uuidv7(), :tenant, 'payment.paid', :payment, now(), :event);
+WITH kept AS (
+    INSERT INTO events (id, tenant_id, type, object_id, created_at, body)
+    VALUES (uuidv7(), :tenant, 'payment.paid', :payment, now(), :event) RETURNING id, tenant_id
+), made AS (
+    INSERT INTO deliveries (event_id, tenant_id)
+    SELECT kept.id, kept.tenant_id FROM kept
+    JOIN tenants t ON t.id = kept.tenant_id JOIN merchants m ON m.id = t.merchant_id
+    WHERE m.webhooks_enabled AND m.webhook_url IS NOT NULL
+    RETURNING 1
+)
+SELECT pg_notify('laari_deliveries', '') FROM made LIMIT 1;
 COMMIT;

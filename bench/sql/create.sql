@@ -17,6 +17,15 @@ INSERT INTO payments (id, tenant_id, kind, token, reference, amount, title, term
 VALUES (:payment, :tenant, 'hosted', substr(md5(:payment), 1, 22), 'pgbench-' || :n::bigint,
     12500, 'Two coffees', 'Till ' || :till::bigint, '{}', now(),
     date_trunc('second', now() + interval '1 day'), 'pending');
-INSERT INTO events (id, tenant_id, type, object_id, created_at, body)
-VALUES (uuidv7(), :tenant, 'payment.created', :payment, now(), :event);
+WITH kept AS (
+    INSERT INTO events (id, tenant_id, type, object_id, created_at, body)
+    VALUES (uuidv7(), :tenant, 'payment.created', :payment, now(), :event) RETURNING id, tenant_id
+), made AS (
+    INSERT INTO deliveries (event_id, tenant_id)
+    SELECT kept.id, kept.tenant_id FROM kept
+    JOIN tenants t ON t.id = kept.tenant_id JOIN merchants m ON m.id = t.merchant_id
+    WHERE m.webhooks_enabled AND m.webhook_url IS NOT NULL
+    RETURNING 1
+)
+SELECT pg_notify('laari_deliveries', '') FROM made LIMIT 1;
 COMMIT;

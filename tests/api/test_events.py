@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import secrets
 from typing import Any
 
 import pytest
 
+from laari.rules.shapes import EVENTS
 from tests.serving import Merchant, Service
 
 
@@ -108,3 +110,47 @@ def test_events_of_others_are_not_found(service: Service, shop: Merchant) -> Non
     assert other.get(f"/events/{event_id}").json()["error"]["code"] == "not_found"
     assert shop.get("/events/evt_0").status_code == 404
     assert shop.post("/events").status_code == 405
+
+
+def test_all_fourteen_types_happen_once_each(shop: Merchant) -> None:
+    """Each twice over where a repetition is allowed: a second time is no second event."""
+    paid, cancelled = shop.payment(), shop.payment()
+    shop.control(f"payments/{paid['id']}/pay")
+    for _ in range(2):
+        shop.post(f"/payments/{cancelled['id']}/cancel")
+    requests = {action: _request(shop) for action in ("pay", "reject", "cancel", "expire")}
+    shop.control(f"payment-requests/{requests['pay']}/pay")
+    shop.control(f"payment-requests/{requests['reject']}/reject")
+    for _ in range(2):
+        shop.post(f"/payment-requests/{requests['cancel']}/cancel")
+    authorizations = {action: _authorization(shop) for action in ("revoke", "reject", "cancel")}
+    shop.control(f"authorizations/{authorizations['revoke']}/approve")
+    shop.control(f"authorizations/{authorizations['reject']}/reject")
+    for _ in range(2):
+        shop.post(f"/authorizations/{authorizations['cancel']}/cancel")
+        shop.post(f"/authorizations/{authorizations['revoke']}/cancel")
+    expired = shop.payment()
+    shop.advance(25 * 3600)
+    for _ in range(2):
+        shop.get(f"/payments/{expired['id']}")
+        shop.get("/payments")
+        shop.get(f"/payment-requests/{requests['expire']}")
+    events = shop.get("/events", limit="100").json()["data"]
+    assert {event["type"] for event in events} == set(EVENTS)
+    told = [(event["type"], event["data"]["id"]) for event in events]
+    assert len(told) == len(set(told)) == 22
+    assert len({event["id"] for event in events}) == 22
+
+
+def _request(shop: Merchant) -> str:
+    customer = {"type": "vpa", "value": "sandbox"}
+    body = {"reference": secrets.token_hex(8), "amount": 100, "customer": customer}
+    response = shop.post("/payment-requests", body)
+    assert response.status_code == 201, response.text
+    return str(response.json()["data"]["id"])
+
+
+def _authorization(shop: Merchant) -> str:
+    response = shop.post("/authorizations", {"reference": secrets.token_hex(8), "title": "Water"})
+    assert response.status_code == 201, response.text
+    return str(response.json()["data"]["id"])

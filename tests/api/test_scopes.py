@@ -8,11 +8,12 @@ import httpx
 import pytest
 
 from laari.edge.merchant.app import OPERATIONS
-from laari.edge.merchant.operations import ANY_SCOPE
-from laari.rules.scopes import SCOPES
+from laari.edge.merchant.operations import ANY_READ_SCOPE, ANY_SCOPE
+from laari.rules.scopes import READ_SCOPES, SCOPES
 from tests.serving import Merchant, Service
 
-# The specification's table, and the sandbox controls, which ask for the matching create scope.
+# The specification's table, what was added to it, and the sandbox controls, which ask for the
+# matching create scope.
 TABLE = {
     ("POST", "/payments"): "payments:create",
     ("GET", "/payments"): "payments:read",
@@ -26,6 +27,7 @@ TABLE = {
     ("POST", "/authorizations"): "authorizations:create",
     ("GET", "/authorizations"): "authorizations:read",
     ("GET", "/authorizations/{id}"): "authorizations:read",
+    ("GET", "/authorizations/{id}/charge-preview"): "authorizations:read",
     ("POST", "/authorizations/{id}/charge"): "authorizations:charge",
     ("POST", "/authorizations/{id}/cancel"): "authorizations:cancel",
     **{
@@ -39,6 +41,11 @@ TABLE = {
     },
 }
 ANY = {("POST", "/sandbox/wallet"), ("POST", "/sandbox/clock")}
+ANY_READ = {("GET", "/events"), ("GET", "/events/{id}")}
+SPECIAL = {
+    **dict.fromkeys(ANY, ANY_SCOPE),
+    **dict.fromkeys(ANY_READ, ANY_READ_SCOPE),
+}
 PUBLIC = {("GET", "/public/qr/{id}")}
 SERVED = {(operation.method, operation.path): operation for operation in OPERATIONS}
 
@@ -64,12 +71,13 @@ def call(caller: httpx.Client, method: str, path: str) -> httpx.Response:
 
 def test_the_table_is_the_one_that_is_served() -> None:
     for row, operation in SERVED.items():
-        expected = None if row in PUBLIC else ANY_SCOPE if row in ANY else TABLE[row]
+        expected = None if row in PUBLIC else {**TABLE, **SPECIAL}[row]
         assert operation.scope == expected, row
+    assert TABLE.keys() <= SERVED.keys()
     assert set(TABLE.values()) == set(SCOPES)
 
 
-@pytest.mark.parametrize("row", sorted(SERVED.keys() & TABLE.keys()), ids=" ".join)
+@pytest.mark.parametrize("row", sorted(TABLE), ids=" ".join)
 def test_only_the_right_scope_passes(
     callers: dict[str, httpx.Client], row: tuple[str, str]
 ) -> None:
@@ -95,6 +103,37 @@ def test_any_one_scope_passes(callers: dict[str, httpx.Client], row: tuple[str, 
         else:
             assert response.status_code == 403
             assert response.json()["error"]["code"] == "insufficient_scope"
+
+
+@pytest.mark.parametrize("row", sorted(ANY_READ), ids=" ".join)
+def test_one_scope_that_reads_passes(
+    callers: dict[str, httpx.Client], row: tuple[str, str]
+) -> None:
+    for scope, caller in callers.items():
+        expected = (200, 404) if scope in READ_SCOPES else (403,)
+        assert call(caller, *row).status_code in expected, scope
+
+
+def test_a_token_sees_the_events_of_what_it_may_read(service: Service) -> None:
+    shop = service.merchant()
+    shop.payment()
+    shop.request()
+    shop.authorization()
+    event_ids = {each["type"]: each["id"] for each in shop.get("/events").json()["data"]}
+    assert set(event_ids) == {
+        "payment.created",
+        "payment_request.created",
+        "authorization.created",
+    }
+    for scope in READ_SCOPES:
+        with shop.bearer(shop.token(scope)) as caller:
+            (seen,) = caller.get("/events").json()["data"]
+            assert seen["type"].partition(".")[0] + "s:read" == scope
+            for event_type, event_id in event_ids.items():
+                expected = 200 if event_type == seen["type"] else 403
+                assert caller.get(f"/events/{event_id}").status_code == expected
+                listed = caller.get("/events", params={"type": event_type})
+                assert listed.status_code == expected
 
 
 @pytest.mark.parametrize("row", sorted(SERVED.keys() - PUBLIC), ids=" ".join)

@@ -48,8 +48,8 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_help_of_serve_lists_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--help"]) == 0
-    shown = capsys.readouterr().out
-    assert all(f"  {variable.name} " in shown for variable in VARIABLES)
+    shown = capsys.readouterr().out.split()
+    assert all(variable.name in shown for variable in VARIABLES)
 
 
 @pytest.mark.usefixtures("own_server")

@@ -25,8 +25,10 @@ PATIENCE_SECONDS = 30.0
 STAND_IN = """
 import asyncio, os, sys, types
 
-def create_app(dsn, master_key, settings, rate_fd):
+def create_app(dsn, master_key, settings, shared):
+    rate_fd, metrics_fd, process = shared
     assert os.fstat(rate_fd).st_size == 1 << 20
+    assert os.fstat(metrics_fd).st_size >= (process + 1) << 16
 
     async def app(scope, receive, send):
         if scope["type"] == "lifespan":
@@ -48,6 +50,7 @@ if os.environ.get("STAND_IN") == "broken" and "laari.cli.worker" in sys.orig_arg
     os._exit(3)
 module = types.ModuleType("laari.edge.app")
 module.create_app = create_app
+module.Shared = lambda *numbers: numbers
 sys.modules["laari.edge.app"] = module
 """
 

@@ -119,7 +119,7 @@ class Visitors:
         for context in self.contexts:
             await context.close()
         assert self.complaints == [], self.complaints
-        assert self.dialogs == []
+        assert self.dialogs == [], self.dialogs
 
 
 async def serious_violations(page: Page) -> list[str]:

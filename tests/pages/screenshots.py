@@ -79,6 +79,37 @@ async def checkout_processing(visitors: Visitors, service: Service, page: Page) 
     await page.get_by_role("button", name="Keep processing").click()
 
 
+AGREEMENT = {
+    "title": "Daily coffee, paid at the end of the week",
+    "description": "We add up what you had and charge it every Saturday.",
+    "type": "recurring",
+    "limits": {
+        "per_payment": 50_000,
+        "period": {"interval": "month", "amount": 200_000},
+        "max_payments": 60,
+    },
+    "expires_at": "2027-12-31",
+    "return_url": "https://seagull.example/account",
+}
+
+
+async def approval(visitors: Visitors, service: Service, page: Page) -> None:
+    asked = (await _shop(service)).authorization(**AGREEMENT)
+    await visitors.log_in(page.context, await new_customer(service))
+    await page.goto(asked["approval_url"])
+
+
+async def approval_dhivehi(visitors: Visitors, service: Service, page: Page) -> None:
+    asked = (await _shop(service)).authorization(**AGREEMENT)
+    await page.goto(asked["approval_url"] + "?lang=dv")
+
+
+async def approval_approved(visitors: Visitors, service: Service, page: Page) -> None:
+    await approval(visitors, service, page)
+    await page.get_by_role("button", name="Approve").click()
+    await page.get_by_role("button", name="Stay").click()
+
+
 SHOTS: dict[str, Shot] = {
     "checkout": checkout,
     "checkout-dhivehi": checkout_dhivehi,
@@ -87,6 +118,9 @@ SHOTS: dict[str, Shot] = {
     "checkout-paid": checkout_paid,
     "checkout-sandbox": checkout_sandbox,
     "checkout-processing": checkout_processing,
+    "approval": approval,
+    "approval-dhivehi": approval_dhivehi,
+    "approval-approved": approval_approved,
     **dashboard_shots.SHOTS,
 }
 

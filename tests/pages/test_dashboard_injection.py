@@ -20,7 +20,6 @@ def owner(service: Service) -> Owner:
 
 async def test_stored_texts_stay_texts(visitors: Visitors, owner: Owner) -> None:
     shop = owner.shop
-    assert len(set(PAYLOADS)) == 40
     for number, payload in enumerate(PAYLOADS):
         named = {"reference": f"{payload} {number}"[:100], "title": payload, "description": payload}
         made = shop.payment(**named, terminal_label=payload[:10], metadata={"k": payload})

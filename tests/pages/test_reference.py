@@ -40,7 +40,7 @@ class Reference:
 
     async def authorize(self, secret_key: str) -> None:
         await self.page.locator(".auth-wrapper .authorize").click()
-        key = self.page.locator(".auth-container", has_text="X-API-Key")
+        key = self.page.locator(".auth-container form", has_text="ApiKey (apiKey)")
         await key.get_by_role("textbox").fill(secret_key)
         await key.get_by_role("button", name="Apply credentials").click()
         await key.get_by_role("button", name="Close").click()

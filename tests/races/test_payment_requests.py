@@ -26,28 +26,36 @@ def audited(shop: Merchant) -> bool:
     return True
 
 
-def test_a_reference_has_one_winner_across_payments_and_requests(
+def test_a_reference_has_one_winner_across_payments_requests_and_charges(
     shop: Merchant, at_once: AtOnce
 ) -> None:
+    authorization = shop.approved()
+
     def create(n: int) -> httpx.Response:
         body = {"reference": "same", "amount": 100}
-        if n % 2:
-            return shop.post("/payments", body)
-        return shop.post("/payment-requests", {**body, "customer": VPA})
+        match n % 3:
+            case 0:
+                return shop.post("/payments", body)
+            case 1:
+                return shop.post("/payment-requests", {**body, "customer": VPA})
+            case _:
+                return shop.charge(authorization, 100, "same")
 
-    responses = at_once(create)
-    made = [response for response in responses if response.status_code == 201]
-    assert len({response.json()["data"]["id"] for response in made}) == 1
-    # All of the winner's kind are its retries, all of the other kind were too late.
-    assert len(made) == len(responses) // 2
-    lost = [outcome(response) for response in responses if response.status_code != 201]
-    assert set(lost) == {"reference_conflict"}
+    responses = list(enumerate(at_once(create)))
+    made = {n: response.json()["data"]["id"] for n, response in responses if response.is_success}
+    assert len(set(made.values())) == 1
+    # All of the winner's kind are its retries, all of the other kinds were too late.
+    (winner,) = {n % 3 for n in made}
+    assert len(made) == sum(n % 3 == winner for n, _ in responses)
+    lost = {outcome(response) for n, response in responses if n not in made}
+    assert lost == {"reference_conflict"}
     listed = [
         each["id"]
         for path in ("/payments", "/payment-requests")
         for each in shop.get(path).json()["data"]
     ]
-    assert listed == [made[0].json()["data"]["id"]]
+    assert listed == list(set(made.values()))
+    assert audited(shop)
 
 
 def test_requests_that_differ_have_one_winner(shop: Merchant, at_once: AtOnce) -> None:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from laari.rules.charges import ChargeAuthorization, ChargeDraft
-from laari.rules.payments import RefundPayment
+from laari.rules.charges import ChargeAuthorization
+from laari.rules.payments import PaymentDraft, RefundPayment
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal
 from laari.rules.sandbox_clock import MoveClock
@@ -131,7 +131,7 @@ def compare(limits: dict[str, Any], balance: int, steps: list[tuple[str, int, in
         elif action == "refund":
             refund(books, model, reference)
         else:
-            draft = ChargeDraft(reference, amount)
+            draft = PaymentDraft(reference, amount)
             outcome = books.run(ChargeAuthorization(books.tenant, books.id, draft))
             expected = model.charge(reference, amount, books.now)
             if isinstance(outcome, Refusal):
@@ -173,7 +173,9 @@ def test_charges_agree_with_the_model_for_longer(
 
 
 def charge(books: Books, reference: str, amount: int) -> str:
-    outcome = books.run(ChargeAuthorization(books.tenant, books.id, ChargeDraft(reference, amount)))
+    outcome = books.run(
+        ChargeAuthorization(books.tenant, books.id, PaymentDraft(reference, amount))
+    )
     return outcome.code if isinstance(outcome, Refusal) else outcome.status
 
 
@@ -211,8 +213,21 @@ def test_a_clock_moved_back_finds_the_usage_of_that_period_again() -> None:
 def test_a_charge_in_the_same_batch_as_a_clock_move_is_counted() -> None:
     books = Books(10**6, period_interval="month", period_amount=100)
     world = books.world()
-    paid = ChargeAuthorization(books.tenant, books.id, ChargeDraft("a", 60)).decide(world)
+    paid = ChargeAuthorization(books.tenant, books.id, PaymentDraft("a", 60)).decide(world)
     assert isinstance(paid, Payment)
     MoveClock(books.tenant, DAY).decide(world)
     authorization, wallet = world.authorizations.seen[books.id], world.wallets.seen[ACCOUNT]
     assert (authorization.period_paid, wallet.month_spent) == (60, 60)
+
+
+def test_a_server_whose_clock_is_behind_does_not_forget_the_new_period() -> None:
+    books = Books(10**6, period_interval="day", period_amount=100)
+    midnight = datetime.fromisoformat("2026-02-28T00:00:00+05:00")
+    for moment, reference, amount, expected in (
+        (midnight, "ahead", 90, "paid"),
+        (midnight - timedelta(milliseconds=1), "behind", 11, "period_limit_exceeded"),
+        (midnight - timedelta(milliseconds=1), "behind", 10, "paid"),
+        (midnight + timedelta(seconds=1), "after", 1, "period_limit_exceeded"),
+    ):
+        books.real = moment
+        assert charge(books, reference, amount) == expected

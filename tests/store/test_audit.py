@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from laari.rules import payment_requests
+from laari.rules import authorizations, charges, payment_requests
 from laari.rules import payments as rules
 from laari.rules.records import Tenant
 from laari.rules.wallets import MoveMoney
@@ -55,6 +55,7 @@ async def _write_books(dsn: str) -> None:
     await run(MoveMoney(None, payer.account, "adjustment", -700, "Correction"))
     await run(MoveMoney(None, payer.account, "adjustment", 300, "Correction"))
     await _ask(run, live, payer.account)
+    await _charge(run, live, payer.account)
     await runner.close()
 
 
@@ -71,6 +72,45 @@ async def _ask(run: Any, live: Tenant, account: int) -> None:
     await run(payment_requests.RejectRequest(live, made["rejected"], account))
     tomorrow = replace(live, clock_offset_seconds=90_000)
     await run(payment_requests.ExpireRequest(tomorrow, made["expired"]))
+
+
+async def _charge(run: Any, live: Tenant, account: int) -> None:
+    """An authorization in every state; the active one is charged in two months, once refunded."""
+    made = {}
+    for status in (
+        "pending",
+        "active",
+        "suspended",
+        "rejected",
+        "cancelled",
+        "revoked",
+        "consumed",
+    ):
+        draft = authorizations.AuthorizationDraft(
+            f"auth {status}",
+            "Box",
+            type="one_time" if status == "consumed" else "recurring",
+            period_interval="month",
+            period_amount=50_000,
+        )
+        made[status] = (await run(authorizations.CreateAuthorization(live, draft))).id
+        if status in ("active", "suspended", "revoked", "consumed"):
+            await run(authorizations.ApproveAuthorization(live, made[status], account))
+    await run(authorizations.SuspendAuthorization(live, made["suspended"]))
+    await run(authorizations.RejectAuthorization(live, made["rejected"]))
+    await run(authorizations.CancelAuthorization(live, made["cancelled"]))
+    await run(authorizations.RevokeAuthorization(live, made["revoked"], account))
+    later = replace(live, clock_offset_seconds=40 * 86_400)
+    for tenant, status, reference in (
+        (live, "active", "charge 1"),
+        (later, "active", "charge 2"),
+        (later, "active", "charge 3"),
+        (live, "consumed", "charge 4"),
+    ):
+        charge = charges.PaymentDraft(reference, 5_000)
+        paid = await run(charges.ChargeAuthorization(tenant, made[status], charge))
+        if reference == "charge 2":
+            await run(rules.RefundPayment(later, paid.id))
 
 
 @pytest.fixture(scope="module")
@@ -93,8 +133,8 @@ async def test_clean_books_balance(books: asyncpg.Connection) -> None:
     report = await audit(books)
     assert report.differences == []
     assert report.ok
-    # 2 openings, 4 payments, 4 fees, 2 refunds, 2 adjustments
-    assert (report.payments, report.transfers) == (9, 14)
+    # 2 openings, 8 payments, 8 fees, 3 refunds, 2 adjustments
+    assert (report.payments, report.transfers) == (13, 23)
 
 
 async def test_empty_books_balance(dsn: str) -> None:
@@ -247,6 +287,38 @@ DAMAGE: list[tuple[str, set[str]]] = [
         "UPDATE events SET type = 'payment_request.paid' WHERE type = 'payment_request.expired'",
         {"request_event"},
     ),
+    (
+        "UPDATE authorizations SET payment_count = payment_count + 1 WHERE type <> 'one_time'",
+        {"authorization_usage"},
+    ),
+    ("UPDATE authorizations SET total_paid = total_paid + 1", {"authorization_usage"}),
+    ("DELETE FROM authorizations WHERE status = 'consumed'", {"authorization_usage"}),
+    (
+        "UPDATE authorizations SET period_paid = period_paid - 1 WHERE payment_count > 1",
+        {"authorization_period"},
+    ),
+    ("UPDATE authorizations SET tenant_id = 99", {"authorization_owner", "authorization_event"}),
+    (
+        "UPDATE authorizations SET account = 7700000000001 WHERE account IS NOT NULL",
+        {"authorization_owner", "charge_owner"},
+    ),
+    (
+        "UPDATE authorizations SET status = 'active' WHERE status = 'consumed'",
+        {"authorization_consumed"},
+    ),
+    (
+        "UPDATE authorizations SET status = 'consumed' WHERE status = 'active'",
+        {"authorization_consumed"},
+    ),
+    *(
+        (f"DELETE FROM events WHERE type = 'authorization.{name}'", {"authorization_event"})
+        for name in ("created", "approved", "rejected", "cancelled", "revoked")
+    ),
+    (
+        "UPDATE events SET type = 'authorization.cancelled' WHERE type = 'authorization.rejected'",
+        {"authorization_event"},
+    ),
+    ("DELETE FROM reference_claims WHERE kind = 'charge'", {"reference_claim"}),
 ]
 
 

@@ -18,8 +18,8 @@ async def pool(dsn: str) -> AsyncIterator[asyncpg.Pool]:
     pool = await open_pool(dsn, 2)
     await pool.execute(
         "INSERT INTO merchants"
-        " (id, name, mode, secret_digest, secret_encrypted, fee_bps, fee_fixed)"
-        " VALUES ('m1', 'Shop', 'live', decode(repeat('00', 32), 'hex'), '', 0, 0)"
+        " (id, name, mode, secret_digest, secret_encrypted, fee_bps, fee_fixed, sandbox_account)"
+        " VALUES ('m1', 'Shop', 'live', decode(repeat('00', 32), 'hex'), '', 0, 0, 1)"
     )
     await pool.execute(
         "INSERT INTO tenants (id, merchant_id, mode) OVERRIDING SYSTEM VALUE"

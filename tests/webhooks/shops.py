@@ -19,7 +19,7 @@ from laari.workers.delivery import Deliverer, Limits
 from laari.workers.sender import Sender
 
 MASTER_KEY = b"m" * 32
-QUICK = Limits(lease_seconds=1.0, poll_seconds=0.05)
+QUICK = Limits(lease_seconds=20.0, poll_seconds=0.05)
 
 
 class Shop(NamedTuple):
@@ -76,7 +76,7 @@ async def delivering(
         await running
 
 
-async def until(condition: Callable[[], Any], seconds: float = 10) -> None:
+async def until(condition: Callable[[], Any], seconds: float = 30) -> None:
     """Waits for a condition, or an awaitable one, to hold."""
     async with asyncio.timeout(seconds):
         while True:

@@ -1,11 +1,63 @@
-"""Where the processes of the service write what they have to say: standard error."""
+"""Where the processes of the service write what they have to say: standard error.
+
+One JSON object a line, or plain text where a person looks on. Values that came from outside stay
+out of it: of an exception its type and where it was raised are written, and its text only where
+that is ours or the system's, because a database's text quotes the row it is about.
+"""
 
 from __future__ import annotations
 
 import logging
+import sys
+import traceback
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from laari.errors import LaariError
+
+_TEXT = "%(asctime)s %(levelname)s %(name)s[%(process)d] %(message)s"
 
 
 def configure_logs() -> None:
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s[%(process)d] %(message)s"
-    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(TextLine(_TEXT) if sys.stderr.isatty() else JsonLine())
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
+class TextLine(logging.Formatter):
+    def formatException(self, ei: Any) -> str:  # noqa: N802  # the base class's name
+        return "\n".join(f"  {line}" for line in _described(ei[1]))
+
+
+class JsonLine(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "process": record.process,
+            "message": record.getMessage(),
+        }
+        request_id = getattr(record, "request_id", None)
+        if request_id is not None:
+            line["request_id"] = request_id
+        if record.exc_info and record.exc_info[1] is not None:
+            line["error"] = list(_described(record.exc_info[1]))
+        return msgspec.json.encode(line).decode()
+
+
+def _described(error: BaseException) -> Iterator[str]:
+    """The exception and what it came from, each once, with the places it went through."""
+    told: set[int] = set()  # one raised from itself would have no end
+    link: BaseException | None = error
+    while link is not None and id(link) not in told:
+        told.add(id(link))
+        state = getattr(link, "sqlstate", None)
+        text = f": {link}" if isinstance(link, LaariError | OSError) else ""
+        yield f"{type(link).__name__}{f' {state}' if state else ''}{text}"
+        for frame in traceback.extract_tb(link.__traceback__):
+            yield f"at {frame.filename}:{frame.lineno} in {frame.name}"
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)

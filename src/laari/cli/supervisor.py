@@ -37,6 +37,7 @@ STOP_SECONDS = 30.0  # for the work in flight
 ENGINE_LOOK_SECONDS = 1.0
 BACKLOG = 2048  # connections that wait to be accepted
 RATE_MEMORY_BYTES = 1 << 20
+METRICS_BYTES = 1 << 16  # per interface process
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -70,7 +71,8 @@ class Supervisor:
         self._on_ready: Callable[[], None] | None = None
         # The children read an end of it that never comes while this process lives.
         self._life, self._own_life = os.pipe()
-        self._rates = _rate_memory()
+        self._rates = _shared_memory("laari-rates", RATE_MEMORY_BYTES)
+        self._metrics = _shared_memory("laari-metrics", workers * METRICS_BYTES)
 
     async def run(self, on_ready: Callable[[], None]) -> None:
         """Returns when `stop` is set and everything in flight is done."""
@@ -107,7 +109,7 @@ class Supervisor:
         ready, tell_ready = os.pipe()
         asyncio.get_running_loop().add_reader(ready, self._heard, place, ready)
         try:
-            process = await self._start(self._roles[place], tell_ready)
+            process = await self._start(place, tell_ready)
         except OSError as error:  # too many processes, or no memory: both may pass
             return f"cannot be started ({error.strerror})"
         finally:
@@ -119,18 +121,20 @@ class Supervisor:
         del self._processes[place]
         return f"{process.pid} ended with status {status}"
 
-    async def _start(self, role: str, tell_ready: int) -> Process:
+    async def _start(self, place: int, tell_ready: int) -> Process:
         shared = {
             "LAARI_LISTEN_FD": self._listener.fileno(),
             "LAARI_RATE_FD": self._rates,
+            "LAARI_METRICS_FD": self._metrics,
             "LAARI_LIFE_FD": self._life,
             "LAARI_READY_FD": tell_ready,
         }
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "laari.cli.worker", role),
+            *(sys.executable, "-m", "laari.cli.worker", self._roles[place]),
             env={
                 **os.environ,
                 "LAARI_PUBLIC_URL": self._settings.public_url,
+                "LAARI_PROCESS": str(place),
                 **{name: str(fd) for name, fd in shared.items()},
             },
             pass_fds=list(shared.values()),
@@ -156,7 +160,7 @@ class Supervisor:
             log.error("%d processes did not end within %.0f s", len(self._processes), STOP_SECONDS)
             self._send(signal.SIGKILL)
             await asyncio.wait(tasks)
-        for fd in (self._life, self._own_life, self._rates):
+        for fd in (self._life, self._own_life, self._rates, self._metrics):
             os.close(fd)
 
     def _send(self, number: signal.Signals) -> None:
@@ -175,12 +179,12 @@ async def _keep_engine(data_dir: Path, stop: asyncio.Event) -> None:
         await pause(stop, ENGINE_LOOK_SECONDS)
 
 
-def _rate_memory() -> int:
-    """Memory that all interface processes map; it has no name and ends with them."""
+def _shared_memory(name: str, size: int) -> int:
+    """Memory that all interface processes map; it has no place on disk and ends with them."""
     if hasattr(os, "memfd_create"):
-        fd = os.memfd_create("laari-rates")
+        fd = os.memfd_create(name)
     else:
         with tempfile.TemporaryFile() as file:
             fd = os.dup(file.fileno())
-    os.ftruncate(fd, RATE_MEMORY_BYTES)
+    os.ftruncate(fd, size)
     return fd

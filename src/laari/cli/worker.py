@@ -4,6 +4,7 @@ What it shares with the others comes as open files, named in the environment:
 
     LAARI_LISTEN_FD   the listening socket
     LAARI_RATE_FD     the memory of the rate buckets
+    LAARI_METRICS_FD  the memory of the metrics; LAARI_PROCESS says which part is this one's
     LAARI_LIFE_FD     a pipe that ends when the supervisor does
     LAARI_READY_FD    a pipe to say that this process accepts work
 """
@@ -23,9 +24,10 @@ import uvicorn
 import uvloop
 
 from laari.cli.logs import configure_logs
+from laari.cli.one_write import OneWriteProtocol
 from laari.cli.open import Service, open_service
 from laari.cli.supervisor import BACKLOG
-from laari.edge.app import create_app
+from laari.edge.app import Shared, create_app
 from laari.errors import LaariError
 from laari.settings import read_settings
 from laari.workers import background
@@ -77,12 +79,13 @@ def _tell_ready() -> None:
 
 
 async def _serve(service: Service, stop: asyncio.Event) -> None:
-    rate_fd = int(os.environ["LAARI_RATE_FD"])
-    app = create_app(service.dsn, service.master_key, service.settings, rate_fd)
+    numbers = ("LAARI_RATE_FD", "LAARI_METRICS_FD", "LAARI_PROCESS")
+    shared = Shared(*(int(os.environ[name]) for name in numbers))
+    app = create_app(service.dsn, service.master_key, service.settings, shared)
     server = _Server(
         uvicorn.Config(
             app,
-            http="httptools",
+            http=OneWriteProtocol,
             ws="none",
             lifespan="on",
             log_config=None,

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from laari.edge.backend import Backend
+from laari.edge.exchange import Exchange
 from laari.edge.http import Receive, Reply, Scope, Send, send_reply
-from laari.edge.merchant.app import MerchantInterface
+from laari.edge.merchant.app import OPERATIONS, MerchantInterface
+from laari.edge.merchant.oauth import TOKEN_ERRORS, TOKEN_OPERATION
+from laari.edge.metrics import Metrics
 from laari.edge.pages.app import FIRST_SEGMENTS, Pages
+from laari.edge.rate import RateBuckets
 from laari.edge.reference import reference_page
-from laari.edge.wallet.app import WalletInterface
+from laari.edge.wallet.app import ENDPOINTS, WalletInterface
+from laari.rules.refusals import CODES
 from laari.settings import Settings
 
 PLAIN = b"text/plain; charset=utf-8"
+EXPOSITION = b"text/plain; version=0.0.4; charset=utf-8"  # Prometheus's own
 _NO_STORE = ((b"cache-control", b"no-store"),)
 
 
@@ -25,7 +33,9 @@ class App:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] == "http":
-            await self._answer(scope, receive, send)
+            exchange = Exchange(send, self._backend.metrics)
+            scope["laari.exchange"] = exchange
+            await self._answer(scope, receive, exchange)
         else:  # nothing here speaks WebSocket
             await receive()
             await send({"type": "websocket.close", "code": 1000})
@@ -40,6 +50,9 @@ class App:
             await self._pages(scope, receive, send)
         elif path == "/healthz":
             await send_reply(send, Reply(200, b"ok\n", _NO_STORE, PLAIN))
+        elif path == "/metrics":
+            text = await self._backend.measure()
+            await send_reply(send, Reply(200, text, _NO_STORE, EXPOSITION))
         elif path == "/readyz":
             ready = await self._backend.is_ready()
             body = b"ok\n" if ready else b"the database does not answer\n"
@@ -65,5 +78,18 @@ class App:
                 return
 
 
-def create_app(dsn: str, master_key: bytes, settings: Settings, rate_fd: int | None) -> App:
-    return App(Backend(dsn, master_key, settings, rate_fd))
+class Shared(NamedTuple):
+    """What the interface processes have in common: open files, and which of them this one is."""
+
+    rate_fd: int | None = None
+    metrics_fd: int | None = None
+    process: int = 0
+
+
+def create_app(dsn: str, master_key: bytes, settings: Settings, shared: Shared) -> App:
+    names = [operation.name for operation in OPERATIONS]
+    names += [endpoint.name for endpoint in ENDPOINTS] + [TOKEN_OPERATION]
+    refusals = [(code.status, code.shown_as or name) for name, code in CODES.items()]
+    refusals += [(status, code) for status, codes in TOKEN_ERRORS.items() for code in codes]
+    metrics = Metrics(names, refusals, shared.metrics_fd, shared.process)
+    return App(Backend(dsn, master_key, settings, RateBuckets(shared.rate_fd), metrics))

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from laari.edge.cursors import Cursors
+from laari.edge.exchange import Door
+from laari.edge.metrics import Metrics
 from laari.edge.rate import RateBuckets
 from laari.settings import Settings
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
 from laari.spine.gather import Gathered
-from laari.store import authorizations, events, oauth, payment_requests, payments, tenants, wallets
+from laari.store import (
+    authorizations,
+    deliveries,
+    events,
+    oauth,
+    payment_requests,
+    payments,
+    tenants,
+    wallets,
+)
 from laari.store.batch import BatchRunner
 from laari.store.database import answers, on_connection, open_pool
 from laari.store.secrets import derive
@@ -20,24 +32,34 @@ K = TypeVar("K")
 A = TypeVar("A")
 P = ParamSpec("P")
 
+SAMPLE_SECONDS = 1.0  # between two looks at what only this process knows
+
 
 class Backend:
     def __init__(
-        self, dsn: str, master_key: bytes, settings: Settings, rate_fd: int | None
+        self,
+        dsn: str,
+        master_key: bytes,
+        settings: Settings,
+        rates: RateBuckets,
+        metrics: Metrics,
     ) -> None:
         self.settings = settings
         self.master_key = master_key
         self.origin = settings.public_url
         self.cursors = Cursors(derive(master_key, "cursors", ""))
-        self.rates = RateBuckets(rate_fd)
+        self.rates = rates
+        self.metrics = metrics
+        self.door = Door()
         self._dsn = dsn
         self._runner = BatchRunner(dsn, self.origin)
-        self.spine = Spine(self._runner.run, max_batch=settings.max_batch)
+        self.spine = Spine(self._runner.run, settings.max_batch, on_batch=metrics.batch)
         self.credentials = Coalesced(self._reading(tenants.by_secret_digest))
         self.access_tokens = Coalesced(self._reading(oauth.by_token_digest))
         self.clients = Coalesced(self._reading(oauth.usable_clients))
         self.tenants = Coalesced(self._reading(tenants.by_id))
         self.authorizations = Coalesced(self._reading(authorizations.by_id))
+        self.authorizations_by_token = Coalesced(self._reading(authorizations.by_token))
         self.payments = Coalesced(self._reading(payments.by_id))
         self.payment_requests = Coalesced(self._reading(payment_requests.by_id))
         self.payments_by_token = Coalesced(self._reading(payments.by_token))
@@ -49,14 +71,34 @@ class Backend:
     async def open(self) -> None:
         self._pool = await open_pool(self._dsn)
         self.spine.start()
+        self._sampling = asyncio.create_task(self._sample(), name="gauges")
 
     async def close(self) -> None:
+        self._sampling.cancel()
         await self.spine.close()
         await self._runner.close()
         await self._pool.close()
 
     async def is_ready(self) -> bool:
         return await answers(self._pool)
+
+    async def measure(self) -> bytes:
+        """The figures of the whole service, for Prometheus."""
+        self._set_gauges()
+        waiting, oldest_seconds = await self.ask(deliveries.backlog)
+        return self.metrics.text(waiting, oldest_seconds)
+
+    async def _sample(self) -> None:
+        while True:
+            self._set_gauges()
+            await asyncio.sleep(SAMPLE_SECONDS)
+
+    def _set_gauges(self) -> None:
+        """Of this process; a scrape that reaches another one finds them as they were last."""
+        pool = self._pool
+        self.metrics.set_gauges(
+            self.door.in_flight, self.spine.waiting, pool.get_size(), pool.get_idle_size()
+        )
 
     def _reading(
         self, fetch: Callable[[Any, list[K]], Awaitable[A]]

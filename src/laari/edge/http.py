@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_address
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from laari.edge.exchange import Exchange
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -36,6 +39,7 @@ class Request:
     secure: bool
     client: str
     receive: Receive = field(repr=False)
+    exchange: Exchange = field(repr=False)
 
     async def body(self, limit: int) -> bytes | None:
         """The body, or None as soon as it is known to be longer than the limit."""
@@ -77,6 +81,7 @@ def read_request(
         secure=_is_secure(scope, headers, proxied),
         client=_client(headers, trusted_proxies) or peer if proxied else peer,
         receive=receive,
+        exchange=scope["laari.exchange"],
     )
 
 

@@ -38,8 +38,11 @@ def current_period(authorization: Authorization, now: datetime) -> Period | None
     if authorization.period_amount is None or authorization.period_interval is None:
         return None
     running = period_start(now, authorization.period_interval)
-    paid = authorization.period_paid if authorization.period_start == running else 0
-    return Period(running, paid)
+    if authorization.period_start is None or authorization.period_start < running:
+        return Period(running, 0)
+    # A later one than the running was begun by a server whose clock is a moment ahead. To go back
+    # would forget it.
+    return Period(authorization.period_start, authorization.period_paid)
 
 
 def recount(

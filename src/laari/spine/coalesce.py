@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 MAX_KEYS = 512  # in one query
+
+_Waiting: TypeAlias = dict[K, list["asyncio.Future[V | None]"]]
 
 
 class Coalesced(Generic[K, V]):
@@ -24,30 +26,38 @@ class Coalesced(Generic[K, V]):
 
     def __init__(self, fetch: Callable[[list[K]], Awaitable[dict[K, V]]]) -> None:
         self._fetch = fetch
-        self._gathering: dict[K, asyncio.Future[V | None]] = {}
+        # Every caller waits on a future of its own: one that goes away leaves the others alone.
+        self._gathering: dict[K, list[asyncio.Future[V | None]]] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def get(self, key: K) -> V | None:
-        future = self._gathering.get(key)
-        if future is None:
-            future = asyncio.get_running_loop().create_future()
-            self._gathering[key] = future
-            if self._task is None:
-                self._task = asyncio.create_task(self._work())
-        return await asyncio.shield(future)  # shared: one caller's end must not cancel the others
+        future: asyncio.Future[V | None] = asyncio.get_running_loop().create_future()
+        self._gathering.setdefault(key, []).append(future)
+        if self._task is None:
+            self._task = asyncio.create_task(self._work())
+        return await future
 
     async def _work(self) -> None:
         while self._gathering:
-            taken = dict(list(self._gathering.items())[:MAX_KEYS])
-            for key in taken:
-                del self._gathering[key]
+            taken, self._gathering = self._take()
             try:
                 found = await self._fetch(list(taken))
             except Exception as error:
-                for future in taken.values():
-                    future.set_exception(error)
-                    future.exception()  # seen: a caller that went away leaves no warning behind
+                for waiting in taken.values():
+                    for future in waiting:
+                        if not future.done():
+                            future.set_exception(error)
             else:
-                for key, future in taken.items():
-                    future.set_result(found.get(key))
+                for key, waiting in taken.items():
+                    value = found.get(key)
+                    for future in waiting:
+                        if not future.done():
+                            future.set_result(value)
         self._task = None
+
+    def _take(self) -> tuple[_Waiting[K, V], _Waiting[K, V]]:
+        """What the next query asks for, and what has to wait for another one."""
+        if len(self._gathering) <= MAX_KEYS:
+            return self._gathering, {}
+        items = list(self._gathering.items())
+        return dict(items[:MAX_KEYS]), dict(items[MAX_KEYS:])

@@ -56,21 +56,31 @@ RunBatch: TypeAlias = Callable[[Sequence[Command], float], Awaitable[list[Any]]]
 class _Waiting(NamedTuple):
     command: Command
     outcome: asyncio.Future[Any]
+    since: float
 
 
 class Spine:
     def __init__(
-        self, run_batch: RunBatch, max_batch: int = MAX_BATCH, max_waiting: int = MAX_WAITING
+        self,
+        run_batch: RunBatch,
+        max_batch: int = MAX_BATCH,
+        max_waiting: int = MAX_WAITING,
+        on_batch: Callable[[int, float], None] = lambda size, waited_seconds: None,
     ) -> None:
         self._run_batch = run_batch
         self._max_batch = max_batch
         self._max_waiting = max_waiting
+        self._on_batch = on_batch
         self._waiting: deque[_Waiting] = deque()
         self._arrived = asyncio.Event()
         self._closing = False
         self._task: asyncio.Task[None] | None = None
         self.batches = 0
         self.commands = 0
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._work(), name="spine")
@@ -89,7 +99,8 @@ class Spine:
         """
         if self._closing or len(self._waiting) >= self._max_waiting:
             return refuse("service_unavailable")
-        waiting = _Waiting(command, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(command, loop.create_future(), loop.time())
         self._waiting.append(waiting)
         self._arrived.set()
         return await waiting.outcome
@@ -106,6 +117,7 @@ class Spine:
             batch = [self._waiting.popleft() for _ in range(size)]
             self.batches += 1
             self.commands += size
+            self._on_batch(size, asyncio.get_running_loop().time() - batch[0].since)
             await self._settle(batch)
 
     async def _settle(self, batch: list[_Waiting]) -> None:

@@ -36,6 +36,10 @@ def _shown_payment(column: str) -> str:
     return f"'pay_' || replace({column}::text, '-', '')"
 
 
+def _shown_authorization(column: str) -> str:
+    return f"'auth_' || replace({column}::text, '-', '')"
+
+
 def _shown_request(column: str) -> str:
     return f"'prq_' || replace({column}::text, '-', '')"
 
@@ -298,6 +302,80 @@ CHECKS = [
         FULL JOIN (
             SELECT object_id, tenant_id, type FROM events
             WHERE starts_with(type, 'payment_request.')
+        ) f ON f.object_id = e.object_id AND f.type = e.type
+        WHERE e.tenant_id IS DISTINCT FROM f.tenant_id""",
+    ),
+    Check(
+        "authorization_usage",
+        "The authorization's usage is not what its charges add up to.",
+        f"""SELECT {_shown_authorization("coalesce(a.id, p.id)")} AS id,
+            coalesce(p.count, 0) || ' of ' || coalesce(p.sum, 0) AS expected,
+            coalesce(a.payment_count || ' of ' || a.total_paid, 'no authorization') AS found
+        FROM authorizations a FULL JOIN (
+            SELECT authorization_id AS id, count(*), sum(amount) FROM payments
+            WHERE kind = 'charge' GROUP BY authorization_id
+        ) p USING (id)
+        WHERE (coalesce(p.count, 0), coalesce(p.sum, 0))
+            IS DISTINCT FROM (a.payment_count, a.total_paid)""",
+    ),
+    Check(
+        "authorization_period",
+        "The authorization was charged more in its period than it has counted.",
+        # Live only: a sandbox's clock moves while charges are under way.
+        f"""SELECT {_shown_authorization("a.id")} AS id,
+            sum(p.amount) || ' from ' || a.period_start AS expected,
+            a.period_paid || ' from ' || a.period_start AS found
+        FROM authorizations a JOIN tenants t ON t.id = a.tenant_id AND t.mode = 'live'
+        JOIN payments p ON p.authorization_id = a.id
+            AND p.paid_at AT TIME ZONE interval '5 hours' >= a.period_start
+            AND p.paid_at AT TIME ZONE interval '5 hours'
+                < a.period_start + ('1 ' || a.period_interval)::interval
+        GROUP BY a.id HAVING sum(p.amount) > a.period_paid""",
+    ),
+    Check(
+        "authorization_owner",
+        "The authorization belongs to no merchant, or its customer to another mode.",
+        f"""SELECT {_shown_authorization("a.id")} AS id, coalesce(t.mode, 'a tenant') AS expected,
+            coalesce(w.mode, 'no wallet') AS found
+        FROM authorizations a LEFT JOIN tenants t ON t.id = a.tenant_id
+        LEFT JOIN wallets w ON w.account = a.account
+        WHERE t.id IS NULL OR a.account IS NOT NULL AND w.mode IS DISTINCT FROM t.mode""",
+    ),
+    Check(
+        "charge_owner",
+        "A charge and its authorization are not of one merchant and customer.",
+        f"""SELECT {_shown_payment("p.id")} AS id,
+            concat_ws(' by ', a.tenant_id, a.account) AS expected,
+            concat_ws(' by ', p.tenant_id, p.payer_account) AS found
+        FROM payments p JOIN authorizations a ON a.id = p.authorization_id
+        WHERE (a.tenant_id, a.account) IS DISTINCT FROM (p.tenant_id, p.payer_account)""",
+    ),
+    Check(
+        "authorization_consumed",
+        "Exactly the one-time authorizations that were charged are consumed.",
+        f"""SELECT {_shown_authorization("id")} AS id,
+            type || ' with ' || payment_count || ' payments' AS expected, status AS found
+        FROM authorizations
+        WHERE (status = 'consumed') <> (type = 'one_time' AND payment_count = 1)""",
+    ),
+    Check(
+        "authorization_event",
+        "The authorization's events are not the ones its state calls for.",
+        f"""SELECT {_shown_authorization("coalesce(e.object_id, f.object_id)")} AS id,
+            coalesce(e.type || ' of tenant ' || e.tenant_id, 'no such event') AS expected,
+            coalesce(f.type || ' of tenant ' || f.tenant_id, 'no such event') AS found
+        FROM (
+            SELECT id, tenant_id, 'authorization.created' FROM authorizations
+            UNION ALL
+            SELECT id, tenant_id, 'authorization.approved' FROM authorizations
+            WHERE approved_at IS NOT NULL
+            UNION ALL
+            SELECT id, tenant_id, 'authorization.' || status FROM authorizations
+            WHERE status IN ('rejected', 'cancelled', 'revoked')
+        ) e (object_id, tenant_id, type)
+        FULL JOIN (
+            SELECT object_id, tenant_id, type FROM events
+            WHERE starts_with(type, 'authorization.')
         ) f ON f.object_id = e.object_id AND f.type = e.type
         WHERE e.tenant_id IS DISTINCT FROM f.tenant_id""",
     ),

@@ -65,17 +65,24 @@ async def create(
                 vpa,
                 hash_password(password),
             )
-            account = await open_wallet(connection, customer_id, mode, tier, balance)
+            account = await new_account(connection)
+            await open_wallet(connection, customer_id, account, mode, tier, balance)
             await add_key(connection, account, api_key)
     except asyncpg.UniqueViolationError as error:
         raise LaariError(_TAKEN[error.constraint_name]) from error
     return NewCustomer(customer_id, mode, account, api_key, password)
 
 
+async def new_account(connection: asyncpg.Connection) -> int:
+    """An account number that no wallet has had."""
+    account: int = await connection.fetchval("SELECT nextval('wallet_accounts')")
+    return account
+
+
 async def create_sandbox_customer(
-    connection: asyncpg.Connection, tenant_id: int, tier: str, balance: int
-) -> int:
-    """The one customer of a merchant's sandbox, found through its tenant; answers the account."""
+    connection: asyncpg.Connection, tenant_id: int, account: int, tier: str, balance: int
+) -> None:
+    """The one customer of a merchant's sandbox, with the account that the merchant names."""
     customer_id = ids.new_id()
     await connection.execute(
         "INSERT INTO customers (id, name, mode, sandbox_of) "
@@ -83,17 +90,23 @@ async def create_sandbox_customer(
         customer_id,
         tenant_id,
     )
-    return await open_wallet(connection, customer_id, "sandbox", tier, balance)
+    await open_wallet(connection, customer_id, account, "sandbox", tier, balance)
 
 
 async def open_wallet(
-    connection: asyncpg.Connection, customer_id: UUID, mode: Mode, tier: str, balance: int
-) -> int:
+    connection: asyncpg.Connection,
+    customer_id: UUID,
+    account: int,
+    mode: Mode,
+    tier: str,
+    balance: int,
+) -> None:
     """Opens a wallet; its first money is booked like any other that comes from outside."""
     try:
         row = await connection.fetchrow(
-            "INSERT INTO wallets (customer_id, mode, tier) VALUES ($1, $2, $3) "
+            "INSERT INTO wallets (account, customer_id, mode, tier) VALUES ($1, $2, $3, $4) "
             f"RETURNING {WALLETS.columns}",
+            account,
             customer_id,
             mode,
             tier,
@@ -105,4 +118,3 @@ async def open_wallet(
         world = World(datetime.now(UTC), origin="")  # nothing here carries a link
         move_outside_money(world, None, wallet, "topup", balance, "Opening balance")
         await save(connection, world)
-    return wallet.account

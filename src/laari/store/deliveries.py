@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Literal
@@ -13,6 +14,7 @@ from msgspec import Struct
 from laari.rules.records import Event
 from laari.store.tables import EVENTS
 
+MAX_COUNTED = 100_000  # deliveries that wait: a scrape stays cheap however many there are
 CHANNEL = "laari_deliveries"  # notified when a delivery was made
 
 DeliveryStatus = Literal["pending", "delivered", "failed"]
@@ -174,3 +176,18 @@ async def resend(connection: asyncpg.Connection, event_id: UUID) -> bool:
 async def listen(connection: asyncpg.Connection, wake: Callable[[], None]) -> None:
     """Calls `wake` whenever a delivery was made, for as long as the connection lives."""
     await connection.add_listener(CHANNEL, lambda *_: wake())
+
+
+async def backlog(connection: asyncpg.Connection) -> tuple[int, float]:
+    """How many deliveries wait, counted up to a bound, and how old the oldest event of them is.
+
+    The time is in the event's id: its first 48 bits are milliseconds.
+    """
+    row = await connection.fetchrow(
+        "SELECT count(*), min(event_id::text) FROM "
+        f"(SELECT event_id FROM deliveries WHERE status = 'pending' LIMIT {MAX_COUNTED}) AS waiting"
+    )
+    waiting, oldest = row
+    return waiting, 0.0 if oldest is None else max(
+        0.0, time.time() - (UUID(oldest).int >> 80) / 1000
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -67,14 +68,14 @@ async def list_of_tenant(
     tenant_id: int,
     window: Window,
     *,
-    event_type: str | None = None,
+    types: Collection[str] | None = None,
     delivered: bool | None = None,
 ) -> Found[Event]:
     keep: list[str] = []
     values: dict[str, Any] = {}
-    if event_type is not None:
-        keep.append("type = {type}")
-        values["type"] = event_type
+    if types is not None:
+        keep.append("type = ANY({types})")
+        values["types"] = types
     if delivered is not None:
         keep.append(_DELIVERED if delivered else f"NOT {_DELIVERED}")
     walk = Walk({"tenant_id": tenant_id}, " AND ".join(keep) or None, values)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from laari.errors import LaariError
 from laari.rules.records import Mode
-from laari.store.customers import create_sandbox_customer
+from laari.store.customers import create_sandbox_customer, new_account
 from laari.store.passwords import hash_password, new_password
 from laari.store.secrets import decrypt, digest, encrypt, new_secret
 from laari.store.wallet_keys import add_key, sandbox_wallet_key
@@ -62,9 +62,11 @@ async def create(
     merchant_id = new_merchant_id()
     secret_key = new_secret("sk_")
     async with connection.transaction():
+        account = await new_account(connection)
         row = await connection.fetchrow(
             "INSERT INTO merchants (id, name, mode, secret_digest, secret_encrypted, fee_bps, "
-            f"fee_fixed, webhook_url) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING {_COLUMNS}",
+            "fee_fixed, webhook_url, sandbox_account) "
+            f"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING {_COLUMNS}",
             merchant_id,
             name,
             mode,
@@ -73,6 +75,7 @@ async def create(
             fee_bps,
             fee_fixed,
             webhook_url,
+            account,
         )
         sandbox = await connection.fetchval(
             "WITH made AS (INSERT INTO tenants (merchant_id, mode) "
@@ -80,7 +83,7 @@ async def create(
             "SELECT id FROM made WHERE mode = 'sandbox'",
             merchant_id,
         )
-        account = await create_sandbox_customer(connection, sandbox, SANDBOX_TIER, SANDBOX_BALANCE)
+        await create_sandbox_customer(connection, sandbox, account, SANDBOX_TIER, SANDBOX_BALANCE)
         await add_key(connection, account, sandbox_wallet_key(master_key, account))
         if email is not None:
             password = password or new_password()

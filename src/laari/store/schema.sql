@@ -140,6 +140,7 @@ CREATE TABLE public.merchants (
     fee_fixed bigint NOT NULL,
     webhook_url text,
     webhooks_enabled boolean DEFAULT true NOT NULL,
+    sandbox_account bigint NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT merchants_fee_bps_check CHECK (((fee_bps >= 0) AND (fee_bps <= 10000))),
     CONSTRAINT merchants_fee_fixed_check CHECK (((fee_fixed >= 0) AND (fee_fixed <= '9999999999'::bigint))),
@@ -230,7 +231,7 @@ CREATE TABLE public.payments (
     CONSTRAINT paid_means_settled CHECK ((((status = ANY (ARRAY['paid'::text, 'refunded'::text])) = (num_nulls(fee, paid_at, payment_reference, payer_account) = 0)) AND (num_nulls(fee, paid_at, payment_reference, payer_account) = ANY (ARRAY[0, 4])))),
     CONSTRAINT payments_amount_check CHECK (((amount >= 1) AND (amount <= '9999999999'::bigint))),
     CONSTRAINT payments_bill_number_check CHECK ((bill_number ~ '^[A-Za-z0-9 ._/-]{1,25}$'::text)),
-    CONSTRAINT payments_check CHECK ((((char_length(return_url) >= 1) AND (char_length(return_url) <= 2048)) AND ((kind = 'request'::text) OR (octet_length(return_url) <= 2048)))),
+    CONSTRAINT payments_check CHECK (((char_length(return_url) >= 1) AND (char_length(return_url) <= 2048) AND ((kind = 'request'::text) OR (octet_length(return_url) <= 2048)))),
     CONSTRAINT payments_check1 CHECK (((fee >= 0) AND (fee <= amount))),
     CONSTRAINT payments_description_check CHECK (((char_length(description) >= 1) AND (char_length(description) <= 500))),
     CONSTRAINT payments_kind_check CHECK ((kind = ANY (ARRAY['hosted'::text, 'request'::text, 'charge'::text]))),
@@ -289,32 +290,6 @@ CREATE TABLE public.tenants (
     CONSTRAINT tenants_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text])))
 );
 
-CREATE SEQUENCE public.wallet_accounts
-    START WITH 7700000000001
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1;
-
-CREATE TABLE public.wallets (
-    account bigint DEFAULT nextval('public.wallet_accounts'::regclass) NOT NULL,
-    customer_id uuid NOT NULL,
-    mode text NOT NULL,
-    tier text NOT NULL COLLATE pg_catalog."C",
-    balance bigint DEFAULT 0 NOT NULL,
-    day_start date DEFAULT '1970-01-01'::date NOT NULL,
-    day_spent numeric DEFAULT 0 NOT NULL,
-    week_start date DEFAULT '1970-01-01'::date NOT NULL,
-    week_spent numeric DEFAULT 0 NOT NULL,
-    month_start date DEFAULT '1970-01-01'::date NOT NULL,
-    month_spent numeric DEFAULT 0 NOT NULL,
-    CONSTRAINT wallets_day_spent_check CHECK ((day_spent >= (0)::numeric)),
-    CONSTRAINT wallets_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text]))),
-    CONSTRAINT wallets_month_spent_check CHECK ((month_spent >= (0)::numeric)),
-    CONSTRAINT wallets_week_spent_check CHECK ((week_spent >= (0)::numeric))
-)
-WITH (fillfactor='80');
-
 CREATE VIEW public.tenant_details AS
  SELECT t.id,
     t.merchant_id,
@@ -323,12 +298,9 @@ CREATE VIEW public.tenant_details AS
     m.fee_bps,
     m.fee_fixed,
     t.clock_offset_seconds,
-    w.account AS sandbox_account
-   FROM ((((public.tenants t
-     JOIN public.merchants m ON ((m.id = t.merchant_id)))
-     JOIN public.tenants s ON (((s.merchant_id = t.merchant_id) AND (s.mode = 'sandbox'::text))))
-     JOIN public.customers c ON ((c.sandbox_of = s.id)))
-     JOIN public.wallets w ON ((w.customer_id = c.id)));
+    m.sandbox_account
+   FROM (public.tenants t
+     JOIN public.merchants m ON ((m.id = t.merchant_id)));
 
 ALTER TABLE public.tenants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.tenants_id_seq
@@ -391,6 +363,13 @@ CREATE TABLE public.transfers (
     CONSTRAINT transfers_kind_check CHECK ((kind = ANY (ARRAY['payment'::text, 'fee'::text, 'refund'::text, 'topup'::text, 'adjustment'::text])))
 );
 
+CREATE SEQUENCE public.wallet_accounts
+    START WITH 7700000000001
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
 CREATE TABLE public.wallet_keys (
     digest bytea NOT NULL,
     account bigint NOT NULL,
@@ -407,6 +386,25 @@ CREATE UNLOGGED TABLE public.wallet_windows (
     CONSTRAINT wallet_windows_used_check CHECK ((used > 0))
 )
 WITH (fillfactor='70');
+
+CREATE TABLE public.wallets (
+    account bigint DEFAULT nextval('public.wallet_accounts'::regclass) NOT NULL,
+    customer_id uuid NOT NULL,
+    mode text NOT NULL,
+    tier text NOT NULL COLLATE pg_catalog."C",
+    balance bigint DEFAULT 0 NOT NULL,
+    day_start date DEFAULT '1970-01-01'::date NOT NULL,
+    day_spent numeric DEFAULT 0 NOT NULL,
+    week_start date DEFAULT '1970-01-01'::date NOT NULL,
+    week_spent numeric DEFAULT 0 NOT NULL,
+    month_start date DEFAULT '1970-01-01'::date NOT NULL,
+    month_spent numeric DEFAULT 0 NOT NULL,
+    CONSTRAINT wallets_day_spent_check CHECK ((day_spent >= (0)::numeric)),
+    CONSTRAINT wallets_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text]))),
+    CONSTRAINT wallets_month_spent_check CHECK ((month_spent >= (0)::numeric)),
+    CONSTRAINT wallets_week_spent_check CHECK ((week_spent >= (0)::numeric))
+)
+WITH (fillfactor='80');
 
 ALTER TABLE ONLY public.access_tokens
     ADD CONSTRAINT access_tokens_pkey PRIMARY KEY (digest);
@@ -440,6 +438,9 @@ ALTER TABLE ONLY public.merchant_users
 
 ALTER TABLE ONLY public.merchants
     ADD CONSTRAINT merchants_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.merchants
+    ADD CONSTRAINT merchants_sandbox_account_key UNIQUE (sandbox_account);
 
 ALTER TABLE ONLY public.merchants
     ADD CONSTRAINT merchants_secret_digest_key UNIQUE (secret_digest);

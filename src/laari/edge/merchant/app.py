@@ -14,14 +14,12 @@ from typing import Any
 
 from laari.edge.backend import Backend
 from laari.edge.http import (
-    ClientGone,
     Receive,
     Reply,
     Request,
     Scope,
     Send,
     read_request,
-    send_reply,
 )
 from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
 from laari.edge.merchant.auth import authenticate
@@ -86,15 +84,7 @@ class MerchantInterface:
         if path == TOKEN_PATH:  # it has its own checks, shape and headers
             await self._tokens(request, send)
             return
-        try:
-            reply = await self._answer(request)
-        except ClientGone:
-            return
-        except Exception:
-            log.exception("%s %s failed", request.method, path)
-            reply = refused(refuse("internal_error"))
-        reply = reply._replace(headers=(*reply.headers, NO_STORE, VERSION))
-        await send_reply(send, reply, head=request.method == "HEAD")
+        await self._backend.door.serve(request, send, self._answer, refused, NO_STORE, VERSION)
 
     async def _answer(self, request: Request) -> Reply:
         found = ROUTES.find(request.path)
@@ -105,6 +95,7 @@ class MerchantInterface:
         if operation is None:
             allowed = ", ".join(sorted(methods)).encode()
             return refused(refuse("method_not_allowed"), (b"allow", allowed))
+        request.exchange.operation = operation.name
         refusal = self._check_transport(request)
         if refusal is not None:
             return refused(refusal)

@@ -52,10 +52,17 @@ def shown(event: Event, state: DeliveryState | None) -> Raw:
     return Raw(event.body[:-1] + b',"delivery":' + to_json(delivery) + b"}")
 
 
+def read_scope(event_type: str) -> str:
+    """The scope that reads what an event of this type carries."""
+    return f"{event_type.partition('.')[0]}s:read"
+
+
 async def get(call: Call, query: dict[str, Any]) -> Reply | Refusal:
     event = await call.backend.events.get(call.id(ids.EVENT))
     if event is None or event.tenant_id != call.caller.tenant.id:
         return refuse("not_found")
+    if not call.caller.may(read_scope(event.type)):
+        return call.caller.lacks(read_scope(event.type))
     states = await call.backend.delivery_states([event.id])
     return Reply(200, to_json(Data(shown(event, states.get(event.id)))))
 
@@ -65,12 +72,18 @@ async def list_events(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
     window = read_window(filters, backend.cursors, LISTING, tenant.id)
     if isinstance(window, Refusal):
         return window
+    asked = filters.get("type")
+    if asked is not None and not call.caller.may(read_scope(asked)):
+        return call.caller.lacks(read_scope(asked))
+    # An event shows its resource, so a token sees the events of what it may read.
+    readable = [name for name in EVENTS if call.caller.may(read_scope(name))]
+    types = [asked] if asked is not None else None if len(readable) == len(EVENTS) else readable
     delivered = filters.get("delivered")
     found = await backend.ask(
         events.list_of_tenant,
         tenant.id,
         window,
-        event_type=filters.get("type"),
+        types=types,
         delivered=None if delivered is None else delivered == "true",
     )
     states = await backend.delivery_states([event.id for event in found.rows])

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote_plus
 from msgspec import Meta, Struct
 
 from laari.edge.backend import Backend
-from laari.edge.http import ClientGone, Reply, Request, Send, send_reply
+from laari.edge.http import Reply, Request, Send
 from laari.edge.merchant.auth import read_basic
 from laari.edge.merchant.envelope import NO_STORE
 from laari.edge.rate import named_bucket
@@ -28,6 +28,7 @@ from laari.store.secrets import digest, new_secret
 log = logging.getLogger(__name__)
 
 TOKEN_PATH = "/oauth/token"  # noqa: S105
+TOKEN_OPERATION = "issue_token"  # noqa: S105  # its name among the metrics
 MAX_BODY_BYTES = 16 * 1024
 LONGEST_CREDENTIAL = 256  # characters of client_id and client_secret
 PARAMETERS = ("grant_type", "client_id", "client_secret", "scope")
@@ -89,6 +90,13 @@ def _later(status: int, description: str, seconds: float) -> Reply:
     return _error(status, "temporarily_unavailable", description, retry_after)
 
 
+def _failed(refusal: Refusal) -> Reply:
+    """What is not the client's doing."""
+    if refusal.status == 503:
+        return _later(503, refusal.message, 1)
+    return _error(500, "server_error", refusal.message)
+
+
 def _unknown_client() -> Reply:
     return _error(401, "invalid_client", "The client or its secret is not valid.", _CHALLENGE)
 
@@ -98,15 +106,8 @@ class TokenEndpoint:
         self._backend = backend
 
     async def __call__(self, request: Request, send: Send) -> None:
-        try:
-            reply = await self._answer(request)
-        except ClientGone:
-            return
-        except Exception:
-            log.exception("%s %s failed", request.method, request.path)
-            reply = _error(500, "server_error", "An unexpected error occurred.")
-        reply = reply._replace(headers=(*reply.headers, NO_STORE, _NO_CACHE))
-        await send_reply(send, reply, head=request.method == "HEAD")
+        request.exchange.operation = TOKEN_OPERATION
+        await self._backend.door.serve(request, send, self._answer, _failed, NO_STORE, _NO_CACHE)
 
     async def _answer(self, request: Request) -> Reply:
         if request.method != "POST":

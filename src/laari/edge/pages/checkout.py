@@ -12,7 +12,14 @@ from typing import Any, NamedTuple, TypeAlias
 from markupsafe import Markup
 from starlette.responses import Response
 
-from laari.edge.pages.login import Problem, confirm_password, is_fresh, log_in_customer
+from laari.edge.pages.login import (
+    STATUSES,
+    confirm_failed,
+    confirm_password,
+    customer_in,
+    is_fresh,
+    log_in_customer,
+)
 from laari.edge.pages.render import money
 from laari.edge.pages.visit import Visit, page_route
 from laari.rules.ids import is_token
@@ -27,7 +34,6 @@ from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import spent_now
 from laari.rules.world import local_time
-from laari.store.sessions import CustomerSession
 from laari.store.wallets import Standing
 
 # A payment that ended longer ago is looked at as a receipt: nobody is sent away from it.
@@ -50,6 +56,10 @@ class Checkout(NamedTuple):
         if self.payment.reserved_at is not None:
             return "processing"
         return self.payment.status
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in ("pending", "processing")
 
     @property
     def address(self) -> str:
@@ -77,16 +87,10 @@ async def _find(visit: Visit) -> Checkout | None:
     return Checkout(payment, tenant, local_time(visit.now, tenant))
 
 
-async def _payer(visit: Visit, checkout: Checkout) -> CustomerSession | None:
-    """The customer who is logged in, if their money is of the payment's kind: live or sandbox."""
-    customer = await visit.customer()
-    return customer if customer is not None and customer.mode == checkout.tenant.mode else None
-
-
 async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: Any) -> Response:
     payer = standing = sandbox = None
-    if checkout.state in ("pending", "processing"):
-        payer = await _payer(visit, checkout)
+    if checkout.is_open:
+        payer = await customer_in(visit, checkout.tenant.mode)
         if payer is not None:
             standing = await visit.backend.wallets.get(payer.account)
         if checkout.tenant.mode == "sandbox":
@@ -149,14 +153,10 @@ async def log_in(visit: Visit) -> Response:
     return await _page(
         visit,
         checkout,
-        status_of(problem),
+        STATUSES[problem],
         login_problem=problem,
         identity=visit.form.get("identity", ""),
     )
-
-
-def status_of(problem: Problem) -> int:
-    return 429 if problem == "throttled" else 422
 
 
 async def log_out(visit: Visit) -> Response:
@@ -168,15 +168,14 @@ async def pay(visit: Visit) -> Response:
     checkout = await _find(visit)
     if checkout is None:
         return visit.refusal(404, "not_found")
-    payer = await _payer(visit, checkout)
+    payer = await customer_in(visit, checkout.tenant.mode)
     if payer is None:  # logged out in the meantime: the page asks to log in
         return visit.go(checkout.address)
     if not is_fresh(visit, payer):
         problem = await confirm_password(visit, payer)
         if problem is not None:
-            text = "login.again_wrong" if problem == "wrong" else "login.throttled"
-            failed = visit.language.text(text)
-            return await _page(visit, checkout, status_of(problem), failed=failed)
+            failed = confirm_failed(visit, problem)
+            return await _page(visit, checkout, STATUSES[problem], failed=failed)
     command = PayPayment(checkout.tenant, checkout.payment.id, payer.account)
     return await _decide(visit, checkout, command)
 
@@ -185,7 +184,7 @@ async def decline(visit: Visit) -> Response:
     checkout = await _find(visit)
     if checkout is None:
         return visit.refusal(404, "not_found")
-    payer = await _payer(visit, checkout)
+    payer = await customer_in(visit, checkout.tenant.mode)
     if payer is None:
         return visit.go(checkout.address)
     command = RejectPayment(checkout.tenant, checkout.payment.id, payer.account)
@@ -215,7 +214,8 @@ async def _decide(visit: Visit, checkout: Checkout, command: Decision) -> Respon
     if not isinstance(outcome, Refusal):
         return visit.go(checkout.address)
     now = await _find(visit)
-    if now is None or now.state != checkout.state:  # paid in another tab, cancelled, expired …
+    if now is None or not now.is_open or now.state != checkout.state:
+        # Paid in another tab, cancelled, expired …: the page says how it stands.
         return visit.go(checkout.address)
     why = None
     if outcome.code in ("insufficient_balance", "wallet_limit_exceeded"):

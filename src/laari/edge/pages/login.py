@@ -9,18 +9,21 @@ from functools import cache
 from ipaddress import ip_address, ip_network
 from typing import Literal, NamedTuple
 
+from markupsafe import Markup
+
 from laari.edge.pages.visit import Visit
 from laari.edge.rate import named_bucket
 from laari.rules.contacts import read_email, read_mobile, read_vpa
 from laari.rules.records import Mode
 from laari.store import sessions
 from laari.store.passwords import hash_password, new_password, password_fits
-from laari.store.sessions import Login, Session
+from laari.store.sessions import CustomerSession, Login, Session
 
 REASK_AFTER = timedelta(minutes=10)  # paying and approving want the password more recently
 MAX_PASSWORD = 1024  # characters
 
 Problem = Literal["wrong", "throttled"]  # texts of `[login]`
+STATUSES: dict[Problem, int] = {"wrong": 422, "throttled": 429}
 
 
 class Throttle(NamedTuple):
@@ -72,6 +75,12 @@ async def _log_in(visit: Visit, login: Login | None, identity: str) -> Problem |
     return problem
 
 
+async def customer_in(visit: Visit, mode: Mode) -> CustomerSession | None:
+    """The customer who is logged in, if they are one of this mode: live or sandbox."""
+    customer = await visit.customer()
+    return customer if customer is not None and customer.mode == mode else None
+
+
 def is_fresh(visit: Visit, session: Session) -> bool:
     """Whether the password was given recently enough to pay or approve without asking again."""
     return visit.now - session.authenticated_at <= REASK_AFTER
@@ -86,6 +95,11 @@ async def confirm_password(visit: Visit, session: Session) -> Problem | None:
     return problem
 
 
+def confirm_failed(visit: Visit, problem: Problem) -> Markup:
+    """What to say of a password that was asked for again and did not fit."""
+    return visit.language.text("login.again_wrong" if problem == "wrong" else "login.throttled")
+
+
 async def _try(visit: Visit, password_hash: str | None, identity: str) -> Problem | None:
     """One attempt with the form's password, counted for the identity and for the address.
 
@@ -96,7 +110,8 @@ async def _try(visit: Visit, password_hash: str | None, identity: str) -> Proble
         (named_bucket("log-in identity", identity), PER_IDENTITY),
         (named_bucket("log-in address", _network(visit.http.client)), PER_ADDRESS),
     )
-    if any([rates.take(key, limit.rate, now, limit.over) for key, limit in buckets]):
+    waits = [rates.take(key, limit.rate, now, limit.over) for key, limit in buckets]  # count in all
+    if any(waits):
         return "throttled"
     password = visit.form.get("password", "")[:MAX_PASSWORD]
     async with _hashing:

@@ -200,7 +200,8 @@ def page_route(
         except ClientGone:
             response = Response(status_code=400)  # nobody is there to read it
         except Exception:
-            log.exception("%s %s failed", request.method, visit.path)
+            request_id = visit.http.exchange.id
+            log.exception("%s of %s failed", request.method, path, extra={"request_id": request_id})
             response = visit.refusal(500, "unexpected")
         return visit.finish(response)
 

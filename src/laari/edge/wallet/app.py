@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from laari.edge.backend import Backend
 from laari.edge.fields import Schema
-from laari.edge.http import Receive, Reply, Request, Scope, Send, read_request, send_reply
+from laari.edge.http import Receive, Reply, Request, Scope, Send, read_request
 from laari.edge.wallet.envelope import NO_STORE, refused
 from laari.edge.wallet.paging import PARAMETERS, read_paging
 from laari.rules.refusals import Refusal, refuse
@@ -106,17 +106,14 @@ class WalletInterface:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
         request = read_request(scope, receive, path, self._backend.settings.trusted_proxies)
-        try:
-            reply = await self._answer(request)
-        except Exception:
-            log.exception("%s /wallet%s failed", request.method, path)
-            reply = refused(refuse("internal_error"))
-        reply = reply._replace(headers=(*reply.headers, NO_STORE))
-        await send_reply(send, reply, head=request.method == "HEAD")
+        await self._backend.door.serve(request, send, self._answer, refused, NO_STORE)
 
     async def _answer(self, request: Request) -> Reply:
         if self._backend.settings.require_https and not request.secure:
             return refused(refuse("https_required"))
+        endpoint = _BY_PATH.get(request.path.removesuffix("/"))
+        if endpoint is not None:
+            request.exchange.operation = endpoint.name
         key = request.headers.get(b"x-api-key", "").strip()
         visit = await self._backend.wallet_visits.ask(digest(key)) if key else None
         if visit is None:
@@ -124,7 +121,6 @@ class WalletInterface:
         if visit.number > WINDOW_REQUESTS:
             wait = str(visit.seconds_left).encode()
             return refused(refuse("rate_limited"), (b"retry-after", wait))
-        endpoint = _BY_PATH.get(request.path.removesuffix("/"))
         if endpoint is None:
             return refused(refuse("not_found"))
         if request.method != "GET":

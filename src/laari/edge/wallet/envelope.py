@@ -13,4 +13,6 @@ CHALLENGE = (b"www-authenticate", b'ApiKey realm="laari wallet"')
 def refused(refusal: Refusal, *headers: tuple[bytes, bytes]) -> Reply:
     if refusal.status == 401:
         headers = (*headers, CHALLENGE)
+    elif refusal.status == 503:
+        headers = (*headers, (b"retry-after", b"1"))
     return Reply(refusal.status, wallet_refusal_body(refusal), headers)

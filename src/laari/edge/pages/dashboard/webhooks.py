@@ -29,12 +29,12 @@ async def show(desk: Desk, problem: Refusal | None = None, url: str | None = Non
             "webhooks.html", problem=asked, url=None, written={}, rows=[], states={}, older=None,
             types=TYPES,
         )  # fmt: skip
-    delivered = asked.filters.get("delivered")
+    sought, delivered = asked.filters.get("type"), asked.filters.get("delivered")
     found = await desk.backend.ask(
         events.list_of_tenant,
         desk.tenant.id,
         asked.window,
-        event_type=asked.filters.get("type"),
+        types=None if sought is None else [sought],
         delivered=None if delivered is None else delivered == "true",
     )
     return desk.page(

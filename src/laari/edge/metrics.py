@@ -1,0 +1,149 @@
+"""Figures about the service, as Prometheus reads them.
+
+A scrape reaches one interface process and has to tell of all of them, so the cells stand in memory
+that they share. Each process writes only to its own part, plain words and no lock, and keeps
+counting in it when it is started again: a counter never falls while the service runs.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+
+PROCESS_BYTES = 1 << 16  # the part of one process
+OTHER = "other"  # the operation of a request that is none of the interfaces'
+
+LATENCY_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+BATCH_BOUNDS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+GAUGES = {
+    "requests_in_flight": "Requests being answered.",
+    "commands_waiting": "Write commands that wait for their batch.",
+    "read_connections": "Database connections open for reads.",
+    "read_connections_idle": "Those of them that nobody uses.",
+}
+
+# The code in a body that refuses: the merchant's and the wallet's envelope, the token endpoint's.
+_CODE = re.compile(rb'"(?:code|error)":"([a-z_]+)"')
+_ANSWERS = tuple((status, "") for status in (200, 201, 204, 303, 304, 404))
+_UNKNOWN = (0, "unknown")
+
+
+class Metrics:
+    """The cells of every process in the shared file `fd`, of which this process writes one part.
+
+    Without a file they stand in memory of this process alone.
+    """
+
+    def __init__(
+        self,
+        operations: Iterable[str],
+        refusals: Iterable[tuple[int, str]],  # every status and code there is
+        fd: int | None = None,
+        process: int = 0,
+    ) -> None:
+        self._operations = (*operations, OTHER)
+        self._outcomes = (*_ANSWERS, *sorted(set(refusals)), _UNKNOWN)
+        self._places = {outcome: place for place, outcome in enumerate(self._outcomes)}
+        memory = memoryview(
+            mmap.mmap(-1, PROCESS_BYTES) if fd is None else mmap.mmap(fd, 0)  # 0: all of it
+        )
+        self._parts = [
+            memory[start : start + PROCESS_BYTES] for start in range(0, len(memory), PROCESS_BYTES)
+        ]
+        mine = self._parts[process]
+        self._counts, self._sums = mine.cast("q"), mine.cast("d")
+        cell = 0
+        self._requests: dict[str, int] = {}
+        for name in self._operations:
+            self._requests[name] = cell
+            cell += len(self._outcomes)
+        self._latencies: dict[str, int] = {}
+        for name in self._operations:
+            self._latencies[name] = cell
+            cell += len(LATENCY_BOUNDS) + 2
+        self._batches = cell
+        cell += len(BATCH_BOUNDS) + 2
+        self._waits = cell
+        cell += len(LATENCY_BOUNDS) + 2
+        self._gauges = cell
+        assert (cell + len(GAUGES)) * 8 <= PROCESS_BYTES
+        for number in range(len(GAUGES)):  # those of a process that ended say nothing any more
+            self._counts[self._gauges + number] = 0
+
+    def count(self, operation: str, status: int, body: bytes, seconds: float) -> None:
+        """One request that was answered."""
+        code = ""
+        if status >= 400:
+            found = _CODE.search(body, 0, 256)
+            code = found[1].decode() if found else ""
+        place = self._places.get((status, code))
+        if place is None:
+            place = self._places[_UNKNOWN]
+        self._counts[self._requests[operation] + place] += 1
+        self._observe(self._latencies[operation], LATENCY_BOUNDS, seconds)
+
+    def batch(self, commands: int, waited_seconds: float) -> None:
+        """One batch that leaves, and how long its first command has waited."""
+        self._observe(self._batches, BATCH_BOUNDS, commands)
+        self._observe(self._waits, LATENCY_BOUNDS, waited_seconds)
+
+    def set_gauges(self, *values: int) -> None:
+        """In the order of `GAUGES`."""
+        for number, value in enumerate(values):
+            self._counts[self._gauges + number] = value
+
+    def _observe(self, cell: int, bounds: Sequence[float], value: float) -> None:
+        self._counts[cell + bisect_left(bounds, value)] += 1
+        self._sums[cell + len(bounds) + 1] += value
+
+    def text(self, webhooks: int, oldest_seconds: float) -> bytes:
+        """Everything there is to say, of all processes together, and of webhooks that wait."""
+        return "".join(f"{line}\n" for line in self._lines(webhooks, oldest_seconds)).encode()
+
+    def _lines(self, webhooks: int, oldest_seconds: float) -> Iterator[str]:
+        counts = [sum(cells) for cells in zip(*(p.cast("q") for p in self._parts), strict=True)]
+        sums = [p.cast("d") for p in self._parts]
+
+        def histogram(name: str, labels: str, cell: int, bounds: Sequence[float]) -> Iterator[str]:
+            inner = f"{labels}," if labels else ""
+            totals = list(accumulate(counts[cell : cell + len(bounds) + 1]))
+            for bound, total in zip((*map(str, bounds), "+Inf"), totals, strict=True):
+                yield f'{name}_bucket{{{inner}le="{bound}"}} {total}'
+            shown = f"{{{labels}}}" if labels else ""
+            yield f"{name}_sum{shown} {sum(part[cell + len(bounds) + 1] for part in sums):.6f}"
+            yield f"{name}_count{shown} {totals[-1]}"
+
+        yield from _head("laari_requests_total", "counter", "Requests that were answered.")
+        for operation, first in self._requests.items():
+            for place, (status, code) in enumerate(self._outcomes):
+                if counts[first + place]:
+                    yield (
+                        f'laari_requests_total{{operation="{operation}",status="{status}",'
+                        f'code="{code}"}} {counts[first + place]}'
+                    )
+        name = "laari_request_seconds"
+        yield from _head(name, "histogram", "Time from a request's arrival to its answer.")
+        for operation, first in self._latencies.items():
+            if any(counts[first : first + len(LATENCY_BOUNDS) + 1]):
+                yield from histogram(name, f'operation="{operation}"', first, LATENCY_BOUNDS)
+        yield from _head("laari_batch_commands", "histogram", "Write commands in one transaction.")
+        yield from histogram("laari_batch_commands", "", self._batches, BATCH_BOUNDS)
+        name = "laari_batch_wait_seconds"
+        yield from _head(name, "histogram", "How long a batch's first command waited for it.")
+        yield from histogram(name, "", self._waits, LATENCY_BOUNDS)
+        for number, (name, meaning) in enumerate(GAUGES.items()):
+            yield from _head(f"laari_{name}", "gauge", meaning)
+            yield f"laari_{name} {counts[self._gauges + number]}"
+        yield from _head("laari_webhooks_waiting", "gauge", "Events not delivered yet.")
+        yield f"laari_webhooks_waiting {webhooks}"
+        name = "laari_webhooks_oldest_seconds"
+        yield from _head(name, "gauge", "Age of the oldest event that is not delivered yet.")
+        yield f"{name} {oldest_seconds:.3f}"
+
+
+def _head(name: str, kind: str, meaning: str) -> Iterator[str]:
+    yield f"# HELP {name} {meaning}"
+    yield f"# TYPE {name} {kind}"

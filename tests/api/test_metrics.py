@@ -1,0 +1,209 @@
+"""What the service tells about itself: figures, request ids, and the door when it is full."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from laari.edge.metrics import PROCESS_BYTES, Metrics
+from tests.serving import Service, serving
+
+
+@pytest.fixture
+def pair(dsn: str, tmp_path: Path) -> Iterator[Service]:
+    """A service with two interface processes."""
+    with serving(dsn, tmp_path, workers=2) as running:
+        yield running
+
+
+def scrape(service: Service) -> dict[str, float]:
+    response = httpx.get(f"{service.origin}/metrics")
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
+    lines = (line for line in response.text.splitlines() if not line.startswith("#"))
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def requests(samples: dict[str, float], operation: str, status: int, code: str = "") -> float:
+    name = f'laari_requests_total{{operation="{operation}",status="{status}",code="{code}"}}'
+    return samples.get(name, 0)
+
+
+def test_every_scrape_tells_of_all_processes(pair: Service) -> None:
+    merchant = pair.merchant()
+    with ThreadPoolExecutor(8) as pool:  # connections of their own, spread over both processes
+        bodies = [{"reference": f"r{n}", "amount": 100} for n in range(40)]
+        key = {"X-API-Key": merchant.secret_key}
+        url = f"{pair.origin}/merchant/payments"
+        answers = list(pool.map(lambda body: httpx.post(url, json=body, headers=key), bodies))
+    assert {answer.status_code for answer in answers} == {201}
+    merchant.post("/payments", {"reference": "r0", "amount": 1})
+    merchant.get("/payments/pay_none")
+    httpx.get(f"{pair.origin}/merchant/payments")
+    httpx.post(f"{pair.origin}/merchant/oauth/token")
+    httpx.get(f"{pair.origin}/wallet/balance")
+    for _ in range(4):
+        samples = scrape(pair)
+        assert requests(samples, "create_payment", 201) == 40
+        assert requests(samples, "create_payment", 409, "reference_conflict") == 1
+        assert requests(samples, "get_payment", 404, "not_found") == 1
+        assert requests(samples, "list_payments", 401, "unauthorized") == 1
+        assert requests(samples, "issue_token", 400, "invalid_request") == 1
+        assert requests(samples, "wallet_balance", 401, "unauthorized") == 1
+        assert samples['laari_request_seconds_count{operation="create_payment"}'] == 41
+        assert samples["laari_batch_commands_sum"] == 41
+        assert samples["laari_batch_wait_seconds_count"] == samples["laari_batch_commands_count"]
+        assert samples["laari_commands_waiting"] == 0
+        assert samples["laari_read_connections"] >= 1
+        assert samples["laari_webhooks_waiting"] == 0
+
+
+def test_counters_outlive_a_process(pair: Service) -> None:
+    merchant = pair.merchant()
+    for _ in range(10):
+        merchant.payment()
+    before = scrape(pair)
+    children = psutil.Process(pair.process.pid).children()
+    workers = [child for child in children if child.cmdline()[-1] == "interface"]
+    for worker in workers:
+        os.kill(worker.pid, signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        try:
+            merchant.payment()
+            break
+        except httpx.TransportError:
+            time.sleep(0.1)
+    assert requests(scrape(pair), "create_payment", 201) == 11
+    assert requests(before, "create_payment", 201) == 10
+
+
+def test_webhooks_that_wait_are_counted(service: Service) -> None:
+    merchant = service.merchant()
+    before = scrape(service)["laari_webhooks_waiting"]
+    service.execute(
+        "INSERT INTO deliveries (event_id, tenant_id, next_attempt_at) VALUES "
+        "(('0190' || repeat('0', 28))::uuid, 0, now() + interval '1 day')"
+    )
+    try:
+        samples = scrape(service)
+        assert samples["laari_webhooks_waiting"] == before + 1
+        assert samples["laari_webhooks_oldest_seconds"] > 3600
+    finally:
+        service.execute("DELETE FROM deliveries WHERE tenant_id = 0")
+    assert merchant.id
+
+
+def test_each_answer_has_a_request_id_of_its_own(service: Service) -> None:
+    merchant = service.merchant()
+    sent = {"Request-Id": "mine"}
+    answers = [
+        merchant.http.get("/payments", headers=sent),
+        merchant.http.get("/nothing"),
+        httpx.get(f"{service.origin}/wallet/balance"),
+        httpx.post(f"{service.origin}/merchant/oauth/token"),
+        httpx.get(f"{service.origin}/healthz"),
+        httpx.get(f"{service.origin}/nowhere"),
+    ]
+    ids = [answer.headers["request-id"] for answer in answers]
+    assert all(re.fullmatch(r"req_[0-9a-f]{18}", each) for each in ids)
+    assert len(set(ids)) == len(ids)
+
+
+def test_the_log_names_the_request_and_nothing_private(dsn: str, tmp_path: Path) -> None:
+    with serving(dsn, tmp_path) as service:
+        merchant = service.merchant()
+        service.execute("ALTER TABLE reference_claims RENAME TO hidden")
+        try:
+            body = {"reference": "private-reference", "amount": 1, "title": "private-title"}
+            answer = merchant.post("/payments", body)
+        finally:
+            service.execute("ALTER TABLE hidden RENAME TO reference_claims")
+    assert answer.status_code == 500
+    lines = [json.loads(line) for line in (tmp_path / "serve.log").read_text().splitlines()[1:]]
+    failed = [line for line in lines if line.get("request_id") == answer.headers["request-id"]]
+    assert [line["message"] for line in failed] == ["create_payment failed"]
+    assert failed[0]["error"][0].startswith("UndefinedTableError")
+    text = (tmp_path / "serve.log").read_text()
+    assert "private" not in text
+    assert merchant.secret_key not in text
+
+
+def test_a_count_is_cheap() -> None:
+    metrics = Metrics(["create_payment"], [(409, "conflict")])
+    start = time.perf_counter()
+    for _ in range(10_000):
+        metrics.count("create_payment", 201, b"", 0.004)
+    assert (time.perf_counter() - start) / 10_000 < 20e-6  # it takes about one
+
+
+def test_an_outcome_that_is_not_listed_is_counted_too() -> None:
+    metrics = Metrics(["one"], [])
+    metrics.count("one", 418, b'{"error":{"code":"teapot"}}', 0.1)
+    text = metrics.text(0, 0.0).decode()
+    assert 'laari_requests_total{operation="one",status="0",code="unknown"} 1' in text
+    assert 'laari_request_seconds_bucket{operation="one",le="0.1"} 1' in text
+    assert 'laari_request_seconds_bucket{operation="one",le="0.05"} 0' in text
+
+
+def test_processes_share_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "cells"
+    path.write_bytes(bytes(2 * PROCESS_BYTES))
+    with path.open("r+b") as file:
+        first, second = (Metrics(["one"], [], file.fileno(), process) for process in (0, 1))
+        first.count("one", 200, b"", 0.001)
+        second.count("one", 200, b"", 0.002)
+        second.batch(3, 0.5)
+        for metrics in (first, second):
+            text = metrics.text(0, 0.0).decode()
+            assert 'laari_requests_total{operation="one",status="200",code=""} 2' in text
+            assert 'laari_request_seconds_sum{operation="one"} 0.003' in text
+            assert "laari_batch_commands_sum 3" in text
+
+
+def test_a_full_house_refuses_at_once() -> None:
+    from laari.edge.exchange import Door, Exchange
+    from laari.edge.http import Reply, Request
+    from laari.edge.merchant.envelope import refused
+
+    async def run() -> list[dict[str, object]]:
+        sent: list[dict[str, object]] = []
+        go_on = asyncio.Event()
+
+        async def send(message: dict[str, object]) -> None:
+            sent.append(message)
+
+        async def slow(request: Request) -> Reply:
+            await go_on.wait()
+            return Reply(200, b"{}")
+
+        door, metrics = Door(most=2), Metrics([], [])
+
+        def call() -> asyncio.Task[None]:
+            exchange = Exchange(send, metrics)  # type: ignore[arg-type]
+            request = Request("GET", "/", b"", {}, False, "", None, exchange)  # type: ignore[arg-type]
+            return asyncio.create_task(door.serve(request, exchange, slow, refused))
+
+        tasks = [call(), call()]
+        await asyncio.sleep(0)
+        await call()
+        go_on.set()
+        await asyncio.gather(*tasks)
+        await call()
+        assert door.in_flight == 0
+        return [message for message in sent if message["type"] == "http.response.start"]
+
+    starts = asyncio.run(run())
+    assert [start["status"] for start in starts] == [503, 200, 200, 200]
+    assert (b"retry-after", b"1") in starts[0]["headers"]  # type: ignore[operator]
