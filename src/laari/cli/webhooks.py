@@ -102,7 +102,8 @@ async def show_one(service: Service, event_id: UUID) -> dict[str, Any]:
 @operation
 async def resend(service: Service, event_id: UUID) -> dict[str, Any]:
     """Send an event again, with the same id and up to three attempts."""
-    async with connection_to(service.dsn) as connection:
+    # One transaction: what is shown is the delivery before anybody takes it up.
+    async with connection_to(service.dsn) as connection, connection.transaction():
         if not await deliveries.resend(connection, event_id):
             raise LaariError(f"there is no event {ids.show_id(ids.EVENT, event_id)}")
         return described(await _find(connection, event_id))

@@ -29,12 +29,12 @@ async def show(desk: Desk, problem: Refusal | None = None, url: str | None = Non
             "webhooks.html", problem=asked, url=None, written={}, rows=[], states={}, older=None,
             types=TYPES,
         )  # fmt: skip
-    sought, delivered = asked.filters.get("type"), asked.filters.get("delivered")
+    delivered, event_type = asked.filters.get("delivered"), asked.filters.get("type")
     found = await desk.backend.ask(
         events.list_of_tenant,
         desk.tenant.id,
         asked.window,
-        types=None if sought is None else [sought],
+        types=None if event_type is None else [event_type],
         delivered=None if delivered is None else delivered == "true",
     )
     return desk.page(
