@@ -9,7 +9,7 @@ VERSIONS := pyproject.toml constraints.txt
 # What the tests use that pip does not install: Debian's names.
 TEST_PACKAGES := chromium curl
 
-.PHONY: help run test lint bench bench-peers faults docs format lock clean
+.PHONY: help run test lint bench bench-peers faults docs screenshots format lock clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -39,6 +39,10 @@ faults: $(READY_DEV) ## run the long fault campaigns that `make test` leaves out
 
 docs: $(READY_DEV) ## write the generated pages of docs/ anew
 	@$(BIN)/python tools/generate_docs.py
+
+screenshots: $(READY_DEV) ## take the pictures of the pages in docs/img/pages anew
+	@tools/debian-packages chromium
+	@$(BIN)/python -m tests.pages.screenshots $(ARGS)
 
 format: $(READY_DEV) ## put the code into the project's style
 	@$(BIN)/ruff check --fix .

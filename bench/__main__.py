@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from bench import depth, memory, peers, report, webhooks
+from bench import checkout, depth, memory, peers, report, webhooks
 from bench.fill import Size
 from bench.load import Load, is_available
 from bench.measure import Run, alternate
@@ -44,6 +44,7 @@ def _webhooks(ready: Stage, plan: Plan) -> list[report.Verdict]:
 
 # What is no rate of requests beside another.
 PARTS: dict[str, Callable[[Stage, Plan], list[report.Verdict]]] = {
+    "checkout": lambda ready, plan: checkout.measure(ready.target),
     "depth": lambda ready, plan: depth.measure(ready, plan.samples),
     "memory": lambda ready, plan: memory.measure(ready, plan.many),
     "webhooks": _webhooks,

@@ -44,7 +44,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     asyncio.run(engine.execute("CREATE DATABASE pages"))
     asyncio.run(migrate(engine.url("pages")))
-    with serving(engine.url("pages"), tmp_path_factory.mktemp("pages")) as service:
+    settings = {"LAARI_TRUSTED_PROXIES": "127.0.0.1"}  # so that a header can stand for https
+    with serving(engine.url("pages"), tmp_path_factory.mktemp("pages"), **settings) as service:
         yield service
 
 

@@ -118,8 +118,8 @@ class Visitors:
     async def leave(self) -> None:
         for context in self.contexts:
             await context.close()
-        assert self.complaints == []
-        assert self.dialogs == []
+        assert self.complaints == [], self.complaints
+        assert self.dialogs == [], self.dialogs
 
 
 async def serious_violations(page: Page) -> list[str]:

@@ -17,6 +17,7 @@ from playwright.async_api import Page, async_playwright
 
 from laari.store.embedded import embedded_server
 from laari.store.migrate import migrate
+from tests.pages import dashboard_shots, wallet_shots
 from tests.pages.conftest import CHROMIUM, OPTIONS
 from tests.pages.people import SIZES, Visitors, new_customer
 from tests.serving import Merchant, Service, serving
@@ -120,6 +121,8 @@ SHOTS: dict[str, Shot] = {
     "approval": approval,
     "approval-dhivehi": approval_dhivehi,
     "approval-approved": approval_approved,
+    **wallet_shots.SHOTS,
+    **dashboard_shots.SHOTS,
 }
 
 

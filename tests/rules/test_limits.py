@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from laari.rules.charges import ChargeAuthorization, ChargeDraft
-from laari.rules.payments import RefundPayment
+from laari.rules.charges import ChargeAuthorization
+from laari.rules.payments import PaymentDraft, RefundPayment
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal
 from laari.rules.sandbox_clock import MoveClock
@@ -131,7 +131,7 @@ def compare(limits: dict[str, Any], balance: int, steps: list[tuple[str, int, in
         elif action == "refund":
             refund(books, model, reference)
         else:
-            draft = ChargeDraft(reference, amount)
+            draft = PaymentDraft(reference, amount)
             outcome = books.run(ChargeAuthorization(books.tenant, books.id, draft))
             expected = model.charge(reference, amount, books.now)
             if isinstance(outcome, Refusal):
@@ -173,7 +173,9 @@ def test_charges_agree_with_the_model_for_longer(
 
 
 def charge(books: Books, reference: str, amount: int) -> str:
-    outcome = books.run(ChargeAuthorization(books.tenant, books.id, ChargeDraft(reference, amount)))
+    outcome = books.run(
+        ChargeAuthorization(books.tenant, books.id, PaymentDraft(reference, amount))
+    )
     return outcome.code if isinstance(outcome, Refusal) else outcome.status
 
 
@@ -211,7 +213,7 @@ def test_a_clock_moved_back_finds_the_usage_of_that_period_again() -> None:
 def test_a_charge_in_the_same_batch_as_a_clock_move_is_counted() -> None:
     books = Books(10**6, period_interval="month", period_amount=100)
     world = books.world()
-    paid = ChargeAuthorization(books.tenant, books.id, ChargeDraft("a", 60)).decide(world)
+    paid = ChargeAuthorization(books.tenant, books.id, PaymentDraft("a", 60)).decide(world)
     assert isinstance(paid, Payment)
     MoveClock(books.tenant, DAY).decide(world)
     authorization, wallet = world.authorizations.seen[books.id], world.wallets.seen[ACCOUNT]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT, fee_for, rufiyaa
+from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT, fee_for, read_rufiyaa, rufiyaa
 
 amounts = st.integers(1, MAX_PAYMENT_AMOUNT)
 
@@ -70,3 +70,21 @@ def test_rufiyaa_by_example(laari: int, text: str) -> None:
 def test_limits_are_those_of_the_specification() -> None:
     assert MAX_PAYMENT_AMOUNT == 9_999_999_999
     assert MAX_MONEY == 999_999_999_999_999_999 < 2**63
+
+
+@given(st.integers(-MAX_MONEY, MAX_MONEY))
+def test_an_amount_is_read_as_it_is_written(laari: int) -> None:
+    assert read_rufiyaa(rufiyaa(laari)) == laari
+    assert read_rufiyaa(f" {laari:,} ") == laari * 100 or abs(laari) >= 10**16
+
+
+@pytest.mark.parametrize(("text", "laari"), [("1250.5", 125_050), ("1,250", 125_000), ("0", 0)])
+def test_an_amount_as_people_write_it(text: str, laari: int) -> None:
+    assert read_rufiyaa(text) == laari
+
+
+@pytest.mark.parametrize(
+    "text", ["", "-", "1.", ".5", "1.234", "1,2", "12,50.00", "1e3", "+1", "٣", "MVR 5", "1 000"]
+)
+def test_what_is_no_amount(text: str) -> None:
+    assert read_rufiyaa(text) is None

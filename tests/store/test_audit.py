@@ -107,7 +107,7 @@ async def _charge(run: Any, live: Tenant, account: int) -> None:
         (later, "active", "charge 3"),
         (live, "consumed", "charge 4"),
     ):
-        charge = charges.ChargeDraft(reference, 5_000)
+        charge = charges.PaymentDraft(reference, 5_000)
         paid = await run(charges.ChargeAuthorization(tenant, made[status], charge))
         if reference == "charge 2":
             await run(rules.RefundPayment(later, paid.id))

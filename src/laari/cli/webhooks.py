@@ -16,10 +16,10 @@ from laari.cli.operation import json_option, operation, show
 from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
-from laari.rules.calendar import show_or_none, show_utc
-from laari.rules.shapes import PAYLOAD_VERSION, EventBody, to_json
+from laari.rules.calendar import show_or_none
+from laari.rules.shapes import sample_event
 from laari.rules.webhooks import check_webhook_url
-from laari.store import deliveries, events, merchants
+from laari.store import deliveries, events, merchants, tenants
 from laari.store.database import connection_to
 from laari.store.deliveries import DeliveryStatus
 from laari.store.events import AttemptMade, Delivery
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from laari.workers.trainer import Result
 
 STATUS = click.Choice(["pending", "delivered", "failed"])
-TEST_TYPE = "webhook.test"  # no event of ours: nobody can take the sample for a payment
 
 
 @click.group()
@@ -103,7 +102,8 @@ async def show_one(service: Service, event_id: UUID) -> dict[str, Any]:
 @operation
 async def resend(service: Service, event_id: UUID) -> dict[str, Any]:
     """Send an event again, with the same id and up to three attempts."""
-    async with connection_to(service.dsn) as connection:
+    # One transaction: what is shown is the delivery before anybody takes it up.
+    async with connection_to(service.dsn) as connection, connection.transaction():
         if not await deliveries.resend(connection, event_id):
             raise LaariError(f"there is no event {ids.show_id(ids.EVENT, event_id)}")
         return described(await _find(connection, event_id))
@@ -129,24 +129,18 @@ async def send_test(service: Service, merchant_id: str) -> dict[str, Any]:
         if merchant.webhook_url is None:
             raise LaariError(f"{merchant_id} has no webhook URL")
         secret = await merchants.secret_key_of(connection, service.master_key, merchant_id)
-    body = EventBody(
-        id=ids.show_id(ids.EVENT, ids.new_id()),
-        type=TEST_TYPE,
-        payload_version=PAYLOAD_VERSION,
-        mode="active" if merchant.mode == "live" else "sandbox",
-        created_at=show_utc(datetime.now(UTC)),
-        data={"message": "A sample from `laari webhook test`."},
-    )
+        tenant = await tenants.of_merchant(connection, merchant_id, merchant.mode)
+    sample = sample_event(tenant, datetime.now(UTC))
     from laari.workers.sender import Sender  # noqa: PLC0415  # only senders pay for aiohttp
 
     sender = Sender(allow_private=service.settings.webhook_allow_private)
     try:
-        answer = await sender.send(merchant.webhook_url, secret, to_json(body))
+        answer = await sender.send(merchant.webhook_url, secret, sample.body)
     finally:
         await sender.close()
     return {
-        "event_id": body.id,
-        "type": body.type,
+        "event_id": ids.show_id(ids.EVENT, sample.id),
+        "type": sample.type,
         **_described_answer(merchant.webhook_url, answer),
     }
 

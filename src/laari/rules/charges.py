@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
-from laari.rules import ids
 from laari.rules.authorizations import CURRENCY, find
 from laari.rules.limits import Remaining, current_period, exceeded, remaining, use
-from laari.rules.payments import settle
+from laari.rules.payments import PaymentDraft, emit_payment, new_payment, settle
 from laari.rules.records import Authorization, Claim, Payment, Tenant
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shapes import emit, payment_shape
 from laari.rules.wallets import take_payment
 from laari.rules.world import Needs, World
 
@@ -31,21 +29,10 @@ def may_charge(authorization: Authorization, amount: int, left: Remaining) -> Re
 
 
 @dataclass(frozen=True, slots=True)
-class ChargeDraft:
-    """What a merchant asks for, its fields already checked."""
-
-    reference: str
-    amount: int
-    title: str | None = None
-    description: str | None = None
-    bill_number: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ChargeAuthorization:
     tenant: Tenant
     authorization_id: UUID
-    draft: ChargeDraft
+    draft: PaymentDraft
 
     @property
     def _slot(self) -> tuple[int, str]:
@@ -77,10 +64,16 @@ class ChargeAuthorization:
         if isinstance(tid, Refusal):
             return tid
         world.authorizations.change(authorization.id, use(authorization, draft.amount, period, now))
-        payment = settle(world, tenant, self._payment(world), account, tid)
+        payment = settle(
+            world,
+            tenant,
+            new_payment(tenant, "charge", draft, now, authorization_id=authorization.id),
+            account,
+            tid,
+        )
         world.claims.add(self._slot, Claim(*self._slot, "charge", payment.id))
         world.payments.add(payment.id, payment)
-        emit(world, tenant, "payment.paid", payment.id, payment_shape(payment, world.origin))
+        emit_payment(world, tenant, "payment.paid", payment)
         return payment
 
     def _retry(self, world: World, claim: Claim) -> Payment | Refusal:
@@ -93,34 +86,3 @@ class ChargeAuthorization:
         if original.amount != self.draft.amount:
             return refuse("reference_conflict")
         return original
-
-    def _payment(self, world: World) -> Payment:
-        draft = self.draft
-        return Payment(
-            id=ids.new_id(),
-            tenant_id=self.tenant.id,
-            kind="charge",
-            token=ids.new_token(),
-            reference=draft.reference,
-            amount=draft.amount,
-            title=draft.title,
-            description=draft.description,
-            terminal_label=None,
-            bill_number=draft.bill_number,
-            return_url=None,
-            metadata="{}",
-            created_at=world.at(self.tenant),
-            expires_at=None,
-            request_id=None,
-            authorization_id=self.authorization_id,
-            status="pending",
-            fee=None,
-            paid_at=None,
-            payment_reference=None,
-            payer_account=None,
-            reserved_at=None,
-            reserved_by=None,
-            cancelled_at=None,
-            rejected_at=None,
-            refunded_at=None,
-        )

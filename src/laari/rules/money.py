@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 MAX_PAYMENT_AMOUNT = 9_999_999_999
 MAX_MONEY = 999_999_999_999_999_999  # authorization limits and balances; fits a bigint
 
@@ -12,6 +14,22 @@ def fee_for(amount: int, fee_bps: int, fee_fixed: int) -> int:
     """The merchant's fee: a share rounded half up plus a fixed part, never more than the amount."""
     share = (amount * fee_bps + BASIS_POINTS // 2) // BASIS_POINTS
     return min(share + fee_fixed, amount)
+
+
+_RUFIYAA = re.compile(r"(-?)([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,16})(?:\.([0-9]{1,2}))?", re.ASCII)
+
+
+def read_rufiyaa(text: str) -> int | None:
+    """An amount as people write it, in laari: `1,250.5` is 125050.
+
+    None where it is none: more than two digits after the point are not rounded away.
+    """
+    match = _RUFIYAA.fullmatch(text.strip())
+    if match is None:
+        return None
+    sign, whole, hundredths = match.groups(default="")
+    laari = int(whole.replace(",", "")) * 100 + int(hundredths.ljust(2, "0"))
+    return -laari if sign else laari
 
 
 def rufiyaa(laari: int) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal, NamedTuple
+from uuid import UUID
 
 import msgspec
 from msgspec import Meta, Raw, Struct
@@ -265,10 +267,24 @@ def refusal_body(refusal: Refusal) -> bytes:
     return to_json(ErrorBody(ErrorDetail(refusal.public_code, refusal.message, refusal.field)))
 
 
-def emit(world: World, tenant: Tenant, event_type: str, object_id: Any, shape: Any) -> None:
+SAMPLE_EVENT = "webhook.test"  # no event of ours: nobody can take the sample for a payment
+
+
+def emit(world: World, tenant: Tenant, event_type: str, object_id: UUID, shape: Any) -> None:
     """Adds an event to the batch, its bytes frozen now."""
+    world.events.append(new_event(tenant, event_type, object_id, world.at(tenant), shape))
+
+
+def sample_event(tenant: Tenant, now: datetime) -> Event:
+    """A sample for trying a receiver; nothing has happened."""
+    message = {"message": "A sample. Nothing has happened."}
+    return new_event(tenant, SAMPLE_EVENT, ids.new_id(), now, message)
+
+
+def new_event(
+    tenant: Tenant, event_type: str, object_id: UUID, created_at: datetime, shape: Any
+) -> Event:
     event_id = ids.new_id()
-    created_at = world.at(tenant)
     body = EventBody(
         id=ids.show_id(ids.EVENT, event_id),
         type=event_type,
@@ -277,6 +293,4 @@ def emit(world: World, tenant: Tenant, event_type: str, object_id: Any, shape: A
         created_at=show_utc(created_at),
         data=shape,
     )
-    world.events.append(
-        Event(event_id, tenant.id, event_type, object_id, created_at, to_json(body))
-    )
+    return Event(event_id, tenant.id, event_type, object_id, created_at, to_json(body))

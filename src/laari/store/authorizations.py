@@ -74,6 +74,13 @@ async def list_of_tenant(
     return await page(connection, AUTHORIZATIONS, _walks(tenant_id, status, now), window)
 
 
+async def list_of_account(
+    connection: asyncpg.Connection, account: int, window: Window
+) -> Found[Authorization]:
+    """The authorizations that the customer of one wallet has approved."""
+    return await page(connection, AUTHORIZATIONS, [Walk({"account": account})], window)
+
+
 def _walks(tenant_id: int, status: str | None, now: datetime) -> list[Walk]:
     """How a status is looked for, where one past its deadline counts as expired."""
     if status is None:

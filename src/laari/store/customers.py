@@ -79,6 +79,14 @@ async def new_account(connection: asyncpg.Connection) -> int:
     return account
 
 
+async def set_password(
+    connection: asyncpg.Connection, customer_id: UUID, password_hash: str
+) -> None:
+    await connection.execute(
+        "UPDATE customers SET password_hash = $2 WHERE id = $1", customer_id, password_hash
+    )
+
+
 async def create_sandbox_customer(
     connection: asyncpg.Connection, tenant_id: int, account: int, tier: str, balance: int
 ) -> None:

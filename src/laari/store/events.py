@@ -55,6 +55,14 @@ async def by_id(connection: asyncpg.Connection, event_ids: list[UUID]) -> dict[U
     return {row["id"]: EVENTS.read(row) for row in rows}
 
 
+async def of_object(connection: asyncpg.Connection, object_id: UUID) -> list[Event]:
+    """What was told about one payment, payment request or authorization, oldest first."""
+    rows = await connection.fetch(
+        f"{EVENTS.select} WHERE object_id = $1 ORDER BY created_at, id", object_id
+    )
+    return [EVENTS.read(row) for row in rows]
+
+
 async def list_of_tenant(
     connection: asyncpg.Connection,
     tenant_id: int,
@@ -108,11 +116,11 @@ async def deliveries_of(
         event_id,
         limit,
     )
-    attempts = await _attempts(connection, [row[0] for row in rows])
+    attempts = await attempts_of(connection, [row[0] for row in rows])
     return [Delivery(*(*row, attempts.get(row[0], []))) for row in rows]
 
 
-async def _attempts(
+async def attempts_of(
     connection: asyncpg.Connection, event_ids: list[UUID]
 ) -> dict[UUID, list[AttemptMade]]:
     rows = await connection.fetch(

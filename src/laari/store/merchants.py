@@ -175,6 +175,14 @@ def open_secret(master_key: bytes, merchant_id: str, encrypted: bytes) -> str:
     return decrypt(master_key, encrypted, _secret_context(merchant_id)).decode()
 
 
+async def key_mark(connection: asyncpg.Connection, merchant_id: str) -> str:
+    """Tells the merchant's present secret key from others, and nothing else about it."""
+    held: bytes = await connection.fetchval(
+        "SELECT secret_digest FROM merchants WHERE id = $1", merchant_id
+    )
+    return digest(f"mark {held.hex()}").hex()[:16]
+
+
 async def secret_key_of(connection: asyncpg.Connection, master_key: bytes, merchant_id: str) -> str:
     encrypted = await connection.fetchval(
         "SELECT secret_encrypted FROM merchants WHERE id = $1", merchant_id

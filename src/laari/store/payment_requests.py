@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 
 from laari.rules.records import PaymentRequest
-from laari.store.listing import Found, Window, page
+from laari.store.listing import Found, Walk, Window, page
 from laari.store.payments import walks
 from laari.store.tables import REQUESTS
 
@@ -29,6 +29,14 @@ async def list_of_tenant(
     **filters: str | None,
 ) -> Found[PaymentRequest]:
     return await page(connection, REQUESTS, walks(tenant_id, now, **filters), window)
+
+
+async def list_of_account(
+    connection: asyncpg.Connection, account: int, window: Window, *, waiting: bool
+) -> Found[PaymentRequest]:
+    """The requests to one wallet: those that wait for an answer, or those that have ended."""
+    keep = "status = 'pending'" if waiting else "status <> 'pending'"
+    return await page(connection, REQUESTS, [Walk({"account": account}, keep)], window)
 
 
 async def overdue(

@@ -376,6 +376,7 @@ CREATE TABLE public.wallet_keys (
     name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     revoked_at timestamp with time zone,
+    last_used_at timestamp with time zone,
     CONSTRAINT wallet_keys_digest_check CHECK ((length(digest) = 32))
 );
 
@@ -551,6 +552,8 @@ CREATE INDEX sessions_by_email ON public.sessions USING btree (email) WHERE (ema
 CREATE INDEX transactions_by_account ON public.transactions USING btree (account, recorded);
 
 CREATE UNIQUE INDEX transfers_once_per_payment ON public.transfers USING btree (payment_id, kind) WHERE (payment_id IS NOT NULL);
+
+CREATE INDEX wallet_keys_by_account ON public.wallet_keys USING btree (account, created_at);
 
 CREATE TRIGGER transactions_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.transactions FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 

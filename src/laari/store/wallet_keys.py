@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import base64
+from datetime import datetime
+from typing import NamedTuple
 
 import asyncpg
 
 from laari.store.secrets import derive, digest
 
 PREFIX = "wk_"
+MAX_NAME = 50  # characters
+MAX_KEYS = 20  # of one wallet that can be used
+
+
+class WalletKey(NamedTuple):
+    """A key that can be used; of the key itself only the digest is known."""
+
+    digest: bytes
+    name: str
+    created_at: datetime
+    last_used_at: datetime | None
 
 
 def sandbox_wallet_key(master_key: bytes, account: int) -> str:
@@ -17,9 +30,41 @@ def sandbox_wallet_key(master_key: bytes, account: int) -> str:
     return PREFIX + base64.urlsafe_b64encode(secret).decode().rstrip("=")
 
 
-async def add_key(connection: asyncpg.Connection, account: int, api_key: str) -> None:
-    await connection.execute(
-        "INSERT INTO wallet_keys (digest, account, name) VALUES ($1, $2, 'First key')",
-        digest(api_key),
+async def add_key(
+    connection: asyncpg.Connection, account: int, api_key: str, name: str = "First key"
+) -> bool:
+    """Whether the wallet got the key: it may have too many already."""
+    async with connection.transaction():
+        # Two keys made at once are counted one after the other.
+        await connection.execute(
+            "SELECT FROM wallets WHERE account = $1 FOR NO KEY UPDATE", account
+        )
+        added = await connection.execute(
+            "INSERT INTO wallet_keys (digest, account, name) SELECT $1, $2, $3 WHERE "
+            "(SELECT count(*) FROM wallet_keys WHERE account = $2 AND revoked_at IS NULL) < $4",
+            digest(api_key),
+            account,
+            name,
+            MAX_KEYS,
+        )
+    return bool(added == "INSERT 0 1")
+
+
+async def list_keys(connection: asyncpg.Connection, account: int) -> list[WalletKey]:
+    """The keys of a wallet that can be used, newest first."""
+    rows = await connection.fetch(
+        "SELECT digest, name, created_at, last_used_at FROM wallet_keys "
+        "WHERE account = $1 AND revoked_at IS NULL ORDER BY created_at DESC, digest",
         account,
+    )
+    return [WalletKey(*row) for row in rows]
+
+
+async def revoke_key(connection: asyncpg.Connection, account: int, key_digest: bytes) -> None:
+    """From the next request on, the key opens nothing; a key of another wallet is left alone."""
+    await connection.execute(
+        "UPDATE wallet_keys SET revoked_at = now() "
+        "WHERE account = $1 AND digest = $2 AND revoked_at IS NULL",
+        account,
+        key_digest,
     )

@@ -13,6 +13,7 @@ from laari.store.tables import TRANSACTIONS, WALLETS
 from laari.store.tiers import LIMITS
 
 WINDOW_SECONDS = 60
+USE_KNOWN_TO_SECONDS = 60  # how exactly a key's last use is kept: not one write per request
 
 
 class Visit(NamedTuple):
@@ -29,9 +30,10 @@ _STILL_OPEN = f"held.opened_at > excluded.opened_at - interval '{WINDOW_SECONDS}
 # numbered in the order they came. Windows are locked in the order of accounts, so two processes
 # never wait for each other. Time is that of the transaction's start, the same in every place; who
 # had to wait for the row may find a window that opened later, and counts in that one.
+# A key's row is written under the lock of its account's window, so nobody waits for it either.
 _VISIT = f"""
 WITH asked AS (
-    SELECT place, account,
+    SELECT place, digest, account,
            row_number() OVER (PARTITION BY account ORDER BY place) AS nth,
            count(*) OVER (PARTITION BY account) AS requests
     FROM unnest($1::bytea[]) WITH ORDINALITY AS request (digest, place)
@@ -44,6 +46,10 @@ WITH asked AS (
         opened_at = CASE WHEN {_STILL_OPEN} THEN held.opened_at ELSE excluded.opened_at END,
         used = CASE WHEN {_STILL_OPEN} THEN held.used ELSE 0 END + excluded.used
     RETURNING account, used, opened_at + interval '{WINDOW_SECONDS} seconds' AS closes_at
+), noted AS (
+    UPDATE wallet_keys SET last_used_at = now() FROM asked JOIN counted USING (account)
+    WHERE wallet_keys.digest = asked.digest
+    AND (last_used_at < now() - interval '{USE_KNOWN_TO_SECONDS} seconds') IS NOT FALSE
 )
 SELECT place, account, used - requests + nth AS number,
        greatest(1, ceil(extract(epoch FROM closes_at - clock_timestamp())))::bigint AS seconds_left

@@ -46,9 +46,10 @@ from laari.rules.authorizations import (
     as_of,
 )
 from laari.rules.calendar import period_end, show
-from laari.rules.charges import ChargeAuthorization, ChargeDraft, may_charge
+from laari.rules.charges import ChargeAuthorization, may_charge
 from laari.rules.limits import current_period, remaining
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
+from laari.rules.payments import PaymentDraft
 from laari.rules.records import Authorization
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes import AuthorizationPayment, Data, to_json
@@ -131,7 +132,7 @@ def create(call: Call, fields: dict[str, Any]) -> CreateAuthorization | Refusal:
 
 def charge(call: Call, fields: dict[str, Any]) -> ChargeAuthorization:
     return ChargeAuthorization(
-        call.caller.tenant, call.id(ids.AUTHORIZATION), ChargeDraft(**fields)
+        call.caller.tenant, call.id(ids.AUTHORIZATION), PaymentDraft(**fields)
     )
 
 

@@ -11,13 +11,14 @@ from starlette.responses import Response
 
 from laari.edge.backend import Backend
 from laari.edge.http import Receive, Scope, Send, send_reply
-from laari.edge.pages import approval, checkout
+from laari.edge.pages import approval, checkout, wallet
 from laari.edge.pages.assets import asset_reply
+from laari.edge.pages.dashboard import app as dashboard
 from laari.edge.pages.visit import Visit
 
 FIRST_SEGMENTS = frozenset({"pay", "approve", "app", "dashboard", "static"})
 
-ROUTES = [*checkout.ROUTES, *approval.ROUTES]
+ROUTES = [*checkout.ROUTES, *approval.ROUTES, *wallet.ROUTES, *dashboard.ROUTES]
 
 
 class Pages:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeAlias
 
-from markupsafe import Markup
 from starlette.responses import Response
 
+from laari.edge.pages.limits import is_unlimited, limits_in_words
 from laari.edge.pages.login import (
     STATUSES,
     confirm_failed,
@@ -16,7 +16,6 @@ from laari.edge.pages.login import (
     is_fresh,
     log_in_customer,
 )
-from laari.edge.pages.render import day, money, own
 from laari.edge.pages.visit import Visit, page_route
 from laari.rules.authorizations import ApproveAuthorization, RejectAuthorization, as_of
 from laari.rules.ids import is_token
@@ -74,7 +73,8 @@ async def _page(visit: Visit, approval: Approval, status: int = 200, **values: A
         "approval": approval,
         "authorization": approval.authorization,
         "merchant": approval.tenant.merchant_name,
-        "limits": limits_in_words(visit, approval),
+        "limits": limits_in_words(visit.language, approval.authorization, approval.tenant),
+        "unlimited": is_unlimited(approval.authorization),
         "payer": payer,
         "ask_password": payer is not None and not is_fresh(visit, payer),
         "failed": None,
@@ -82,28 +82,6 @@ async def _page(visit: Visit, approval: Approval, status: int = 200, **values: A
         "identity": "",
     }
     return visit.page("approval.html", status, **(shown | values))
-
-
-def limits_in_words(visit: Visit, approval: Approval) -> list[Markup]:
-    """Every limit as a sentence of its own; all of them hold together."""
-    text, asked = visit.language.text, approval.authorization
-    merchant = own(approval.tenant.merchant_name)
-    words = [text(f"approval.{asked.type}", merchant=merchant)]
-    if asked.per_payment is not None:
-        words.append(text("approval.per_payment", amount=money(asked.per_payment)))
-    if asked.period_amount is not None:
-        name = f"approval.period_{asked.period_interval}"
-        words.append(text(name, amount=money(asked.period_amount)))
-    if asked.total is not None:
-        words.append(text("approval.total", amount=money(asked.total)))
-    if asked.max_payments is not None and asked.type != "one_time":
-        name = "approval.max_payments_one" if asked.max_payments == 1 else "approval.max_payments"
-        words.append(text(name, count=f"{asked.max_payments:,}"))
-    if asked.expires_at is not None:
-        words.append(text("approval.until", day=day(asked.expires_at, visit.language)))
-    elif asked.type != "one_time":
-        words.append(text("approval.endless"))
-    return words
 
 
 async def show(visit: Visit) -> Response:
@@ -184,7 +162,7 @@ async def _decide(visit: Visit, approval: Approval, decision: Decision) -> Respo
     if not isinstance(outcome, Refusal):
         return visit.go(approval.address)
     now = await _find(visit)
-    if now is None or now.state != approval.state:  # decided in another tab, cancelled …
+    if now is None or now.state != "pending":  # decided in another tab, cancelled …
         return visit.go(approval.address)
     name = "too_late" if outcome.code == "authorization_expired" else "busy"
     failed = visit.language.text(f"approval.{name}")

@@ -58,6 +58,10 @@ class Checkout(NamedTuple):
         return self.payment.status
 
     @property
+    def is_open(self) -> bool:
+        return self.state in ("pending", "processing")
+
+    @property
     def address(self) -> str:
         return f"/pay/{self.payment.token}"
 
@@ -85,7 +89,7 @@ async def _find(visit: Visit) -> Checkout | None:
 
 async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: Any) -> Response:
     payer = standing = sandbox = None
-    if checkout.state in ("pending", "processing"):
+    if checkout.is_open:
         payer = await customer_in(visit, checkout.tenant.mode)
         if payer is not None:
             standing = await visit.backend.wallets.get(payer.account)
@@ -99,7 +103,7 @@ async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: A
         "standing": standing,
         "sandbox": sandbox,
         "ask_password": payer is not None and not is_fresh(visit, payer),
-        "obstacle": standing and obstacle(visit, standing, checkout),
+        "obstacle": standing and obstacle(visit, standing, checkout.payment.amount, checkout.now),
         "failed": None,
         "login_problem": None,
         "identity": "",
@@ -107,13 +111,12 @@ async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: A
     return visit.page("checkout.html", status, **(shown | values))
 
 
-def obstacle(visit: Visit, standing: Standing, checkout: Checkout) -> Markup | None:
+def obstacle(visit: Visit, standing: Standing, amount: int, now: datetime) -> Markup | None:
     """What keeps this wallet from paying, in the order of the rules, and what to do about it."""
     text, wallet, tier = visit.language.text, standing.wallet, standing.tier
-    amount = checkout.payment.amount
     if wallet.balance < amount:
         return text("checkout.short_balance", missing=money(amount - wallet.balance))
-    day, week, month = spent_now(wallet, checkout.now)
+    day, week, month = spent_now(wallet, now)
     for name, limit, spent in (
         ("per_transaction", tier.per_transaction, 0),
         ("daily", tier.daily, day),
@@ -210,12 +213,13 @@ async def _decide(visit: Visit, checkout: Checkout, command: Decision) -> Respon
     if not isinstance(outcome, Refusal):
         return visit.go(checkout.address)
     now = await _find(visit)
-    if now is None or now.state != checkout.state:  # paid in another tab, cancelled, expired …
+    if now is None or not now.is_open or now.state != checkout.state:
+        # Paid in another tab, cancelled, expired …: the page says how it stands.
         return visit.go(checkout.address)
     why = None
     if outcome.code in ("insufficient_balance", "wallet_limit_exceeded"):
         standing = await visit.backend.wallets.get(command.account)
-        why = standing and obstacle(visit, standing, now)
+        why = standing and obstacle(visit, standing, now.payment.amount, now.now)
     failed = Markup(" ").join(
         (why, visit.language.text("checkout.untouched"))
         if why

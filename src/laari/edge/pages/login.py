@@ -15,7 +15,7 @@ from laari.edge.pages.visit import Visit
 from laari.edge.rate import named_bucket
 from laari.rules.contacts import read_email, read_mobile, read_vpa
 from laari.rules.records import Mode
-from laari.store import sessions
+from laari.store import customers, sessions
 from laari.store.passwords import hash_password, new_password, password_fits
 from laari.store.sessions import CustomerSession, Login, Session
 
@@ -98,6 +98,15 @@ async def confirm_password(visit: Visit, session: Session) -> Problem | None:
 def confirm_failed(visit: Visit, problem: Problem) -> Markup:
     """What to say of a password that was asked for again and did not fit."""
     return visit.language.text("login.again_wrong" if problem == "wrong" else "login.throttled")
+
+
+async def change_password(visit: Visit, customer: CustomerSession, password: str) -> None:
+    """Gives the customer a new password; whoever else is logged in with the old one is out."""
+    async with _hashing:
+        password_hash = await asyncio.to_thread(hash_password, password)
+    await visit.backend.ask(customers.set_password, customer.customer_id, password_hash)
+    await visit.backend.ask(sessions.end_others, customer)
+    await visit.start_session(customer.customer_id)
 
 
 async def _try(visit: Visit, password_hash: str | None, identity: str) -> Problem | None:

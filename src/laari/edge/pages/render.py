@@ -42,6 +42,14 @@ def moment(moment: datetime, language: Language) -> Markup:
     )
 
 
+def stamp(moment: datetime) -> Markup:
+    """`31 Dec 2026, 14:30`, in Maldives time, in English: for lists."""
+    local = moment.astimezone(MALDIVES)
+    return Markup('<time datetime="{}">{} {:%b %Y, %H:%M}</time>').format(
+        show(moment), local.day, local
+    )
+
+
 @pass_context
 def _text(context: Context, name: str, /, **values: Any) -> Markup:
     language: Language = context["language"]
@@ -73,7 +81,9 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.globals.update(t=_text, asset=URLS.__getitem__, languages=LANGUAGES)
-    environment.filters.update(money=money, day=_day, moment=_moment, own=own)
+    environment.filters.update(
+        money=money, rufiyaa=rufiyaa, day=_day, moment=_moment, stamp=stamp, own=own
+    )
     return environment
 
 

@@ -79,3 +79,16 @@ addEventListener("pageshow", (event) => {
   for (const form of document.forms) delete form.dataset.sent;
   for (const button of document.querySelectorAll("[aria-disabled]")) button.removeAttribute("aria-disabled");
 });
+
+// Tabs that do not fit scroll sideways: the one that is open stands in view.
+document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
+// Copies a value to the clipboard, where the browser lets us: only on secure pages.
+for (const button of document.querySelectorAll("[data-copy]")) {
+  if (!navigator.clipboard) break;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).value);
+    button.textContent = "Copied";
+  });
+}

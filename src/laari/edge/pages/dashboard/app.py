@@ -1,0 +1,29 @@
+"""The addresses of the dashboard."""
+
+from __future__ import annotations
+
+from laari.edge.pages.dashboard import (
+    authorizations,
+    entrance,
+    export,
+    keys,
+    new_link,
+    overview,
+    payments,
+    requests,
+    sandbox,
+    webhooks,
+)
+
+ROUTES = [
+    *entrance.ROUTES,  # first: `/dashboard/login` is no mode
+    *overview.ROUTES,
+    *new_link.ROUTES,
+    *export.ROUTES,
+    *payments.ROUTES,
+    *requests.ROUTES,
+    *authorizations.ROUTES,
+    *webhooks.ROUTES,
+    *keys.ROUTES,
+    *sandbox.ROUTES,
+]

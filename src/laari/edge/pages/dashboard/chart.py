@@ -1,0 +1,49 @@
+"""Bars for a chart, in the numbers of an SVG: a hundred units high, ten wide for each day."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+HEIGHT = 100
+STEP = 10
+WIDTH = 7
+
+
+class Bar(NamedTuple):
+    """One piece of a column; `y` counts from the top, as SVG does."""
+
+    x: float
+    y: float
+    height: float
+
+
+class Chart(NamedTuple):
+    width: int
+    top: int  # what a column of full height stands for
+    pieces: list[list[Bar]]  # by series: the first at the bottom, the next on top of it
+
+
+def stacked(*series: Sequence[int]) -> Chart:
+    """Columns of one or more series on top of one another, on a scale with a round top."""
+    totals = [sum(column) for column in zip(*series, strict=True)]
+    top = round_up(max(totals, default=0))
+    pieces: list[list[Bar]] = [[] for _ in series]
+    for place, column in enumerate(zip(*series, strict=True)):
+        below = 0.0
+        for bars, value in zip(pieces, column, strict=True):
+            height = round(value / top * HEIGHT, 2)
+            y = round(HEIGHT - below - height, 2)
+            bars.append(Bar(place * STEP + (STEP - WIDTH) / 2, y, height))
+            below += height
+    return Chart(len(totals) * STEP, top, pieces)
+
+
+def round_up(value: int) -> int:
+    """The next of 1, 2, 5, 10, 20, 50 … that is not smaller."""
+    unit = 1
+    while True:
+        for step in (1, 2, 5):
+            if step * unit >= value:
+                return step * unit
+        unit *= 10

@@ -1,0 +1,160 @@
+"""Where one of a merchant's people works: their merchant, seen in one mode.
+
+The mode is part of every address. So nothing has to be switched to look at the other one, a link
+means the same to everybody, and two tabs in two modes never act for each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from laari.edge.merchant.operations import Call, Caller
+from laari.edge.pages.language import ENGLISH
+from laari.edge.pages.login import Problem, confirm_password, is_fresh
+from laari.edge.pages.visit import Handler, Visit, page_route
+from laari.rules import ids
+from laari.rules.records import Mode, Tenant
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.world import local_time
+from laari.spine.engine import Command
+from laari.store import merchants, tenants
+from laari.store.merchants import Merchant
+from laari.store.sessions import UserSession
+
+HOME = "/dashboard"
+LOGIN = f"{HOME}/login"
+MODES: dict[str, Mode] = {"live": "live", "sandbox": "sandbox"}
+
+# What `?done=…` says after a form that worked: nothing of the address itself is shown.
+DONE = {
+    "cancelled": "Cancelled.",
+    "created": "The payment link is ready.",
+    "refunded": "Refunded: the whole amount is back in the wallet that paid.",
+    "controlled": "Done, as the sandbox customer.",
+    "webhook": "Your webhook settings are saved.",
+    "resent": "The event is on its way again.",
+    "tested": "A sample event is on its way. Reload in a moment to see what came back.",
+    "revoked": "The client is revoked; its tokens no longer work.",
+    "mode": "Your credentials act in the other mode from now on.",
+    "wallet": "The sandbox customer's wallet is set.",
+    "clock": "The sandbox's clock is moved.",
+}
+PASSWORD_PROBLEMS: dict[Problem, Refusal] = {
+    "wrong": refuse("invalid_request", "That is not your password. Nothing was done."),
+    "throttled": refuse("rate_limited", "Too many attempts. Wait half a minute, then try again."),
+}
+_LOCAL_PATH = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*", re.ASCII)
+
+
+class Desk:
+    def __init__(self, visit: Visit, user: UserSession, merchant: Merchant, tenant: Tenant) -> None:
+        self.visit = visit
+        self.backend = visit.backend
+        self.form = visit.form
+        self.user = user
+        self.merchant = merchant
+        self.tenant = tenant
+        self.now: datetime = local_time(visit.now, tenant)
+
+    def path(self, rest: str = "", **query: str) -> str:
+        """An address of the dashboard in this mode."""
+        return f"{HOME}/{self.tenant.mode}{rest}" + (f"?{urlencode(query)}" if query else "")
+
+    @property
+    def other_mode(self) -> str:
+        """The same page in the other mode; what is one resource's belongs to one mode alone."""
+        other = "sandbox" if self.tenant.mode == "live" else "live"
+        section = self.visit.path.split("/")[3:4]
+        shared = section if section and section[0] != "sandbox" else []
+        return "/".join([HOME, other, *shared])
+
+    def id(self, prefix: str) -> UUID | None:
+        return ids.read_id(prefix, self.visit.params["id"])
+
+    def call(self) -> Call:
+        """As if the merchant's own program had asked: the operations are the interface's."""
+        caller = Caller(self.tenant, scopes=None)
+        return Call(self.backend, self.visit.http, caller, self.visit.params.get("id", ""))
+
+    async def submit(self, command: Command | Refusal) -> Any:
+        if isinstance(command, Refusal):
+            return command
+        return await self.backend.spine.submit(command)
+
+    @property
+    def asks_password(self) -> bool:
+        """Whether what cannot be undone wants the password once more."""
+        return not is_fresh(self.visit, self.user)
+
+    async def confirm(self) -> Refusal | None:
+        """Takes the password from the form where it is asked for."""
+        if not self.asks_password:
+            return None
+        problem = await confirm_password(self.visit, self.user)
+        return None if problem is None else PASSWORD_PROBLEMS[problem]
+
+    def page(
+        self, template: str, status: int = 200, problem: Refusal | None = None, **values: Any
+    ) -> Response:
+        """A page of the dashboard; `problem` is why the form was not followed."""
+        return self.visit.page(
+            f"dashboard/{template}",
+            status if problem is None else problem.status,
+            desk=self,
+            problem=problem,
+            done=DONE.get(self.visit.query.get("done", "")),
+            **values,
+        )
+
+    def go(self, rest: str = "", **query: str) -> Response:
+        return self.visit.go(self.path(rest, **query))
+
+    def missing(self) -> Response:
+        return self.page("missing.html", 404)
+
+
+DeskHandler = Callable[[Desk], Awaitable[Response]]
+
+
+def desk_route(
+    path: str, *, get: DeskHandler | None = None, post: DeskHandler | None = None
+) -> Route:
+    """An address of the dashboard, once for each mode; people who are not logged in do so first."""
+    return page_route(
+        f"{HOME}/{{mode}}{path}",
+        get=get and _at_desk(get),
+        post=post and _at_desk(post),
+        audience="user",
+    )
+
+
+def _at_desk(handler: DeskHandler) -> Handler:
+    async def handle(visit: Visit) -> Response:
+        visit.language = ENGLISH
+        mode = MODES.get(visit.params["mode"])
+        if mode is None:
+            return visit.refusal(404, "not_found")
+        user = await visit.user()
+        if user is None:
+            return visit.go(f"{LOGIN}?{urlencode({'next': visit.path})}")
+        merchant = await visit.backend.ask(merchants.show, user.merchant_id)
+        tenant = await visit.backend.ask(tenants.of_merchant, user.merchant_id, mode)
+        desk = Desk(visit, user, merchant, tenant)
+        if visit.http.method == "POST" and not merchant.active:
+            return desk.page("missing.html", 403)
+        return await handler(desk)
+
+    return handle
+
+
+def local_path(text: str) -> str:
+    """An address of the dashboard to go on to after the log-in, whatever a link says."""
+    return text if _LOCAL_PATH.fullmatch(text) else HOME

@@ -1,0 +1,53 @@
+"""Logging in to the dashboard, and out."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from laari.edge.pages.dashboard.desk import HOME, LOGIN, local_path
+from laari.edge.pages.language import ENGLISH
+from laari.edge.pages.login import log_in_user
+from laari.edge.pages.visit import Visit, page_route
+from laari.store import merchants
+
+
+async def home(visit: Visit) -> Response:
+    """Leads to the mode in which the merchant's credentials act."""
+    user = await visit.user()
+    if user is None:
+        return visit.go(LOGIN)
+    merchant = await visit.backend.ask(merchants.show, user.merchant_id)
+    return visit.go(f"{HOME}/{merchant.mode}")
+
+
+async def show(visit: Visit) -> Response:
+    visit.language = ENGLISH
+    following = local_path(visit.query.get("next", HOME))
+    return visit.page("dashboard/login.html", following=following, identity="", problem=None)
+
+
+async def log_in(visit: Visit) -> Response:
+    visit.language = ENGLISH
+    following = local_path(visit.form.get("next", HOME))
+    problem = await log_in_user(visit)
+    if problem is None:
+        return visit.go(following)
+    return visit.page(
+        "dashboard/login.html",
+        429 if problem == "throttled" else 422,
+        following=following,
+        identity=visit.form.get("identity", ""),
+        problem=problem,
+    )
+
+
+async def log_out(visit: Visit) -> Response:
+    await visit.end_session()
+    return visit.go(LOGIN)
+
+
+ROUTES = [
+    page_route(HOME, get=home, audience="user"),
+    page_route(LOGIN, get=show, post=log_in, audience="user"),
+    page_route(f"{HOME}/logout", post=log_out, audience="user"),
+]

@@ -1,0 +1,101 @@
+"""Credentials: the secret key, OAuth clients, and the mode that both act in.
+
+A secret is shown in the answer to the form that made it and never again. So that a reload of that
+answer makes no second one, each form says which state it was made for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from laari.edge.pages.dashboard.desk import MODES, Desk, desk_route
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.scopes import SCOPES
+from laari.rules.tokens import write_scope
+from laari.store import merchants, oauth
+
+CHANGED = refuse("conflict", "Something has changed since this page was shown. Nothing was done.")
+
+
+async def show(desk: Desk, problem: Refusal | None = None, **secrets: Any) -> Response:
+    return desk.page(
+        "keys.html",
+        problem=problem,
+        clients=await desk.backend.ask(oauth.list_clients, desk.merchant.id),
+        scopes=SCOPES,
+        **{"secret_key": None, "client": None, "client_secret": None, **secrets},
+    )
+
+
+async def ask_rotation(desk: Desk, problem: Refusal | None = None) -> Response:
+    mark = await desk.backend.ask(merchants.key_mark, desk.merchant.id)
+    return desk.page("rotate.html", problem=problem, mark=mark)
+
+
+async def rotate(desk: Desk) -> Response:
+    problem = await desk.confirm()
+    if problem is not None:
+        return await ask_rotation(desk, problem)
+    mark = await desk.backend.ask(merchants.key_mark, desk.merchant.id)
+    if desk.form.get("mark") != mark:
+        return await ask_rotation(desk, CHANGED)
+    master_key = desk.backend.master_key
+    _, secret_key = await desk.backend.ask(merchants.rotate_key, master_key, desk.merchant.id)
+    return await show(desk, secret_key=secret_key)
+
+
+async def create_client(desk: Desk) -> Response:
+    clients = await desk.backend.ask(oauth.list_clients, desk.merchant.id)
+    if desk.form.get("clients") != str(len(clients)):
+        return await show(desk, CHANGED)
+    scope = write_scope(frozenset(name for name in SCOPES if name in desk.form))
+    if not scope:
+        message = "Choose at least one scope: a client without any can do nothing."
+        return await show(desk, refuse("invalid_request", message))
+    client, secret = await desk.backend.ask(oauth.create_client, desk.merchant.id, scope)
+    return await show(desk, client=client, client_secret=secret)
+
+
+async def _own_client(desk: Desk) -> oauth.Client | None:
+    clients = await desk.backend.ask(oauth.list_clients, desk.merchant.id)
+    return next((client for client in clients if client.id == desk.visit.params["id"]), None)
+
+
+async def ask_revocation(desk: Desk) -> Response:
+    client = await _own_client(desk)
+    return desk.missing() if client is None else desk.page("revoke.html", client=client)
+
+
+async def revoke_client(desk: Desk) -> Response:
+    client = await _own_client(desk)
+    if client is None:
+        return desk.missing()
+    await desk.backend.ask(oauth.revoke_client, client.id)
+    return desk.go("/keys", done="revoked")
+
+
+async def ask_mode(desk: Desk, problem: Refusal | None = None) -> Response:
+    return desk.page("mode.html", problem=problem)
+
+
+async def set_mode(desk: Desk) -> Response:
+    """From here on every request of the merchant's programs acts in the other mode."""
+    mode = MODES.get(desk.form.get("mode", ""))
+    if mode is None:
+        return await ask_mode(desk, refuse("invalid_request"))
+    problem = await desk.confirm()
+    if problem is not None:
+        return await ask_mode(desk, problem)
+    await desk.backend.ask(merchants.update, desk.merchant.id, mode=mode)
+    return desk.go("/keys", done="mode")
+
+
+ROUTES = [
+    desk_route("/keys", get=show),
+    desk_route("/keys/rotate", get=ask_rotation, post=rotate),
+    desk_route("/keys/mode", get=ask_mode, post=set_mode),
+    desk_route("/keys/clients", post=create_client),
+    desk_route("/keys/clients/{id}", get=ask_revocation, post=revoke_client),
+]

@@ -1,0 +1,120 @@
+"""Payments: the list with its filters, the search, and a payment's own page."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from starlette.responses import Response
+
+from laari.edge.merchant import payments as interface
+from laari.edge.pages.dashboard.desk import Desk, desk_route
+from laari.edge.pages.dashboard.listing import Asked, older, read_list, state_of
+from laari.edge.pages.dashboard.timeline import timeline
+from laari.rules import ids
+from laari.rules.payments import RefundPayment
+from laari.rules.records import Payment
+from laari.rules.refusals import Refusal
+from laari.store import payments
+from laari.store.listing import Found
+from laari.store.search import search
+
+MOST_MATCHES = 50
+LONGEST_SEARCH = 100
+
+
+async def show_list(desk: Desk) -> Response:
+    sought = desk.visit.query.get("q", "").strip()[:LONGEST_SEARCH].replace("\0", "")
+    if sought:
+        return await _show_matches(desk, sought)
+    asked = read_list(desk, interface.LIST_QUERY, interface.LISTING)
+    if isinstance(asked, Refusal):
+        written = dict(desk.visit.query)
+        return desk.page("payments.html", problem=asked, written=written, rows=[], older=None)
+    found = await find(desk, asked)
+    filters = {name: value for name, value in asked.written.items() if name != "after"}
+    return desk.page(
+        "payments.html",
+        written=asked.written,
+        rows=found.rows,
+        older=older(desk, asked, interface.LISTING, found),
+        export=urlencode(filters),
+        state_of=state_of,
+    )
+
+
+async def find(desk: Desk, asked: Asked) -> Found[Payment]:
+    filters = asked.filters
+    return await desk.backend.ask(
+        payments.list_of_tenant,
+        desk.tenant.id,
+        desk.now,
+        asked.window,
+        status=filters.get("status"),
+        terminal_label=filters.get("terminal_label"),
+        bill_number=filters.get("bill_number"),
+    )
+
+
+async def _show_matches(desk: Desk, sought: str) -> Response:
+    payment_id = ids.read_id(ids.PAYMENT, sought)
+    if payment_id is not None:
+        return desk.go(f"/payments/{sought}")
+    matches = await desk.backend.ask(search, desk.tenant.id, sought, MOST_MATCHES)
+    return desk.page(
+        "search.html", sought=sought, matches=matches, most=MOST_MATCHES, state_of=state_of
+    )
+
+
+async def _find_one(desk: Desk) -> Payment | None:
+    payment_id = desk.id(ids.PAYMENT)
+    payment = None if payment_id is None else await desk.backend.payments.get(payment_id)
+    return payment if payment is not None and payment.tenant_id == desk.tenant.id else None
+
+
+async def show(desk: Desk, problem: Refusal | None = None) -> Response:
+    payment = await _find_one(desk)
+    if payment is None:
+        return desk.missing()
+    return desk.page(
+        "payment.html",
+        problem=problem,
+        payment=payment,
+        shape=interface.shown(payment, desk.backend),
+        state=state_of(payment, desk.now),
+        entries=await timeline(desk, payment),
+    )
+
+
+async def cancel(desk: Desk) -> Response:
+    outcome = await desk.submit(interface.cancel(desk.call(), {}))
+    if isinstance(outcome, Refusal):
+        return await show(desk, outcome)
+    return desk.go(f"/payments/{desk.visit.params['id']}", done="cancelled")
+
+
+async def ask_refund(desk: Desk, problem: Refusal | None = None) -> Response:
+    payment = await _find_one(desk)
+    if payment is None:
+        return desk.missing()
+    return desk.page("refund.html", problem=problem, payment=payment)
+
+
+async def refund(desk: Desk) -> Response:
+    payment = await _find_one(desk)
+    if payment is None:
+        return desk.missing()
+    problem = await desk.confirm()
+    if problem is not None:
+        return await ask_refund(desk, problem)
+    outcome = await desk.submit(RefundPayment(desk.tenant, payment.id))
+    if isinstance(outcome, Refusal):
+        return await ask_refund(desk, outcome)
+    return desk.go(f"/payments/{desk.visit.params['id']}", done="refunded")
+
+
+ROUTES = [
+    desk_route("/payments", get=show_list),
+    desk_route("/payments/{id}", get=show),
+    desk_route("/payments/{id}/cancel", post=cancel),
+    desk_route("/payments/{id}/refund", get=ask_refund, post=refund),
+]

@@ -1,0 +1,67 @@
+"""Payment requests: the list with its filters, and a request's own page."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from laari.edge.merchant import payment_requests as interface
+from laari.edge.merchant.payments import LIST_QUERY
+from laari.edge.pages.dashboard.desk import Desk, desk_route
+from laari.edge.pages.dashboard.listing import older, read_list, state_of
+from laari.rules import ids
+from laari.rules.refusals import Refusal
+from laari.rules.shapes import request_shape
+from laari.store import events, payment_requests
+
+
+async def show_list(desk: Desk) -> Response:
+    asked = read_list(desk, LIST_QUERY, interface.LISTING)
+    if isinstance(asked, Refusal):
+        written = dict(desk.visit.query)
+        return desk.page("requests.html", problem=asked, written=written, rows=[], older=None)
+    filters = asked.filters
+    found = await desk.backend.ask(
+        payment_requests.list_of_tenant,
+        desk.tenant.id,
+        desk.now,
+        asked.window,
+        status=filters.get("status"),
+        terminal_label=filters.get("terminal_label"),
+        bill_number=filters.get("bill_number"),
+    )
+    return desk.page(
+        "requests.html",
+        written=asked.written,
+        rows=found.rows,
+        older=older(desk, asked, interface.LISTING, found),
+        state_of=state_of,
+    )
+
+
+async def show(desk: Desk, problem: Refusal | None = None) -> Response:
+    request_id = desk.id(ids.PAYMENT_REQUEST)
+    request = None if request_id is None else await desk.backend.payment_requests.get(request_id)
+    if request is None or request.tenant_id != desk.tenant.id:
+        return desk.missing()
+    return desk.page(
+        "request.html",
+        problem=problem,
+        request=request,
+        shape=request_shape(request),
+        state=state_of(request, desk.now),
+        events=await desk.backend.ask(events.of_object, request.id),
+    )
+
+
+async def cancel(desk: Desk) -> Response:
+    outcome = await desk.submit(interface.cancel(desk.call(), {}))
+    if isinstance(outcome, Refusal):
+        return await show(desk, outcome)
+    return desk.go(f"/requests/{desk.visit.params['id']}", done="cancelled")
+
+
+ROUTES = [
+    desk_route("/requests", get=show_list),
+    desk_route("/requests/{id}", get=show),
+    desk_route("/requests/{id}/cancel", post=cancel),
+]

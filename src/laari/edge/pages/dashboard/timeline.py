@@ -1,0 +1,96 @@
+"""What happened to a payment, from everything that the database keeps about it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from laari.edge.pages.dashboard.desk import Desk
+from laari.rules import ids
+from laari.rules.idempotency import RETENTION
+from laari.rules.ledger import FIRST_WALLET_ACCOUNT, fee_account
+from laari.rules.records import Payment, SavedResponse, Transfer
+from laari.rules.world import local_time
+from laari.store import events, reports
+from laari.store.events import AttemptMade
+
+Kind = Literal["request", "state", "transfer", "event", "delivery"]
+# Of what was written at one moment, the cause comes first.
+_ORDER: dict[Kind, int] = {"request": 0, "state": 1, "transfer": 2, "event": 3, "delivery": 4}
+
+
+class Entry(NamedTuple):
+    at: datetime
+    kind: Kind
+    title: str
+    detail: str = ""
+    amount: int | None = None
+    until: datetime | None = None
+    event_id: str | None = None
+    failed: bool = False
+
+
+async def timeline(desk: Desk, payment: Payment) -> list[Entry]:
+    ask = desk.backend.ask
+    saved = await ask(reports.saved_response_of, payment)
+    told = await ask(events.of_object, payment.id)
+    attempts = await ask(events.attempts_of, [event.id for event in told])
+    entries = _states(payment)
+    if saved is not None:
+        entries.append(_request(saved))
+    entries += [_moved(desk, transfer) for transfer in await ask(reports.transfers_of, payment.id)]
+    for event in told:
+        event_id = ids.show_id(ids.EVENT, event.id)
+        entries.append(Entry(event.created_at, "event", f"Event {event.type}", event_id=event_id))
+        for attempt in attempts.get(event.id, []):
+            # Deliveries run on real time; here they stand where the sandbox's clock was.
+            at = local_time(attempt.started_at, desk.tenant)
+            entries.append(_delivery(event.type, attempt, at)._replace(event_id=event_id))
+    return sorted(entries, key=lambda entry: (entry.at, _ORDER[entry.kind]))
+
+
+def _states(payment: Payment) -> list[Entry]:
+    made = {
+        "hosted": "Created",
+        "request": "Created from a payment request",
+        "charge": "Charged to an authorization",
+    }[payment.kind]
+    moments = (
+        (payment.created_at, made),
+        (payment.reserved_at, "An attempt to pay is being processed"),
+        (payment.paid_at, "Paid"),
+        (payment.rejected_at, "Declined by the customer"),
+        (payment.cancelled_at, "Cancelled"),
+        (payment.expires_at if payment.status == "expired" else None, "Expired"),
+        (payment.refunded_at, "Refunded"),
+    )
+    return [Entry(at, "state", title) for at, title in moments if at is not None]
+
+
+def _request(saved: SavedResponse) -> Entry:
+    return Entry(
+        saved.completed_at,
+        "request",
+        f"Request answered with {saved.status}",
+        f"Idempotency-Key {saved.key}: the same request again gets the same answer.",
+        until=saved.completed_at + RETENTION,
+    )
+
+
+def _moved(desk: Desk, transfer: Transfer) -> Entry:
+    detail = f"{_account(desk, transfer.debit_account)} → {_account(desk, transfer.credit_account)}"
+    title = {"payment": "Money moved", "fee": "Fee", "refund": "Money given back"}[transfer.kind]
+    return Entry(transfer.created_at, "transfer", title, detail, transfer.amount)
+
+
+def _account(desk: Desk, account: int) -> str:
+    if account == fee_account(desk.tenant.mode):
+        return "service fees"
+    return "the payer's wallet" if account >= FIRST_WALLET_ACCOUNT else "your account"
+
+
+def _delivery(event_type: str, attempt: AttemptMade, at: datetime) -> Entry:
+    answer = attempt.error or f"answered {attempt.http_status}"
+    failed = attempt.http_status is None or not 200 <= attempt.http_status < 300
+    detail = f"{attempt.url}: {answer} ({attempt.duration_ms} ms)"
+    return Entry(at, "delivery", f"Delivery of {event_type}", detail, failed=failed)

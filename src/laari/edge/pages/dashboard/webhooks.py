@@ -1,0 +1,113 @@
+"""Webhooks: where they go, what became of each, sending one again and sending a sample."""
+
+from __future__ import annotations
+
+import json
+
+from starlette.responses import Response
+
+from laari.edge.fields import choice
+from laari.edge.merchant.events import LISTING
+from laari.edge.merchant.lists import AFTER, LIMIT, Query
+from laari.edge.pages.dashboard.desk import Desk, desk_route
+from laari.edge.pages.dashboard.listing import older, read_list
+from laari.rules import ids
+from laari.rules.records import Event
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.shapes import EVENTS, SAMPLE_EVENT, sample_event
+from laari.rules.webhooks import check_webhook_url
+from laari.store import deliveries, events, merchants
+
+TYPES = (*EVENTS, SAMPLE_EVENT)
+LIST_QUERY = Query(LIMIT, AFTER, choice("type", TYPES), choice("delivered", ("true", "false")))
+
+
+async def show(desk: Desk, problem: Refusal | None = None, url: str | None = None) -> Response:
+    asked = read_list(desk, LIST_QUERY, LISTING)
+    if isinstance(asked, Refusal):
+        return desk.page(
+            "webhooks.html", problem=asked, url=None, written={}, rows=[], states={}, older=None,
+            types=TYPES,
+        )  # fmt: skip
+    delivered, event_type = asked.filters.get("delivered"), asked.filters.get("type")
+    found = await desk.backend.ask(
+        events.list_of_tenant,
+        desk.tenant.id,
+        asked.window,
+        types=None if event_type is None else [event_type],
+        delivered=None if delivered is None else delivered == "true",
+    )
+    return desk.page(
+        "webhooks.html",
+        problem=problem,
+        url=url,
+        written=asked.written,
+        rows=found.rows,
+        states=await desk.backend.delivery_states([event.id for event in found.rows]),
+        older=older(desk, asked, LISTING, found),
+        types=TYPES,
+    )
+
+
+async def save(desk: Desk) -> Response:
+    """An empty URL removes it."""
+    url = desk.form.get("webhook_url", "").strip()
+    if url:
+        refusal = check_webhook_url(url, desk.backend.settings.webhook_allow_private)
+        if refusal is not None:
+            message = refusal.message.replace("webhook_url", "The URL")
+            return await show(desk, refusal._replace(message=message), url)
+    await desk.backend.ask(
+        merchants.update, desk.merchant.id, webhook_url=url, webhooks="webhooks" in desk.form
+    )
+    return desk.go("/webhooks", done="webhook")
+
+
+async def send_sample(desk: Desk) -> Response:
+    if desk.merchant.webhook_url is None or not desk.merchant.webhooks:
+        message = "Set a URL and switch webhooks on first."
+        return await show(desk, refuse("conflict", message))
+    sample = sample_event(desk.tenant, desk.now)
+    await desk.backend.ask(deliveries.save_events, [sample])
+    return desk.go(f"/webhooks/{ids.show_id(ids.EVENT, sample.id)}", done="tested")
+
+
+async def _find(desk: Desk) -> Event | None:
+    event_id = desk.id(ids.EVENT)
+    event = None if event_id is None else await desk.backend.events.get(event_id)
+    return event if event is not None and event.tenant_id == desk.tenant.id else None
+
+
+async def show_event(desk: Desk, problem: Refusal | None = None) -> Response:
+    event = await _find(desk)
+    if event is None:
+        return desk.missing()
+    states = await desk.backend.delivery_states([event.id])
+    attempts = await desk.backend.ask(events.attempts_of, [event.id])
+    return desk.page(
+        "event.html",
+        problem=problem,
+        event=event,
+        state=states.get(event.id),
+        attempts=attempts.get(event.id, []),
+        body=json.dumps(json.loads(event.body), indent=2, ensure_ascii=False),
+    )
+
+
+async def resend(desk: Desk) -> Response:
+    event = await _find(desk)
+    if event is None:
+        return desk.missing()
+    if desk.merchant.webhook_url is None or not desk.merchant.webhooks:
+        message = "Set a URL and switch webhooks on first."
+        return await show_event(desk, refuse("conflict", message))
+    await desk.backend.ask(deliveries.resend, event.id)
+    return desk.go(f"/webhooks/{desk.visit.params['id']}", done="resent")
+
+
+ROUTES = [
+    desk_route("/webhooks", get=show, post=save),
+    desk_route("/webhooks/sample", post=send_sample),
+    desk_route("/webhooks/{id}", get=show_event),
+    desk_route("/webhooks/{id}/resend", post=resend),
+]

@@ -1,0 +1,13 @@
+"""The customer's wallet application at `/app`: what the wallet holds, is asked for and allows."""
+
+from __future__ import annotations
+
+from laari.edge.pages.wallet import account, authorizations, home, keys, requests
+
+ROUTES = [
+    *account.ROUTES,
+    *home.ROUTES,
+    *requests.ROUTES,
+    *authorizations.ROUTES,
+    *keys.ROUTES,
+]

@@ -1,0 +1,106 @@
+"""What all pages of the wallet application share: the log-in, the frame around them, and paging."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, NamedTuple, Protocol
+from urllib.parse import quote
+
+from markupsafe import Markup
+from starlette.responses import Response
+from starlette.routing import Route
+
+from laari.edge.pages.language import ENGLISH
+from laari.edge.pages.login import STATUSES, confirm_failed, confirm_password, is_fresh
+from laari.edge.pages.visit import Handler, Visit, page_route
+from laari.rules.records import Tenant
+from laari.store.listing import Position
+from laari.store.sessions import CustomerSession
+
+PAGE = 20  # rows of a listing
+
+CustomerHandler = Callable[[Visit, CustomerSession], Awaitable[Response]]
+
+
+def app_route(
+    path: str, *, get: CustomerHandler | None = None, post: CustomerHandler | None = None
+) -> Route:
+    """An address for customers who are logged in; others are led to the log-in."""
+    return page_route(
+        path,
+        get=None if get is None else _logged_in(get),
+        post=None if post is None else _logged_in(post),
+    )
+
+
+def _logged_in(handler: CustomerHandler) -> Handler:
+    async def guarded(visit: Visit) -> Response:
+        visit.language = ENGLISH  # the application speaks no other one yet
+        customer = await visit.customer()
+        if customer is not None:
+            return await handler(visit, customer)
+        wanted = visit.path if visit.http.method == "GET" else visit.home
+        return visit.go(f"/app/login?next={quote(wanted)}")
+
+    return guarded
+
+
+def app_page(
+    visit: Visit, customer: CustomerSession, section: str, status: int = 200, **values: Any
+) -> Response:
+    """A page in the application's frame; `section` is its template and its place in the menu."""
+    return visit.page(
+        f"app/{section}.html",
+        status,
+        customer=customer,
+        section=section.partition("/")[0],
+        **values,
+    )
+
+
+class Unconfirmed(NamedTuple):
+    """Why something that wants a recent password was not done."""
+
+    status: int
+    words: Markup
+
+
+async def unconfirmed(visit: Visit, customer: CustomerSession) -> Unconfirmed | None:
+    """Where the log-in is too old for what is asked, and the form's password does not fit."""
+    if is_fresh(visit, customer):
+        return None
+    problem = await confirm_password(visit, customer)
+    if problem is None:
+        return None
+    return Unconfirmed(STATUSES[problem], confirm_failed(visit, problem))
+
+
+# Paging: an older page begins after a sealed place, which says what it is a place of.
+
+
+def read_place(visit: Visit, listing: str, customer: CustomerSession) -> Position | None:
+    after = visit.query.get("after", "")
+    place = visit.backend.cursors.read(listing, customer.account, after)
+    return None if place is None else Position(*place)
+
+
+def older(
+    visit: Visit, listing: str, customer: CustomerSession, place: Position | None
+) -> str | None:
+    """The address of the page that begins after this place."""
+    if place is None:
+        return None
+    return f"{visit.path}?after={visit.backend.cursors.make(listing, customer.account, *place)}"
+
+
+class OfTenant(Protocol):
+    @property
+    def tenant_id(self) -> int: ...
+
+
+async def tenants_of(visit: Visit, rows: Iterable[OfTenant]) -> dict[int, Tenant]:
+    """The merchants behind these rows, each in the mode of its row."""
+    ids = list({row.tenant_id for row in rows})
+    found = await asyncio.gather(*map(visit.backend.tenants.get, ids))
+    return {tenant.id: tenant for tenant in found if tenant is not None}

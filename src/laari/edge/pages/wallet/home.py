@@ -1,0 +1,90 @@
+"""The first page of the wallet, with balance and limits, and the history."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from starlette.responses import Response
+
+from laari.edge.pages.visit import Visit
+from laari.edge.pages.wallet.bars import share
+from laari.edge.pages.wallet.frame import PAGE, app_page, app_route
+from laari.edge.pages.wallet.requests import first_waiting
+from laari.rules.calendar import Interval, period_end
+from laari.rules.ids import is_tid
+from laari.rules.wallets import spent_now
+from laari.rules.world import local_time
+from laari.store import wallets
+from laari.store.sessions import CustomerSession
+from laari.store.wallets import Standing
+
+RECENT = 5  # transactions on the first page
+
+
+class Usage(NamedTuple):
+    """One limit of the wallet's tier; None is no limit."""
+
+    interval: Interval
+    spent: int
+    limit: int | None
+    resets_at: datetime
+
+    @property
+    def left(self) -> int | None:
+        # A tier that was lowered may leave more spent than it allows.
+        return None if self.limit is None else max(0, self.limit - self.spent)
+
+    @property
+    def share(self) -> int | None:
+        return share(self.spent, self.limit)
+
+
+def usage_of(standing: Standing, now: datetime) -> list[Usage]:
+    tier = standing.tier
+    day, week, month = spent_now(standing.wallet, now)
+    return [
+        Usage("day", day, tier.daily, period_end(now, "day")),
+        Usage("week", week, tier.weekly, period_end(now, "week")),
+        Usage("month", month, tier.monthly, period_end(now, "month")),
+    ]
+
+
+async def show_home(visit: Visit, customer: CustomerSession) -> Response:
+    standing = await visit.backend.wallets.get(customer.account)
+    assert standing is not None  # a customer has a wallet, and wallets stay
+    history = await visit.backend.ask(wallets.history, customer.account, None, RECENT)
+    assert history is not None
+    return app_page(
+        visit,
+        customer,
+        "home",
+        standing=standing,
+        usage=usage_of(standing, local_time(visit.now, standing.clock)),
+        waiting=await first_waiting(visit, customer),
+        transactions=history[0],
+    )
+
+
+async def show_transactions(visit: Visit, customer: CustomerSession) -> Response:
+    before = visit.query.get("before")
+    if before is not None and not is_tid(before):
+        return visit.refusal(404, "not_found", back="/app/transactions")
+    history = await visit.backend.ask(wallets.history, customer.account, before, PAGE)
+    if history is None:
+        return visit.refusal(404, "not_found", back="/app/transactions")
+    transactions, has_more = history
+    return app_page(
+        visit,
+        customer,
+        "transactions",
+        transactions=transactions,
+        is_first=before is None,
+        older=f"/app/transactions?before={transactions[-1].tid}" if has_more else None,
+    )
+
+
+ROUTES = [
+    app_route("/app", get=show_home),
+    app_route("/app/transactions", get=show_transactions),
+]

@@ -1,0 +1,72 @@
+"""API keys with which the customer's own programs read the wallet."""
+
+from __future__ import annotations
+
+import re
+
+from starlette.responses import Response
+
+from laari.edge.pages.login import is_fresh
+from laari.edge.pages.visit import Visit
+from laari.edge.pages.wallet.frame import app_page, app_route, unconfirmed
+from laari.store import wallet_keys
+from laari.store.secrets import new_secret
+from laari.store.sessions import CustomerSession
+from laari.store.wallet_keys import MAX_KEYS, MAX_NAME, PREFIX
+
+_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
+
+
+async def _page(
+    visit: Visit,
+    customer: CustomerSession,
+    status: int = 200,
+    *,
+    problem: str | None = None,
+    new_key: str | None = None,
+) -> Response:
+    return app_page(
+        visit,
+        customer,
+        "keys",
+        status,
+        keys=await visit.backend.ask(wallet_keys.list_keys, customer.account),
+        ask_password=not is_fresh(visit, customer),
+        problem=problem,
+        new_key=new_key,
+        name=visit.form.get("name", "") if problem else "",
+        address=f"{visit.backend.origin}/wallet",
+    )
+
+
+async def show(visit: Visit, customer: CustomerSession) -> Response:
+    return await _page(visit, customer)
+
+
+async def create(visit: Visit, customer: CustomerSession) -> Response:
+    """Answers the key itself, once; only its digest stays."""
+    name = visit.form.get("name", "").strip()
+    if not 1 <= len(name) <= MAX_NAME:
+        problem = f"Give the key a name of at most {MAX_NAME} characters."
+        return await _page(visit, customer, 422, problem=problem)
+    wrong = await unconfirmed(visit, customer)
+    if wrong is not None:
+        return await _page(visit, customer, wrong.status, problem=wrong.words)
+    api_key = new_secret(PREFIX)
+    if await visit.backend.ask(wallet_keys.add_key, customer.account, api_key, name):
+        return await _page(visit, customer, new_key=api_key)
+    problem = f"You have {MAX_KEYS} keys, which is as many as there can be. Revoke one first."
+    return await _page(visit, customer, 422, problem=problem)
+
+
+async def revoke(visit: Visit, customer: CustomerSession) -> Response:
+    if _DIGEST.fullmatch(visit.params["digest"]):
+        key_digest = bytes.fromhex(visit.params["digest"])
+        await visit.backend.ask(wallet_keys.revoke_key, customer.account, key_digest)
+    return visit.go("/app/keys")
+
+
+ROUTES = [
+    app_route("/app/keys", get=show, post=create),
+    app_route("/app/keys/{digest}/revoke", post=revoke),
+]

@@ -1,0 +1,193 @@
+"""Payment requests to the customer: those that wait, and what became of the others.
+
+As on the checkout, only the rules change a request: pressed twice or in two tabs it is paid once.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from laari.edge.pages.checkout import obstacle
+from laari.edge.pages.login import is_fresh
+from laari.edge.pages.visit import Visit
+from laari.edge.pages.wallet.frame import (
+    PAGE,
+    app_page,
+    app_route,
+    older,
+    read_place,
+    tenants_of,
+    unconfirmed,
+)
+from laari.rules import ids
+from laari.rules.payment_requests import PayRequest, RejectRequest
+from laari.rules.payments import is_overdue
+from laari.rules.records import PaymentRequest, Tenant
+from laari.rules.refusals import Refusal
+from laari.rules.world import local_time
+from laari.store import payment_requests
+from laari.store.listing import Window
+from laari.store.sessions import CustomerSession
+
+ON_FIRST_PAGE = 3  # requests that the wallet's first page names
+
+_WAITING, _ENDED = "requests waiting", "requests ended"  # the two listings, one after the other
+
+
+class Asked(NamedTuple):
+    """A request, who asks, and the time on that merchant's clock."""
+
+    request: PaymentRequest
+    tenant: Tenant
+    now: datetime
+
+    @property
+    def state(self) -> str:
+        if is_overdue(self.request, self.now):
+            return "expired"
+        if self.request.reserved_at is not None:
+            return "processing"
+        return self.request.status
+
+    @property
+    def address(self) -> str:
+        return f"/app/requests/{ids.show_id(ids.PAYMENT_REQUEST, self.request.id)}"
+
+
+async def _asked(visit: Visit, requests: list[PaymentRequest]) -> list[Asked]:
+    tenants = await tenants_of(visit, requests)
+    return [
+        Asked(request, tenant, local_time(visit.now, tenant))
+        for request in requests
+        for tenant in (tenants[request.tenant_id],)
+    ]
+
+
+async def first_waiting(visit: Visit, customer: CustomerSession) -> list[Asked]:
+    """The newest requests that can be paid now."""
+    found = await visit.backend.ask(
+        payment_requests.list_of_account, customer.account, Window(ON_FIRST_PAGE), waiting=True
+    )
+    asked = await _asked(visit, found.rows)
+    return [each for each in asked if each.state in ("pending", "processing")]
+
+
+async def show_all(visit: Visit, customer: CustomerSession) -> Response:
+    """One list of two parts: what waits comes before what has ended, each newest first."""
+    list_of_account, account = payment_requests.list_of_account, customer.account
+    waiting: list[PaymentRequest] = []
+    ended: list[PaymentRequest] = []
+    link = None
+    in_ended = read_place(visit, _ENDED, customer)
+    in_waiting = read_place(visit, _WAITING, customer)
+    if in_ended is None:
+        window = Window(PAGE, in_waiting)
+        waiting, place = await visit.backend.ask(list_of_account, account, window, waiting=True)
+        link = older(visit, _WAITING, customer, place)
+    if link is None:
+        window = Window(PAGE, in_ended)
+        ended, place = await visit.backend.ask(list_of_account, account, window, waiting=False)
+        link = older(visit, _ENDED, customer, place)
+    return app_page(
+        visit,
+        customer,
+        "requests",
+        waiting=await _asked(visit, waiting),
+        ended=await _asked(visit, ended),
+        is_first=in_waiting is None and in_ended is None,
+        begins_ended=in_ended is None,
+        older=link,
+    )
+
+
+async def _find(visit: Visit, customer: CustomerSession) -> Asked | None:
+    request_id = ids.read_id(ids.PAYMENT_REQUEST, visit.params["id"])
+    request = request_id and await visit.backend.payment_requests.get(request_id)
+    if not request or request.account != customer.account:
+        return None
+    return (await _asked(visit, [request]))[0]
+
+
+def _missing(visit: Visit) -> Response:
+    return visit.refusal(404, "not_found", back="/app/requests")
+
+
+async def _page(
+    visit: Visit, customer: CustomerSession, asked: Asked, status: int = 200, **values: Any
+) -> Response:
+    standing = await visit.backend.wallets.get(customer.account)
+    assert standing is not None
+    shown = {
+        "asked": asked,
+        "request": asked.request,
+        "balance": standing.wallet.balance,
+        "obstacle": obstacle(visit, standing, asked.request.amount, asked.now),
+        "ask_password": not is_fresh(visit, customer),
+        "failed": None,
+    }
+    return app_page(visit, customer, "requests/one", status, **(shown | values))
+
+
+async def show_one(visit: Visit, customer: CustomerSession) -> Response:
+    asked = await _find(visit, customer)
+    return _missing(visit) if asked is None else await _page(visit, customer, asked)
+
+
+async def status(visit: Visit, customer: CustomerSession) -> Response:
+    """The state alone, for the page to watch."""
+    asked = await _find(visit, customer)
+    return visit.json({"status": "not_found" if asked is None else asked.state})
+
+
+async def pay(visit: Visit, customer: CustomerSession) -> Response:
+    asked = await _find(visit, customer)
+    if asked is None:
+        return _missing(visit)
+    if asked.state != "pending":  # in another tab, or by the merchant: the page says what it is
+        return visit.go(asked.address)
+    problem = await unconfirmed(visit, customer)
+    if problem is not None:
+        return await _page(visit, customer, asked, problem.status, failed=problem.words)
+    command = PayRequest(asked.tenant, asked.request.id, customer.account)
+    return await _decide(visit, customer, asked, command)
+
+
+async def reject(visit: Visit, customer: CustomerSession) -> Response:
+    asked = await _find(visit, customer)
+    if asked is None:
+        return _missing(visit)
+    if asked.state != "pending":
+        return visit.go(asked.address)
+    command = RejectRequest(asked.tenant, asked.request.id, customer.account)
+    return await _decide(visit, customer, asked, command)
+
+
+async def _decide(
+    visit: Visit, customer: CustomerSession, asked: Asked, command: PayRequest | RejectRequest
+) -> Response:
+    outcome = await visit.backend.spine.submit(command)
+    if not isinstance(outcome, Refusal):
+        return visit.go(asked.address)
+    now = await _find(visit, customer)
+    if now is None or now.state != asked.state:  # paid in another tab, cancelled, expired …
+        return visit.go(asked.address)
+    failed = visit.language.text("checkout.busy")
+    if outcome.code in ("insufficient_balance", "wallet_limit_exceeded"):
+        standing = await visit.backend.wallets.get(customer.account)
+        why = standing and obstacle(visit, standing, now.request.amount, now.now)
+        if why:
+            failed = Markup(" ").join((why, visit.language.text("checkout.untouched")))
+    return await _page(visit, customer, now, outcome.status, failed=failed)
+
+
+ROUTES = [
+    app_route("/app/requests", get=show_all),
+    app_route("/app/requests/{id}", get=show_one),
+    app_route("/app/requests/{id}/status", get=status),
+    app_route("/app/requests/{id}/pay", post=pay),
+    app_route("/app/requests/{id}/reject", post=reject),
+]

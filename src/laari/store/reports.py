@@ -1,0 +1,67 @@
+"""What a merchant's days came to, and what the database keeps about one payment."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import NamedTuple
+from uuid import UUID
+
+import asyncpg
+
+from laari.rules import ids
+from laari.rules.records import Payment, SavedResponse, Transfer
+from laari.store.tables import SAVED_RESPONSES, TRANSFERS
+
+
+class Day(NamedTuple):
+    """The payments created on one Maldivian day: all of them, those paid, and their amount.
+
+    A refunded payment was paid; its amount is in `volume` and in `refunded`.
+    """
+
+    day: date
+    created: int
+    paid: int
+    volume: int
+    refunded: int
+
+
+async def by_day(
+    connection: asyncpg.Connection, tenant_id: int, since: datetime, until: datetime
+) -> list[Day]:
+    """Days on which something was created, oldest first; a range of the index by time."""
+    rows = await connection.fetch(
+        "SELECT (created_at AT TIME ZONE interval '5 hours')::date, count(*), count(paid_at), "
+        "coalesce(sum(amount) FILTER (WHERE paid_at IS NOT NULL), 0), "
+        "coalesce(sum(amount) FILTER (WHERE refunded_at IS NOT NULL), 0) "
+        "FROM payments WHERE tenant_id = $1 AND created_at >= $2 AND created_at < $3 "
+        "GROUP BY 1 ORDER BY 1",
+        tenant_id,
+        since,
+        until,
+    )
+    return [Day(day, *map(int, numbers)) for day, *numbers in rows]
+
+
+async def transfers_of(connection: asyncpg.Connection, payment_id: UUID) -> list[Transfer]:
+    rows = await connection.fetch(
+        f"{TRANSFERS.select} WHERE payment_id = $1 ORDER BY created_at, kind = 'fee'", payment_id
+    )
+    return [TRANSFERS.read(row) for row in rows]
+
+
+async def saved_response_of(
+    connection: asyncpg.Connection, payment: Payment
+) -> SavedResponse | None:
+    """What the key of the request that made this payment answers, while it is kept.
+
+    Both were written at one time by the same clock, which is how it is found.
+    """
+    row = await connection.fetchrow(
+        f"{SAVED_RESPONSES.select} WHERE tenant_id = $1 AND completed_at = $2 "
+        "AND position($3::bytea IN body) > 0 LIMIT 1",
+        payment.tenant_id,
+        payment.created_at,
+        ids.show_id(ids.PAYMENT, payment.id).encode(),
+    )
+    return None if row is None else SAVED_RESPONSES.read(row)

@@ -1,0 +1,117 @@
+"""The dashboard's pictures: a café with a month of trade in its sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+from typing import Any
+
+from playwright.async_api import Page
+
+from tests.pages.people import Visitors
+from tests.serving import Merchant, Service
+
+DAY = 86_400
+ORDERS = (
+    ("Two flat whites", 9_000),
+    ("Coconut cake", 6_500),
+    ("Breakfast for four", 48_000),
+    ("Iced tea", 4_500),
+    ("Lunch: reef fish and rice", 17_500),
+)
+
+
+class Trade:
+    """A merchant with a login and a month behind it."""
+
+    def __init__(self, service: Service) -> None:
+        self.email = f"{secrets.token_hex(6)}@seagull.example"
+        self.shop: Merchant = service.merchant(
+            name="Seagull Café",
+            fee_bps=150,
+            email=self.email,
+            webhook_url="https://seagull.mv/hook",
+        )
+        chance = random.Random(7)
+        self.shop.control("wallet", {"balance": 10**12, "tier": "business"})
+        self.shop.advance(-29 * DAY)
+        for day in range(30):
+            for number in range(chance.randint(1, 5)):
+                self._sell(chance, f"B-{day + 1:02}{number:02}")
+            if day < 29:
+                self.shop.advance(DAY)
+        self.shop.control("clock", {"reset": True})
+        self.refunded = self.shop.payment(reference="ORDER-2041", title="Two flat whites")
+        self.shop.control(f"payments/{self.refunded['id']}/pay")
+        keyed = {"reference": "ORDER-2042", "amount": 48_000, "title": "Breakfast for four"}
+        made = self.shop.post(
+            "/payments", {**keyed, "bill_number": "B-2042"}, Idempotency_Key="order-2042"
+        )
+        self.paid = made.json()["data"]
+        self.shop.control(f"payments/{self.paid['id']}/pay")
+        self.pending = self.shop.payment(reference="ORDER-2043", title="Iced tea", amount=4_500)
+        self.shop.request(reference="TABLE-7", title="The rest of table 7")
+        self.authorization = self.shop.approved(
+            reference="BOX-77",
+            title="Monthly coffee box",
+            type="recurring",
+            limits={"per_payment": 50_000, "period": {"interval": "month", "amount": 100_000}},
+        )
+        self.shop.charge(self.authorization, 45_000, "BOX-77-1", title="This month's box")
+
+    def _sell(self, chance: random.Random, bill: str) -> None:
+        title, amount = chance.choice(ORDERS)
+        payment = self.shop.payment(title=title, amount=amount, bill_number=bill)
+        if chance.random() < 0.85:
+            self.shop.control(f"payments/{payment['id']}/pay")
+
+
+async def _open(visitors: Visitors, service: Service, page: Page, path: str) -> Trade:
+    trade = await asyncio.to_thread(_trade, service)
+    await visitors.log_in(page.context, trade.email)
+    path = path.format(paid=trade.paid["id"], authorization=trade.authorization["id"])
+    await page.goto(f"{service.origin}/dashboard{path}")
+    return trade
+
+
+_trades: dict[str, Trade] = {}  # by the service's address: made once for all pictures
+
+
+def _trade(service: Service) -> Trade:
+    if service.origin not in _trades:
+        _trades[service.origin] = Trade(service)
+    return _trades[service.origin]
+
+
+def _shot(path: str) -> Any:
+    async def shot(visitors: Visitors, service: Service, page: Page) -> None:
+        await _open(visitors, service, page, path)
+
+    return shot
+
+
+async def login(visitors: Visitors, service: Service, page: Page) -> None:
+    await page.goto(f"{service.origin}/dashboard")
+
+
+async def client(visitors: Visitors, service: Service, page: Page) -> None:
+    await _open(visitors, service, page, "/sandbox/keys")
+    await page.get_by_text("Make a client").click()
+    await page.get_by_role("button", name="Make the client").click()
+
+
+SHOTS = {
+    "dashboard-login": login,
+    "dashboard-overview": _shot("/sandbox"),
+    "dashboard-payments": _shot("/sandbox/payments"),
+    "dashboard-payment": _shot("/sandbox/payments/{paid}"),
+    "dashboard-refund": _shot("/sandbox/payments/{paid}/refund"),
+    "dashboard-new-link": _shot("/sandbox/payments/new"),
+    "dashboard-requests": _shot("/sandbox/requests"),
+    "dashboard-authorization": _shot("/sandbox/authorizations/{authorization}"),
+    "dashboard-webhooks": _shot("/sandbox/webhooks"),
+    "dashboard-keys": client,
+    "dashboard-sandbox": _shot("/sandbox/sandbox"),
+    "dashboard-live": _shot("/live"),
+}

@@ -1,0 +1,95 @@
+"""The payments as a file: whole, filtered, harmless to a spreadsheet, and in bounded memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from laari.edge.pages.dashboard.export import guarded
+from laari.store.database import connection_to
+from tests.pages.owners import Owner, new_owner
+from tests.pages.people import Visitors
+from tests.serving import Service
+
+ROWS = 30_000
+MAX_GROWTH_KIB = 12 * 1024  # the file has about 6 MiB, the rows in memory at once would have 60
+
+
+@pytest.fixture
+def owner(service: Service) -> Owner:
+    return new_owner(service, fee_bps=150)
+
+
+async def test_the_filtered_payments_are_downloaded(visitors: Visitors, owner: Owner) -> None:
+    paid = owner.shop.payment(reference="=1+2", title='A "cake", big', amount=20_000)
+    owner.shop.control(f"payments/{paid['id']}/pay")
+    owner.shop.payment(reference="left out")
+    page = await owner.open(visitors, "/sandbox/payments?status=paid")
+    async with page.expect_download() as downloading:
+        await page.get_by_role("link", name="Download these payments").click()
+    download = await downloading.value
+    assert download.suggested_filename.startswith("payments-sandbox-")
+    text = Path(await download.path()).read_bytes().decode("utf-8-sig")
+    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    assert row["id"] == paid["id"]
+    assert (row["reference"], row["title"]) == ("'=1+2", 'A "cake", big')
+    assert (row["amount"], row["fee"], row["net_amount"]) == ("200.00", "3.00", "197.00")
+    assert row["status"] == "paid"
+
+
+async def test_a_filter_that_is_wrong_makes_no_file(visitors: Visitors, owner: Owner) -> None:
+    visitors.expected_statuses = {400}
+    page = await owner.open(visitors, "/sandbox/payments/export.csv?status=lost")
+    await expect(page.get_by_role("alert")).to_contain_text("status must be one of")
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_no_cell_begins_like_a_formula(start: str) -> None:
+    assert guarded(start + "cmd|' /C calc'!A0").startswith("'" + start)
+    assert guarded("plain" + start) == "plain" + start
+
+
+def memory_kib(service: Service) -> int:
+    """The most that any process of the service has ever held."""
+    peaks = []
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            lines = dict(line.split(":\t", 1) for line in status.read_text().splitlines())
+            family = {int(lines["PPid"]), int(lines["Pid"])}
+        except (FileNotFoundError, ProcessLookupError, KeyError, ValueError):
+            continue
+        if service.process.pid in family and "VmHWM" in lines:
+            peaks.append(int(lines["VmHWM"].split()[0]))
+    assert len(peaks) > 1  # the supervisor and its workers
+    return max(peaks)
+
+
+async def test_a_long_export_is_streamed_in_bounded_memory(
+    visitors: Visitors, owner: Owner, service: Service
+) -> None:
+    async with connection_to(service.dsn) as connection:
+        await connection.execute(
+            "INSERT INTO payments (id, tenant_id, kind, token, reference, amount, title, metadata, "
+            "created_at, expires_at, status) SELECT gen_random_uuid(), t.id, 'hosted', "
+            "gen_random_uuid()::text, 'row ' || n, n, repeat('t', 100), '{}', "
+            "now() - n * interval '1 second', now() + interval '1 day', 'pending' "
+            f"FROM generate_series(1, {ROWS}) n, tenants t "
+            "WHERE t.merchant_id = $1 AND t.mode = 'live'",
+            owner.shop.id,
+        )
+    context = await visitors.context()
+    await visitors.log_in(context, owner.email)
+    address = f"{service.origin}/dashboard/live/payments/export.csv"
+    first = await context.request.get(f"{address}?created_to=2001-01-01")
+    assert len((await first.text()).splitlines()) == 1
+    before = memory_kib(service)
+    answer = await context.request.get(address, timeout=120_000)
+    assert answer.headers["content-type"] == "text/csv; charset=utf-8"
+    assert "content-length" not in answer.headers
+    rows = list(csv.DictReader(io.StringIO((await answer.text()).removeprefix("\ufeff"))))
+    assert [row["reference"] for row in rows] == [f"row {n}" for n in range(1, ROWS + 1)]
+    assert memory_kib(service) - before < MAX_GROWTH_KIB

@@ -1,0 +1,91 @@
+"""What strangers and colleagues type is shown as text, on every page of the dashboard."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+from playwright.async_api import expect
+
+from tests.pages.owners import Owner, new_owner
+from tests.pages.payloads import PAYLOADS
+from tests.pages.people import Visitors
+from tests.serving import Service
+
+
+@pytest.fixture
+def owner(service: Service) -> Owner:
+    return new_owner(service, name="<script>alert('shop')</script>")
+
+
+async def test_stored_texts_stay_texts(visitors: Visitors, owner: Owner) -> None:
+    shop = owner.shop
+    for number, payload in enumerate(PAYLOADS):
+        named = {"reference": f"{payload} {number}"[:100], "title": payload, "description": payload}
+        made = shop.payment(**named, terminal_label=payload[:10], metadata={"k": payload})
+        shop.request(**{**named, "reference": f"r{named['reference']}"[:100]})
+        shop.authorization(**named)
+    page = await owner.open(visitors, "/sandbox")
+    origin = f"{shop.service.origin}/dashboard/sandbox"
+    request = shop.get("/payment-requests").json()["data"][0]
+    authorization = shop.get("/authorizations").json()["data"][0]
+    event = shop.get("/events").json()["data"][0]
+    for path in (
+        "",
+        "/payments?limit=100",
+        "/requests?limit=100",
+        "/authorizations?limit=100",
+        "/webhooks?limit=100",
+        f"/payments/{made['id']}",
+        f"/payments/{made['id']}/refund",
+        f"/requests/{request['id']}",
+        f"/authorizations/{authorization['id']}",
+        f"/webhooks/{event['id']}",
+    ):
+        await page.goto(origin + path)
+        assert (
+            await page.locator("main script, main iframe, main [onload], main [onerror]").count()
+            == 0
+        )
+    await page.goto(f"{origin}/payments?limit=100")
+    assert await page.locator("tbody tr").count() == len(PAYLOADS)
+
+
+async def test_every_field_gives_back_text(visitors: Visitors, owner: Owner) -> None:
+    """Each payload in each field at once; what the form refuses is shown in its field again."""
+    visitors.expected_statuses = {400, 402, 409, 422, 429}
+    page = await owner.open(visitors, "/sandbox/payments/new")
+    origin = f"{owner.shop.service.origin}/dashboard/sandbox"
+    for payload in PAYLOADS:
+        await page.goto(f"{origin}/payments/new")
+        await page.get_by_text("More", exact=True).click()
+        for name in ("amount", "title", "reference", "description", "bill_number", "return_url"):
+            field = page.locator(f"[name={name}]")
+            await field.evaluate(
+                "field => { field.removeAttribute('maxlength'); field.type = 'text' }"
+            )
+            await field.fill(payload)
+        await page.get_by_role("button", name="Make the link").click()
+        await expect(page.get_by_role("alert")).to_be_visible()
+        await expect(page.locator("[name=title]")).to_have_value(payload)
+    for payload in PAYLOADS:
+        await page.goto(f"{origin}/webhooks")
+        await page.get_by_label("URL for both modes").fill(payload)
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_label("URL for both modes")).to_have_value(payload)
+
+
+async def test_addresses_carry_no_script(visitors: Visitors, owner: Owner) -> None:
+    visitors.expected_statuses = {400}
+    page = await owner.open(visitors, "/sandbox/payments")
+    origin = f"{owner.shop.service.origin}/dashboard"
+    for payload in PAYLOADS:
+        await page.goto(f"{origin}/sandbox/payments?{urlencode({'q': payload, 'done': payload})}")
+        await expect(page.get_by_role("searchbox")).to_have_value(payload)
+        filters = dict.fromkeys(("bill_number", "created_from", "status", "after"), payload)
+        await page.goto(f"{origin}/sandbox/payments?{urlencode(filters)}")
+        await expect(page.get_by_role("alert")).to_be_visible()
+        await page.goto(f"{origin}/login?{urlencode({'next': payload})}")
+        assert await page.locator("[name=next]").input_value() == "/dashboard"
+    # Chromium says on its console that such a text is no date.
+    visitors.complaints = [c for c in visitors.complaints if "yyyy-MM-dd" not in c]

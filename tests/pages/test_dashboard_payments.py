@@ -1,0 +1,233 @@
+"""Payments in the dashboard: found, followed, refunded, and made by hand."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.pages.owners import PASSWORD, Owner, new_owner
+from tests.pages.people import SIZES, Visitors, serious_violations
+from tests.serving import Service
+
+both_sizes = pytest.mark.parametrize("size", SIZES)
+
+
+@pytest.fixture
+def owner(service: Service) -> Owner:
+    return new_owner(service, fee_bps=150)
+
+
+async def references(page: Page) -> list[str]:
+    return await page.locator("table.list tbody td:first-child a").all_inner_texts()
+
+
+@both_sizes
+async def test_payments_are_filtered_as_on_the_interface(
+    visitors: Visitors, owner: Owner, size: str
+) -> None:
+    shop = owner.shop
+    shop.payment(reference="first", bill_number="B-1", terminal_label="T1")
+    paid = shop.payment(reference="second", bill_number="B-1")
+    shop.control(f"payments/{paid['id']}/pay")
+    shop.payment(reference="overdue", expires_at="2100-01-01")
+    page = await owner.open(visitors, "/sandbox/payments", size)
+    assert await references(page) == ["overdue", "second", "first"]
+    await page.get_by_text("Filter", exact=True).click()
+    await page.get_by_label("Status").select_option("paid")
+    await page.get_by_role("button", name="Apply").click()
+    assert await references(page) == ["second"]
+    await page.get_by_label("Status").select_option("")
+    await page.get_by_label("Bill number", exact=True).fill("B-1")
+    await page.get_by_label("Terminal label").fill("T1")
+    await page.get_by_role("button", name="Apply").click()
+    assert await references(page) == ["first"]
+    await page.get_by_role("link", name="Show all").click()
+    await page.get_by_text("Filter", exact=True).click()
+    await page.get_by_label("Created before").fill("2001-01-01")
+    await page.get_by_role("button", name="Apply").click()
+    await expect(page.get_by_text("No payments here.")).to_be_visible()
+
+
+async def test_a_wrong_filter_says_why(visitors: Visitors, owner: Owner) -> None:
+    visitors.expected_statuses = {400}
+    page = await owner.open(
+        visitors, "/sandbox/payments?created_from=2026-02-01&created_to=2026-01-01"
+    )
+    await expect(page.get_by_role("alert")).to_contain_text("earlier than created_to")
+    assert await serious_violations(page) == []
+
+
+async def test_older_payments_are_on_further_pages(visitors: Visitors, owner: Owner) -> None:
+    for number in range(5):
+        owner.shop.payment(reference=f"n{number}")
+    page = await owner.open(visitors, "/sandbox/payments?limit=2")
+    seen = await references(page)
+    for _ in range(2):
+        await page.get_by_role("link", name="Older").click()
+        seen += await references(page)
+    assert seen == ["n4", "n3", "n2", "n1", "n0"]
+    assert await page.get_by_role("link", name="Older").count() == 0
+
+
+@both_sizes
+async def test_payments_are_found_by_the_beginning_of_a_reference_or_bill_number(
+    visitors: Visitors, owner: Owner, size: str
+) -> None:
+    owner.shop.payment(reference="ORDER-1", bill_number="77/1")
+    owner.shop.payment(reference="ORDER-2", bill_number="77/2")
+    owner.shop.payment(reference="order-3")
+    owner.shop.request(reference="ORDER-4")
+    page = await owner.open(visitors, "/sandbox/payments", size)
+
+    async def search(text: str) -> list[str]:
+        await page.get_by_role("searchbox").fill(text)
+        await page.get_by_role("button", name="Search").click()
+        await expect(page.get_by_role("searchbox")).to_have_value(text)
+        return await references(page)
+
+    assert await search("ORDER-") == ["ORDER-1", "ORDER-2", "ORDER-4"]
+    assert await search("77/2") == ["ORDER-2"]
+    assert await search("RDER") == []
+    assert await search("%_") == []
+
+
+@both_sizes
+async def test_a_payment_tells_its_whole_story_and_is_refunded_once(
+    visitors: Visitors, owner: Owner, size: str
+) -> None:
+    visitors.expected_statuses = {409}
+    body = {"reference": "ORDER-7", "amount": 20_000, "metadata": {"basket": "b-7"}}
+    payment = owner.shop.post("/payments", body, Idempotency_Key="key-7").json()["data"]
+    owner.shop.control(f"payments/{payment['id']}/pay")
+    page = await owner.open(visitors, f"/sandbox/payments/{payment['id']}", size)
+    timeline = page.locator(".timeline")
+    for told in ("Request answered with 201", "key-7", "Created", "Event payment.created", "Paid"):
+        await expect(timeline).to_contain_text(told)
+    await expect(timeline).to_contain_text("the payer's wallet → your account")
+    await expect(timeline).to_contain_text("your account → service fees")
+    await page.get_by_role("link", name="Refund").click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("200.00")
+    second = await page.context.new_page()
+    await second.goto(page.url)
+    await page.get_by_role("button", name="Refund the payment").click()
+    await expect(page.get_by_role("status")).to_contain_text("Refunded")
+    await expect(page.locator(".timeline")).to_contain_text("Money given back")
+    await second.get_by_role("button", name="Refund the payment").click()
+    await expect(second.get_by_role("alert")).to_contain_text("not paid")
+    wallet = owner.shop.control("wallet", {})
+    assert wallet["balance"] == 10_000_000
+
+
+async def test_a_refund_wants_a_recent_password(visitors: Visitors, owner: Owner) -> None:
+    visitors.expected_statuses = {400}
+    payment = owner.shop.payment()
+    owner.shop.control(f"payments/{payment['id']}/pay")
+    path = f"/sandbox/payments/{payment['id']}/refund"
+    page = await owner.open(visitors, path, age=timedelta(minutes=11))
+    await page.get_by_label("enter your password").fill("wrong")
+    await page.get_by_role("button", name="Refund the payment").click()
+    await expect(page.get_by_role("alert")).to_contain_text("not your password")
+    await page.get_by_label("enter your password").fill(PASSWORD)
+    await page.get_by_role("button", name="Refund the payment").click()
+    await expect(page.get_by_role("status")).to_contain_text("Refunded")
+
+
+@both_sizes
+async def test_a_link_is_made_by_hand_and_paid(visitors: Visitors, owner: Owner, size: str) -> None:
+    visitors.expected_statuses = {400, 409}
+    page = await owner.open(visitors, "/sandbox/payments/new", size)
+    await page.get_by_label("Amount in MVR").fill("1,250.5")
+    await page.get_by_label("What for").fill("ރަށުގެ ކޮފީ")
+    await page.get_by_label("Your reference").fill("BY-HAND")
+    await page.get_by_text("More", exact=True).click()
+    await page.get_by_label("Bill number").fill("not; allowed")
+    await page.get_by_role("button", name="Make the link").click()
+    await expect(page.get_by_role("alert")).to_contain_text("bill_number may contain only")
+    await page.get_by_label("Bill number").fill("B-9")
+    await page.get_by_label("Expires").fill("2090-01-01T10:30")
+    await page.get_by_role("button", name="Make the link").click()
+    await expect(page.get_by_role("status")).to_contain_text("link is ready")
+    await expect(page.get_by_role("img", name="QR code")).to_be_visible()
+    link = await page.get_by_label("Give this address").input_value()
+    stored = owner.shop.get("/payments").json()["data"][0]
+    assert (stored["payment_url"], stored["amount"]) == (link, 125_050)
+    assert stored["expires_at"] == "2090-01-01T10:30:00+05:00"
+    await page.get_by_role("button", name="Pay", exact=True).click()
+    await expect(page.locator("main .badge")).to_have_text("paid")
+    await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/payments/new")
+    await page.get_by_label("Amount in MVR").fill("7")
+    await page.get_by_label("Your reference").fill("BY-HAND")
+    await page.get_by_role("button", name="Make the link").click()
+    await expect(page.get_by_role("alert")).to_contain_text("reference belongs to a different")
+    await page.get_by_label("Amount in MVR").fill("1.234")
+    await page.get_by_role("button", name="Make the link").click()
+    await expect(page.get_by_role("alert")).to_contain_text("such as 125")
+
+
+async def test_the_sandbox_customer_reserves_releases_and_declines(
+    visitors: Visitors, owner: Owner
+) -> None:
+    visitors.expected_statuses = {402, 409}
+    payment = owner.shop.payment()
+    page = await owner.open(visitors, f"/sandbox/payments/{payment['id']}")
+    badge = page.locator("main .badge")
+    await page.get_by_role("button", name="Keep processing").click()
+    await expect(badge).to_have_text("processing")
+    await page.get_by_role("button", name="Give the attempt up").click()
+    await expect(badge).to_have_text("pending")
+    owner.shop.control("wallet", {"balance": 1})
+    await page.get_by_role("button", name="Pay", exact=True).click()
+    await expect(page.get_by_role("alert")).to_contain_text("balance is too low")
+    await page.get_by_role("button", name="Decline").click()
+    await expect(badge).to_have_text("declined")
+    assert await page.get_by_role("button", name="Cancel").count() == 0
+
+
+async def test_a_pending_payment_is_cancelled_and_an_overdue_one_left_alone(
+    visitors: Visitors, owner: Owner
+) -> None:
+    payment, overdue = owner.shop.payment(), owner.shop.payment()
+    page = await owner.open(visitors, f"/sandbox/payments/{payment['id']}")
+    await page.get_by_role("button", name="Cancel this payment").click()
+    await expect(page.locator("main .badge")).to_have_text("cancelled")
+    owner.shop.advance(25 * 3600)
+    await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/payments/{overdue['id']}")
+    await expect(page.locator("main .badge")).to_have_text("expired")
+    assert "payment.expired" not in [
+        event["type"] for event in owner.shop.get("/events").json()["data"]
+    ]
+
+
+@both_sizes
+async def test_requests_and_authorizations_are_followed_and_ended(
+    visitors: Visitors, owner: Owner, size: str
+) -> None:
+    shop = owner.shop
+    request = shop.request(reference="ASKED")
+    page = await owner.open(visitors, "/sandbox/requests", size)
+    await page.get_by_role("link", name="ASKED").click()
+    badge = page.locator(".row.apart .badge").first
+    await page.get_by_role("button", name="Pay", exact=True).click()
+    await expect(badge).to_have_text("paid")
+    await page.get_by_role("link", name="Show it").click()
+    await expect(page.locator(".timeline")).to_contain_text("Created from a payment request")
+    other = shop.request()
+    await page.goto(f"{shop.service.origin}/dashboard/sandbox/requests/{other['id']}")
+    await page.get_by_role("button", name="Cancel this request").click()
+    await expect(badge).to_have_text("cancelled")
+    assert shop.get(f"/payment-requests/{request['id']}").json()["data"]["status"] == "paid"
+
+    shop.authorization(reference="LEAVE", limits={"total": 50_000})
+    await page.goto(f"{shop.service.origin}/dashboard/sandbox/authorizations")
+    await page.get_by_role("link", name="LEAVE").click()
+    await page.get_by_role("button", name="Approve").click()
+    await expect(badge).to_have_text("active")
+    await page.get_by_role("button", name="Suspend").click()
+    await expect(badge).to_have_text("suspended")
+    await page.get_by_role("button", name="Resume").click()
+    await expect(page.get_by_text("Left in all")).to_be_visible()
+    await page.get_by_text("Revoke this authorization").click()
+    await page.get_by_role("button", name="Yes, revoke it").click()
+    await expect(badge).to_have_text("revoked")

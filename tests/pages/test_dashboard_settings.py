@@ -1,0 +1,205 @@
+"""Webhooks, keys and the sandbox in the dashboard."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+
+import httpx
+import pytest
+from playwright.async_api import expect
+
+from laari.store.migrate import migrate
+from tests.pages.owners import PASSWORD, Owner, new_owner
+from tests.pages.people import SIZES, Visitors, serious_violations
+from tests.serving import Service, ask_for_token, serving
+from tests.webhooks.test_service import Hook
+
+both_sizes = pytest.mark.parametrize("size", SIZES)
+
+
+@pytest.fixture
+def owner(service: Service) -> Owner:
+    return new_owner(service)
+
+
+@pytest.fixture(scope="module")
+def open_service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service that may send webhooks to this machine."""
+    asyncio.run(engine.execute("CREATE DATABASE hooked"))
+    asyncio.run(migrate(engine.url("hooked")))
+    folder = tmp_path_factory.mktemp("hooked")
+    settings = {"LAARI_WEBHOOK_ALLOW_PRIVATE": "on", "LAARI_WEBHOOK_RETRY_SECONDS": "600"}
+    with serving(engine.url("hooked"), folder, **settings) as service:
+        yield service
+
+
+@pytest.fixture
+def hooked(open_service: Service) -> Owner:
+    return new_owner(open_service)
+
+
+@pytest.fixture
+def hook() -> Iterator[Hook]:
+    hook = Hook()
+    yield hook
+    hook.close()
+
+
+@both_sizes
+async def test_a_webhook_is_set_tried_and_sent_again(
+    visitors: Visitors, hooked: Owner, hook: Hook, size: str
+) -> None:
+    visitors.service = hooked.shop.service
+    page = await hooked.open(visitors, "/sandbox/webhooks", size)
+    assert await page.get_by_role("button", name="Send a sample event").count() == 0
+    await page.get_by_label("URL for both modes").fill(hook.url)
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("status")).to_contain_text("saved")
+    await page.get_by_role("button", name="Send a sample event").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("webhook.test")
+    attempts = page.locator(".timeline li")
+    for _ in range(100):
+        if await attempts.count():
+            break
+        await asyncio.sleep(0.1)
+        await page.reload()
+    await expect(attempts).to_contain_text("Answered 200")
+    assert json.loads(hook.received[0][1])["type"] == "webhook.test"
+    assert await serious_violations(page) == []
+    hook.status = 500
+    await page.get_by_role("button", name="Send it again").click()
+    for _ in range(100):
+        if await attempts.count() == 2:
+            break
+        await asyncio.sleep(0.1)
+        await page.reload()
+    await expect(attempts.nth(1)).to_contain_text("500")
+    payment = hooked.shop.payment()
+    await page.goto(f"{hooked.shop.service.origin}/dashboard/sandbox/payments/{payment['id']}")
+    for _ in range(100):
+        if await page.locator(".timeline .failed").count():
+            break
+        await asyncio.sleep(0.1)
+        await page.reload()
+    await expect(page.locator(".timeline .failed")).to_contain_text("Delivery of payment.created")
+
+
+async def test_a_webhook_goes_to_public_addresses_only_and_is_switched_off(
+    visitors: Visitors, owner: Owner
+) -> None:
+    visitors.expected_statuses = {400}
+    page = await owner.open(visitors, "/live/webhooks")
+    for url in ("http://shop.mv/hook", "https://127.0.0.1/", "https://u:p@shop.mv/", "nonsense"):
+        await page.get_by_label("URL for both modes").fill(url)
+        await page.get_by_role("button", name="Save").click()
+        await expect(page.get_by_role("alert")).to_contain_text("The URL must")
+        await expect(page.get_by_label("URL for both modes")).to_have_value(url)
+    await page.get_by_label("URL for both modes").fill("https://shop.mv/hook")
+    await page.get_by_label("Send events").uncheck()
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("status")).to_contain_text("saved")
+    await expect(page.get_by_label("Send events")).not_to_be_checked()
+    await expect(page.get_by_label("URL for both modes")).to_have_value("https://shop.mv/hook")
+    await page.get_by_label("URL for both modes").fill("")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_label("URL for both modes")).to_have_value("")
+
+
+@both_sizes
+async def test_the_secret_key_is_rotated_after_a_confirmation_and_shown_once(
+    visitors: Visitors, owner: Owner, size: str
+) -> None:
+    visitors.expected_statuses = {409, 400}
+    page = await owner.open(visitors, "/sandbox/keys", size, age=timedelta(hours=1))
+    assert owner.shop.secret_key not in await page.content()
+    await page.get_by_role("link", name="Rotate the key").click()
+    await page.get_by_label("enter your password").fill("wrong")
+    await page.get_by_role("button", name="Rotate the key").click()
+    await expect(page.get_by_role("alert")).to_contain_text("not your password")
+    assert owner.shop.get("/payments").status_code == 200
+    await page.get_by_label("enter your password").fill(PASSWORD)
+    await page.get_by_role("button", name="Rotate the key").click()
+    new = await page.locator("#secret_key").input_value()
+    assert await serious_violations(page) == []
+    assert owner.shop.get("/payments").status_code == 401
+    base = f"{owner.shop.service.origin}/merchant"
+    assert httpx.get(f"{base}/payments", headers={"X-API-Key": new}).status_code == 200
+    await page.reload()  # sends the form once more
+    await expect(page.get_by_role("alert")).to_contain_text("has changed since")
+    assert httpx.get(f"{base}/payments", headers={"X-API-Key": new}).status_code == 200
+    await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/keys")
+    assert new not in await page.content()
+
+
+@both_sizes
+async def test_a_client_is_made_with_chosen_scopes_and_revoked(
+    visitors: Visitors, owner: Owner, size: str
+) -> None:
+    visitors.expected_statuses = {400, 409}
+    page = await owner.open(visitors, "/sandbox/keys", size)
+    await page.get_by_text("Make a client").click()
+    for box in await page.get_by_role("checkbox").all():
+        await box.uncheck()
+    await page.get_by_role("button", name="Make the client").click()
+    await expect(page.get_by_role("alert")).to_contain_text("at least one scope")
+    for box in await page.get_by_role("checkbox").all():
+        await box.uncheck()
+    await page.locator("[name='payments:read']").check()
+    await page.get_by_role("button", name="Make the client").click()
+    client_id = await page.get_by_label("Client id").input_value()
+    secret = await page.get_by_label("Client secret").input_value()
+    service = owner.shop.service
+    token = ask_for_token(service, auth=(client_id, secret)).json()
+    assert token["scope"] == "payments:read"
+    await page.reload()
+    await expect(page.get_by_role("alert")).to_contain_text("has changed since")
+    assert await page.get_by_role("link", name="Revoke").count() == 1
+    await page.get_by_role("link", name="Revoke").click()
+    await page.get_by_role("button", name="Revoke the client").click()
+    await expect(page.get_by_role("status")).to_contain_text("revoked")
+    assert ask_for_token(service, auth=(client_id, secret)).status_code == 401
+
+
+async def test_the_mode_of_the_credentials_is_changed_after_a_confirmation(
+    visitors: Visitors, owner: Owner
+) -> None:
+    payment = owner.shop.payment()
+    page = await owner.open(visitors, "/sandbox/keys")
+    await page.get_by_role("link", name="Change it").click()
+    await page.get_by_role("button", name="Change to live mode").click()
+    await expect(page.locator(".band")).to_contain_text("Your credentials act in live mode")
+    assert owner.shop.get(f"/payments/{payment['id']}").status_code == 404
+    await page.goto(f"{owner.shop.service.origin}/dashboard")
+    await expect(page.locator(".band")).to_contain_text("Live")
+
+
+@both_sizes
+async def test_the_sandboxs_wallet_and_clock_are_set(
+    visitors: Visitors, owner: Owner, size: str
+) -> None:
+    visitors.expected_statuses = {400}
+    page = await owner.open(visitors, "/sandbox/sandbox", size)
+    await page.get_by_label("Set the balance").fill("12.5")
+    await page.get_by_label("Tier").select_option("basic")
+    await page.get_by_role("button", name="Set the wallet").click()
+    await expect(page.get_by_role("status")).to_contain_text("wallet is set")
+    wallet = owner.shop.control("wallet", {})
+    assert (wallet["balance"], wallet["tier"]) == (1_250, "basic")
+    await expect(page.get_by_label("Its key")).to_have_value(wallet["api_key"])
+    await page.get_by_label("Set the balance").fill("much")
+    await page.get_by_role("button", name="Set the wallet").click()
+    await expect(page.get_by_role("alert")).to_contain_text("must be a number")
+    await page.get_by_label("Move it on by").fill("2")
+    await page.get_by_label("Unit").select_option("hours")
+    await page.get_by_role("button", name="Move the clock").click()
+    await expect(page.get_by_text("7,200 seconds")).to_be_visible()
+    assert owner.shop.advance(0)["offset_seconds"] == 7_200
+    await page.get_by_label("Move it on by").fill("soon")
+    await page.get_by_role("button", name="Move the clock").click()
+    await expect(page.get_by_role("alert")).to_contain_text("whole numbers")
+    await page.get_by_role("button", name="Back to real time").click()
+    await expect(page.get_by_text("0 seconds")).to_be_visible()
+    assert owner.shop.advance(0)["offset_seconds"] == 0

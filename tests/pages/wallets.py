@@ -1,0 +1,110 @@
+"""Wallets with something in them, for the wallet application's tests and pictures."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from laari.rules import ids
+from laari.rules.authorizations import ApproveAuthorization, SuspendAuthorization
+from laari.rules.payment_requests import PayRequest, RejectRequest, ReserveRequest
+from laari.rules.records import Mode, Tenant
+from laari.rules.refusals import Refusal
+from laari.spine.engine import Command, Spine
+from laari.store import tenants
+from laari.store.batch import BatchRunner
+from laari.store.database import connection_to
+from tests.pages.people import Customer, new_customer
+from tests.serving import Merchant, Service
+
+
+async def submit(service: Service, command: Command) -> Any:
+    """Does what a person would do on a page that this test is not about."""
+    runner = BatchRunner(service.dsn, service.origin)
+    spine = Spine(runner.run)
+    spine.start()
+    try:
+        outcome = await spine.submit(command)
+    finally:
+        await spine.close()
+        await runner.close()
+    assert not isinstance(outcome, Refusal), outcome
+    return outcome
+
+
+async def tenant_of(shop: Merchant, mode: Mode = "live") -> Tenant:
+    async with connection_to(shop.service.dsn) as connection:
+        return await tenants.of_merchant(connection, shop.id, mode)
+
+
+def _uuid(prefix: str, resource: dict[str, Any]) -> UUID:
+    found = ids.read_id(prefix, resource["id"])
+    assert found is not None
+    return found
+
+
+def ask(shop: Merchant, customer: Customer, **fields: Any) -> dict[str, Any]:
+    """A payment request to this customer."""
+    return shop.request(customer={"type": "mobile", "value": customer.mobile}, **fields)
+
+
+async def answer(
+    shop: Merchant,
+    customer: Customer,
+    request: dict[str, Any],
+    command: type[PayRequest | RejectRequest | ReserveRequest],
+) -> None:
+    request_id = _uuid(ids.PAYMENT_REQUEST, request)
+    await submit(shop.service, command(await tenant_of(shop), request_id, customer.account))
+
+
+async def approved(
+    shop: Merchant, customer: Customer, mode: Mode = "live", **fields: Any
+) -> dict[str, Any]:
+    """An authorization that this customer has approved."""
+    asked = shop.authorization(**fields)
+    authorization_id = _uuid(ids.AUTHORIZATION, asked)
+    tenant = await tenant_of(shop, mode)
+    await submit(shop.service, ApproveAuthorization(tenant, authorization_id, customer.account))
+    return asked
+
+
+async def busy_wallet(shop: Merchant) -> Customer:
+    """A customer of a live shop to whom about everything has happened."""
+    customer = await new_customer(shop.service, balance=350_000, tier="basic")
+    box = await approved(
+        shop,
+        customer,
+        title="Coffee beans every month",
+        description="Two bags, roasted on Sunday.",
+        type="recurring",
+        limits={
+            "per_payment": 50_000,
+            "period": {"interval": "month", "amount": 120_000},
+            "total": 1_000_000,
+        },
+        expires_at="2031-12-31",
+    )
+    for amount, title in ((38_500, "Beans, first delivery"), (42_000, "Beans, with filters")):
+        assert shop.charge(box, amount, title=title, bill_number="B-88").status_code == 201
+    paused = await approved(shop, customer, title="Beach chairs by the hour", type="unscheduled")
+    tenant = await tenant_of(shop)
+    await submit(
+        shop.service,
+        SuspendAuthorization(tenant, _uuid(ids.AUTHORIZATION, paused), customer.account),
+    )
+    tab = await approved(shop, customer, title="Table 7", limits={"max_payments": 10})
+    assert shop.charge(tab, 500_000, title="The whole café for an evening").status_code == 402
+    lunch = ask(shop, customer, amount=46_000, title="Lunch for four", bill_number="B-2040")
+    await answer(shop, customer, lunch, PayRequest)
+    await answer(shop, customer, ask(shop, customer, title="Someone else's cake"), RejectRequest)
+    ask(shop, customer, amount=9_500, title="Two flat whites", bill_number="B-2041")
+    ask(
+        shop,
+        customer,
+        amount=126_000,
+        title="Deposit for the garden party on Friday",
+        description="Thirty guests, from five in the afternoon.\nWe keep the date until tomorrow.",
+        bill_number="B-2042",
+    )
+    return customer
