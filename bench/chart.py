@@ -6,7 +6,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 CLIENTS = 64
-WIDTH, LABELS, BAR, GAP = 760, 250, 16, 14
+WIDTH, LABELS, BAR, GAP = 760, 270, 16, 14
 COLOURS = {"laari": "#0f766e", "pgbench": "#94a3b8", "echo": "#cbd5e1"}
 PEER = "#d6a77a"
 STYLE = (
@@ -40,7 +40,7 @@ def _group(parts: list[str], row: dict[str, Any], top: int) -> int:
         y = top + number * (BAR + 3)
         length = max(2, round(room * figure["per_second"] / most))
         low, high = (round(LABELS + room * figure[end] / most) for end in ("lowest", "highest"))
-        label = f"{row['workload']}: {name}" if number == 0 else name
+        label = row["title"] if name == "laari" else name
         middle, text, end = y + BAR / 2, y + BAR - 4, high + 8
         quiet = ' class="quiet"' if number else ""
         parts.append(

@@ -97,6 +97,7 @@ class Results:
             "rows": [
                 {
                     "workload": row.workload,
+                    "title": row.title,
                     "clients": row.clients,
                     **row.details,
                     "figures": {name: f.as_json() for name, f in row.figures.items()},
