@@ -261,8 +261,8 @@ def test_header_tricks_never_cause_a_server_error(service: Service, lines: bytes
         connection.sendall(b"POST /merchant/payments HTTP/1.1\r\nHost: x\r\n" + lines + b"\r\n{}")
         connection.shutdown(socket.SHUT_WR)
         answer = connection.recv(4096)
-    assert answer.startswith((b"HTTP/1.1 4", b""))
-    assert not answer.startswith(b"HTTP/1.1 5")
+    # A refusal, or a connection closed without a word; nothing else.
+    assert not answer or answer.startswith(b"HTTP/1.1 4"), answer
     assert httpx.get(f"{service.origin}/healthz").status_code == 200
 
 
