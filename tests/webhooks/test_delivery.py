@@ -12,7 +12,7 @@ import pytest
 from laari.rules.webhooks import signature
 from laari.store import deliveries, merchants
 from laari.store.deliveries import save_events
-from laari.workers.delivery import Limits, share
+from laari.workers.delivery import Limits
 from laari.workers.sender import Sender
 from tests.webhooks.conftest import NAME
 from tests.webhooks.receivers import Receiver, answering, hanging, receiving
@@ -319,10 +319,3 @@ async def test_the_loop_survives_the_loss_of_its_connections(
         await emit(connection, shop, 20)
         await until(lambda: settled(connection))
     assert len(set(plain.bodies())) == 40
-
-
-def test_places_are_shared_evenly() -> None:
-    assert share({1: 32, 2: 32}, 10) == {1: 5, 2: 5}
-    assert share({1: 32, 2: 1}, 512) == {1: 32, 2: 1}
-    assert share({1: 4, 2: 4, 3: 4}, 2) == {1: 1, 2: 1}
-    assert share({}, 5) == {}

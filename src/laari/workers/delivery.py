@@ -63,15 +63,26 @@ class Lane:
         self.finished = 0  # since more was last taken up
         self.line: deque[tuple[Claimed, float]] = deque()  # with the time to have begun by
 
-    def room(self) -> int:
-        return self.width + 2 * self.finished - self.under_way - len(self.line)
+    def room(self, places: int) -> int:
+        """How many more to take up where so many of them have a place at once."""
+        return places + 2 * self.finished - len(self.line)
 
 
-def share(wanted: Mapping[int, int], places: int) -> dict[int, int]:
-    """Shares free places between tenants: none gets a second before each has had a first."""
-    each = max(1, places // max(1, len(wanted)))
-    served = list(wanted.items())[: max(0, places)]
-    return {tenant: min(wish, each) for tenant, wish in served}
+def allot(lanes: Mapping[int, Lane], places: int) -> tuple[dict[int, int], set[int]]:
+    """How many deliveries to take up for each tenant, and the tenants left without a place.
+
+    Free places are shared between the tenants that have nothing under way: none gets a second
+    before each has had a first, and while one waits for a place, those that have one get no more.
+    """
+    idle = [tenant for tenant, lane in lanes.items() if not lane.under_way]
+    served, left = idle[: max(0, places)], set(idle[max(0, places) :])
+    each = max(1, places // max(1, len(idle)))
+    begun = {tenant: min(lanes[tenant].width, each) for tenant in served}
+    if left:
+        return begun, left
+    free = {tenant: lane.width - lane.under_way for tenant, lane in lanes.items()} | begun
+    room = {tenant: lanes[tenant].room(size) for tenant, size in free.items()}
+    return {tenant: size for tenant, size in room.items() if size > 0}, left
 
 
 class Deliverer:
@@ -135,23 +146,19 @@ class Deliverer:
             connection, self._after_tenant, TENANTS_AT_ONCE
         )
         lanes = {tenant: self._lane(tenant) for tenant in tenants}
-        waiting = {tenant: lane.width for tenant, lane in lanes.items() if not lane.under_way}
-        room = share(waiting, self._limits.places - len(self._workers))
-        if len(room) == len(waiting):
+        room, left = allot(lanes, self._limits.places - len(self._workers))
+        if not left:
             self._after_tenant = following
-            room |= {t: lane.room() for t, lane in lanes.items() if lane.under_way}
         elif room:
-            # While tenants wait for a place, those that have one get no more.
-            self._after_tenant = list(room)[-1]
-        room = {tenant: size for tenant, size in room.items() if size > 0}
+            self._after_tenant = max(room)
         if not room:
-            return self._after_tenant != 0 and not waiting
+            return self._after_tenant != 0 and not left
         for tenant in room:
             lanes[tenant].finished = 0
         begin_by = time.monotonic() + self._limits.lease_seconds / 2
         claimed = await deliveries.claim(connection, room, self._limits.lease_seconds)
         # Places were counted for the tenants that waited: they come first.
-        claimed.sort(key=lambda delivery: delivery.tenant_id not in waiting)
+        claimed.sort(key=lambda delivery: lanes[delivery.tenant_id].under_way > 0)
         for delivery in claimed:
             self._line_up(delivery, begin_by)
         return bool(claimed) or self._after_tenant != 0
