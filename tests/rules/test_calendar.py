@@ -133,6 +133,7 @@ def test_junk_never_raises(text: str) -> None:
 )
 @example(datetime(1, 1, 1, tzinfo=UTC), UTC)
 @example(datetime(987, 6, 5, tzinfo=UTC), UTC)
+@example(datetime(9998, 1, 1, 0, 0, 0, 999_999, UTC), UTC)
 def test_showing_cuts_to_the_second(moment: datetime, zone: timezone) -> None:
     whole = moment.replace(microsecond=0)
     with suppress(OverflowError):  # at the ends of the calendar only some zones can name it

@@ -9,22 +9,26 @@ from typing import Any
 import asyncpg
 import pytest
 
+from laari.rules.tokens import IssueToken
 from laari.rules.wallets import MoveMoney
 from laari.spine.engine import Command, OutcomeUnknown, Spine
 from laari.store.batch import BatchRunner
 
 
-class CutAtCommit(BatchRunner):
-    """Commits, and loses the connection before it hears so."""
+class CutAt(BatchRunner):
+    """Loses the connection before it hears that the statement beginning so was done."""
 
-    cuts = 0
+    def __init__(self, dsn: str, statement: str) -> None:
+        super().__init__(dsn, "http://laari.test")
+        self.statement = statement
+        self.cuts = 0
 
     async def _ready(self, lock_seconds: float) -> Any:
         return _Cut(self, await super()._ready(lock_seconds))
 
 
 class _Cut:
-    def __init__(self, runner: CutAtCommit, connection: asyncpg.Connection) -> None:
+    def __init__(self, runner: CutAt, connection: asyncpg.Connection) -> None:
         self._runner = runner
         self._connection = connection
 
@@ -33,7 +37,7 @@ class _Cut:
 
     async def execute(self, statement: str, *values: Any) -> Any:
         done = await self._connection.execute(statement, *values)
-        if statement == "COMMIT" and not self._runner.cuts:
+        if statement.startswith(self._runner.statement) and not self._runner.cuts:
             self._runner.cuts += 1
             self._connection.terminate()
             raise asyncpg.ConnectionDoesNotExistError("connection was closed")
@@ -51,7 +55,7 @@ async def test_money_is_not_moved_twice(dsn: str) -> None:
         "RETURNING account",
         customer,
     )
-    runner = CutAtCommit(dsn, "http://laari.test")
+    runner = CutAt(dsn, "COMMIT")
     spine = Spine(runner.run)
     spine.start()
     top_up = MoveMoney(None, account, "topup", 500, "Cash")
@@ -62,6 +66,21 @@ async def test_money_is_not_moved_twice(dsn: str) -> None:
 
     await spine.submit(top_up)  # the spine works on, on a connection of its own again
     assert await connection.fetchval("SELECT balance FROM wallets") == 1000
+    await spine.close()
+    await runner.close()
+    await connection.close()
+
+
+async def test_a_batch_that_is_one_statement_is_not_run_again_either(dsn: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    runner = CutAt(dsn, "WITH w1 AS (INSERT INTO access_tokens")
+    spine = Spine(runner.run)
+    spine.start()
+    issue = IssueToken(bytes(32), "cl_" + "a" * 20, "payments:read", 0)
+
+    with pytest.raises(OutcomeUnknown):
+        await spine.submit(issue)
+    assert await connection.fetchval("SELECT count(*) FROM access_tokens") == 1
     await spine.close()
     await runner.close()
     await connection.close()

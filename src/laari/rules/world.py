@@ -133,3 +133,16 @@ class Needs:
         # the wallet an authorization charges.
         self.payers_of: set[UUID] = set()
         self.wallets_of_authorizations: set[UUID] = set()
+
+    @property
+    def takes_locks(self) -> bool:
+        """Whether anything is kept from others until the batch is committed."""
+        return bool(
+            self.keys
+            or self.clocks
+            or self.payments
+            or self.requests
+            or self.authorizations
+            or self.wallets
+            or self.charges_of_tenants
+        )

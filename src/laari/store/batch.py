@@ -13,27 +13,30 @@ from laari.rules.world import Needs, Rows, World
 from laari.spine.engine import Command, LockTimeout, LostRace, OutcomeUnknown, Rerun
 from laari.store import authorizations
 from laari.store.database import connect
-from laari.store.deliveries import save_events
 from laari.store.recipients import accounts_of
 from laari.store.tables import (
-    ACCESS_TOKENS,
     AUTHORIZATIONS,
     CLAIMS,
     CLOCKS,
     PAYMENTS,
     REQUESTS,
     SAVED_RESPONSES,
-    TRANSACTIONS,
-    TRANSFERS,
     WALLETS,
     Table,
 )
 from laari.store.tiers import all_tiers
 from laari.store.wallets import spending_by_day
+from laari.store.writes import save
 
-# A process that is stopped in the middle of a batch must not keep its locks for ever.
+# A process that is stopped in the middle of a batch must not keep its locks for ever. Every row is
+# found by a key, so one plan fits all: it is made once, and even where tables are small when it is
+# made, it does not walk through them.
 _SESSION = {
     "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
     "statement_timeout": "30s",
     "idle_in_transaction_session_timeout": "30s",
 }
@@ -53,31 +56,44 @@ class BatchRunner:
             await self._connection.close()
 
     async def run(self, commands: Sequence[Command], lock_seconds: float) -> list[Any]:
+        """One transaction. Where nothing is locked, the one statement that writes is enough."""
+        needs = Needs()
+        for command in commands:
+            command.needs(needs)
+        locks = needs.takes_locks
         try:
             connection = await self._ready(lock_seconds)
-            await connection.execute("BEGIN")
+            if locks:
+                await connection.execute("BEGIN")
         except (OSError, asyncpg.InterfaceError, asyncpg.PostgresError) as error:
             await self._forget()
             raise Rerun from error
         try:
-            needs = Needs()
-            for command in commands:
-                command.needs(needs)
             world = await load(connection, needs, self._origin)
             outcomes = [command.decide(world) for command in commands]
-            await save(connection, world)
+            if locks:
+                await save(connection, world)
         except BaseException as error:
-            await self._roll_back(connection)
+            if locks:
+                await self._roll_back(connection)
             raise _translated(error) from error
-        try:
-            await connection.execute("COMMIT")
-        except Exception as error:
-            await self._forget()
-            raise OutcomeUnknown from error
-        except BaseException:
-            await self._forget()
-            raise
+        await self._commit(connection, None if locks else world)
         return outcomes
+
+    async def _commit(self, connection: asyncpg.Connection, unsaved: World | None) -> None:
+        """The statement after which the work is done; where its answer is lost, nobody knows."""
+        try:
+            if unsaved is None:
+                await connection.execute("COMMIT")
+            else:
+                await save(connection, unsaved)
+        except BaseException as error:
+            if isinstance(error, asyncpg.PostgresError) and not _is_lost(error):
+                raise _translated(error) from error
+            await self._forget()
+            if isinstance(error, Exception):
+                raise OutcomeUnknown from error
+            raise
 
     async def _ready(self, lock_seconds: float) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
@@ -107,18 +123,22 @@ def _translated(error: BaseException) -> BaseException:
             return LostRace()
         case asyncpg.LockNotAvailableError():
             return LockTimeout()
-        case (
-            asyncpg.DeadlockDetectedError()
-            | asyncpg.SerializationError()
-            | asyncpg.PostgresConnectionError()
-            | asyncpg.AdminShutdownError()
-            | asyncpg.CrashShutdownError()
-            | asyncpg.CannotConnectNowError()
-            | asyncpg.InterfaceError()
-            | OSError()
-        ):
+        case asyncpg.DeadlockDetectedError() | asyncpg.SerializationError():
             return Rerun()
-    return error
+    return Rerun() if _is_lost(error) else error
+
+
+def _is_lost(error: BaseException) -> bool:
+    """Whether it is the connection that failed, not the statement."""
+    return isinstance(
+        error,
+        asyncpg.PostgresConnectionError
+        | asyncpg.AdminShutdownError
+        | asyncpg.CrashShutdownError
+        | asyncpg.CannotConnectNowError
+        | asyncpg.InterfaceError
+        | OSError,
+    )
 
 
 async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> World:
@@ -260,32 +280,3 @@ async def _load_unlocked(
     if ids:
         for row in await connection.fetch(f"{table.select} WHERE id = ANY($1)", ids):
             rows.seen[row["id"]] = table.read(row)
-
-
-async def save(connection: asyncpg.Connection, world: World) -> None:
-    """Writes what was decided: one statement per table touched."""
-    states: list[tuple[Table[Any], Rows[Any, Any]]] = [
-        (CLOCKS, world.clocks),
-        (CLAIMS, world.claims),
-        (PAYMENTS, world.payments),
-        (REQUESTS, world.requests),
-        (AUTHORIZATIONS, world.authorizations),
-        (WALLETS, world.wallets),
-    ]
-    for table, rows in states:
-        if rows.added:
-            await table.insert_rows(connection, rows.added.values())
-        if rows.changed:
-            await table.update_rows(connection, rows.changed.values())
-    logs: list[tuple[Table[Any], list[Any]]] = [
-        (TRANSFERS, world.transfers),
-        (TRANSACTIONS, world.transactions),
-        (ACCESS_TOKENS, world.access_tokens),
-    ]
-    for table, lines in logs:
-        if lines:
-            await table.insert_rows(connection, lines)
-    if world.events:
-        await save_events(connection, world.events)
-    if world.saved_responses.added:
-        await SAVED_RESPONSES.upsert_rows(connection, world.saved_responses.added.values())

@@ -13,11 +13,11 @@ from laari.rules import ids
 from laari.rules.records import Mode
 from laari.rules.wallets import move_outside_money
 from laari.rules.world import World
-from laari.store.batch import save
 from laari.store.passwords import hash_password, new_password
 from laari.store.secrets import new_secret
 from laari.store.tables import WALLETS
 from laari.store.wallet_keys import PREFIX, add_key
+from laari.store.writes import save
 
 _TAKEN = {
     "customers_mobile": "another customer has this mobile number",

@@ -59,6 +59,7 @@ async def open_pool(dsn: str, size: int = READ_CONNECTIONS) -> asyncpg.Pool:
             "application_name": "laari",
             "statement_timeout": str(STATEMENT_TIMEOUT_MS),
             "jit": "off",
+            "plan_cache_mode": "force_generic_plan",  # each statement has one good plan
         },
     }
     return await asyncpg.create_pool(dsn, **options)

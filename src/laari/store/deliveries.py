@@ -19,19 +19,28 @@ CHANNEL = "laari_deliveries"  # notified when a delivery was made
 
 DeliveryStatus = Literal["pending", "delivered", "failed"]
 
-# Events and their deliveries in one statement, with one notification where any is to be sent.
-_SAVE_EVENTS = f"""
-WITH new ({EVENTS.columns}) AS (SELECT * FROM {EVENTS.unnest}),
-kept AS (INSERT INTO events ({EVENTS.columns}) SELECT {EVENTS.columns} FROM new),
-made AS (
-    INSERT INTO deliveries (event_id, tenant_id)
-    SELECT new.id, new.tenant_id FROM new
-    JOIN tenants t ON t.id = new.tenant_id JOIN merchants m ON m.id = t.merchant_id
-    WHERE m.webhooks_enabled AND m.webhook_url IS NOT NULL
-    RETURNING 1
-)
-SELECT pg_notify('{CHANNEL}', '') FROM made LIMIT 1
-"""
+
+def saving_events(parameter: int) -> tuple[str, str]:
+    """Events and their deliveries: the branches of a statement, and the query that ends it.
+
+    That query notifies the senders once where anything is to be sent.
+    """
+    columns = EVENTS.columns
+    branches = f"""
+        new AS ({EVENTS.given(parameter)}),
+        kept AS (INSERT INTO events ({columns}) SELECT {columns} FROM new),
+        made AS (
+            INSERT INTO deliveries (event_id, tenant_id)
+            SELECT id, tenant_id FROM new WHERE (
+                SELECT m.webhooks_enabled AND m.webhook_url IS NOT NULL
+                FROM tenants t JOIN merchants m ON m.id = t.merchant_id WHERE t.id = new.tenant_id
+            )
+            RETURNING 1
+        )"""
+    return branches, f"SELECT pg_notify('{CHANNEL}', '') FROM made LIMIT 1"
+
+
+_SAVE_EVENTS = "WITH {} {}".format(*saving_events(1))
 
 # Steps from tenant to tenant along the index: what one tenant has waiting is never walked through.
 _DUE_TENANTS = """
@@ -123,7 +132,7 @@ class Attempt(Struct, frozen=True):
 
 async def save_events(connection: asyncpg.Connection, events: Sequence[Event]) -> None:
     """Keeps the events, and what is to be delivered of them, in the caller's transaction."""
-    await connection.execute(_SAVE_EVENTS, *EVENTS.arrays(events))
+    await connection.execute(_SAVE_EVENTS, EVENTS.encode(events))
 
 
 async def due_tenants(

@@ -67,7 +67,8 @@ async def page(
         rows += found
         if stopped is not None and (cut is None or stopped > cut):
             cut = stopped
-    rows.sort(key=_position, reverse=True)
+    if len(walks) > 1:
+        rows.sort(key=_position, reverse=True)
     if cut is not None:
         rows = [row for row in rows if _position(row) >= cut]
     if len(rows) > window.limit:
@@ -101,15 +102,15 @@ async def _walk(
         conditions.append(f"created_at < {put(window.created_to)}")
     order = "ORDER BY created_at DESC, id DESC"
     where = f"WHERE {' AND '.join(conditions)} {order}"
+    limit = f"LIMIT {window.limit + 1}"  # written out: the plan is made for few rows, and kept
     if walk.keep is None:
-        limit = put(window.limit + 1)
-        found = await connection.fetch(f"{table.select} {where} LIMIT {limit}", *values)
+        found = await connection.fetch(f"{table.select} {where} {limit}", *values)
         return [table.read(row) for row in found], None
     walked = list(values)
     keep = walk.keep.format_map({name: put(value) for name, value in walk.values.items()})
     found = await connection.fetch(
         f"SELECT * FROM ({table.select} {where} LIMIT {MAX_SCANNED}) AS walked "
-        f"WHERE {keep} {order} LIMIT {put(window.limit + 1)}",
+        f"WHERE {keep} {order} {limit}",
         *values,
     )
     rows = [table.read(row) for row in found]

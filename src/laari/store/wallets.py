@@ -9,7 +9,7 @@ from typing import NamedTuple
 import asyncpg
 
 from laari.rules.records import TenantClock, Tier, Transaction, Wallet
-from laari.store.tables import TRANSACTIONS, WALLETS
+from laari.store.tables import TRANSACTIONS
 from laari.store.tiers import LIMITS
 
 WINDOW_SECONDS = 60
@@ -74,7 +74,7 @@ class Standing(NamedTuple):
 
 
 async def by_account(connection: asyncpg.Connection, accounts: list[int]) -> dict[int, Standing]:
-    wallet_columns = ", ".join(f"w.{field}" for field in WALLETS.fields)
+    wallet_columns = ", ".join(f"w.{field}" for field in Wallet.__struct_fields__)
     tier_columns = ", ".join(f"t.{limit}" for limit in ("name", *LIMITS))
     rows = await connection.fetch(
         f"SELECT s.id, s.clock_offset_seconds, {tier_columns}, {wallet_columns} FROM wallets w "
