@@ -3,8 +3,8 @@
 \set n random(1, 1000000000000000)
 \set a random(1, :authorizations)
 BEGIN;
-SELECT m.secret_digest, m.active, d.id, d.merchant_id, d.merchant_name, d.mode, d.fee_bps,
-    d.fee_fixed, d.clock_offset_seconds, d.sandbox_account
+SELECT m.secret_digest, d.id, d.merchant_id, d.merchant_name, d.mode, d.fee_bps,
+    d.fee_fixed, d.clock_offset_seconds, d.sandbox_account, d.active
 FROM merchants m JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mode
 WHERE m.secret_digest = decode(:digest, 'hex');
 SELECT id AS authorization, tenant_id, token, reference, title, description, type, currency,

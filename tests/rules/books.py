@@ -48,7 +48,7 @@ class Books:
 
     @property
     def tenant(self) -> Tenant:
-        return Tenant(1, "mer_1", "Shop", "sandbox", 250, 10, self.offset, ACCOUNT)
+        return Tenant(1, "mer_1", "Shop", "sandbox", 250, 10, self.offset, ACCOUNT, True)
 
     @property
     def now(self) -> datetime:
@@ -72,6 +72,7 @@ class Books:
         """What a batch would load now."""
         world = World(self.real, "http://laari.test")
         world.clocks.seen[1] = TenantClock(1, self.offset)
+        world.active = {"mer_1": True}
         for payment in self.rows["payments"].values():
             by_day = world.charged.setdefault(payment.authorization_id, Counter())
             by_day[local_day(payment.paid_at)] += payment.amount

@@ -25,12 +25,13 @@ DRAFT = RequestDraft("order", 600, "email", "Aisha@laari.test")
 
 
 def tenant(mode: Mode = "live") -> Tenant:
-    return Tenant(1, "mer_1", "Shop", mode, 250, 0, 0, ACCOUNT)
+    return Tenant(1, "mer_1", "Shop", mode, 250, 0, 0, ACCOUNT, True)
 
 
 @pytest.fixture
 def world() -> World:
     world = World(NOW, "http://laari.test")
+    world.active = {"mer_1": True, "mer_2": True}
     start = date(2027, 7, 1)
     wallet = Wallet(ACCOUNT, uuid4(), "live", "open", 1_000, start, 0, start, 0, start, 0)
     world.wallets.seen[ACCOUNT] = wallet
@@ -89,7 +90,7 @@ def test_the_name_space_is_shared_within_a_batch(world: World) -> None:
 
 def test_only_the_recipient_and_the_merchant_find_it(world: World) -> None:
     request = create(world)
-    other = Tenant(2, "mer_2", "Other", "live", 0, 0, 0, 9)
+    other = Tenant(2, "mer_2", "Other", "live", 0, 0, 0, 9, True)
     for command in (
         PayRequest(tenant(), request.id, ACCOUNT + 1),
         PayRequest(other, request.id, ACCOUNT),

@@ -13,7 +13,7 @@ DAY = 86_400
 
 
 def tenant(mode: Mode, offset: int = 0) -> Tenant:
-    return Tenant(1, "mer_1", "Shop", mode, 0, 0, offset, 7)
+    return Tenant(1, "mer_1", "Shop", mode, 0, 0, offset, 7, True)
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ async def test_the_secret_key_is_found_by_digest_and_opens_with_the_master_key(
 ) -> None:
     new = await make_merchant(connection)
     [credential] = (await tenants.by_secret_digest(connection, [digest(new.secret_key)])).values()
-    assert credential.tenant.merchant_id == new.merchant.id
+    assert credential.merchant_id == new.merchant.id
     shown = await merchants.secret_key_of(connection, MASTER_KEY, new.merchant.id)
     assert shown == new.secret_key
     stored = await connection.fetchval("SELECT secret_encrypted FROM merchants")

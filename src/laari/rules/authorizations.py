@@ -163,11 +163,17 @@ class ApproveAuthorization(OneAuthorization):
 
     account: int
 
+    def needs(self, needs: Needs) -> None:
+        needs.merchants.add(self.tenant.merchant_id)
+        needs.authorizations.add(self.authorization_id)
+
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
         now = world.at(self.tenant)
         refusal = _undecidable(authorization)
         if refusal is not None:
             return refusal
+        if not world.is_active(self.tenant):
+            return refuse("authorization_unavailable", "The merchant is not taking payments.")
         if authorization.expires_at is not None and authorization.expires_at <= now:
             return refuse("authorization_expired")  # it could not be charged any more
         approved = self.change(

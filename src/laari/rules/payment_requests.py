@@ -20,6 +20,7 @@ from laari.rules.payments import (
     emit_payment,
     is_overdue,
     new_payment,
+    not_taking,
     settle,
 )
 from laari.rules.records import Claim, CustomerType, Payment, PaymentRequest, Tenant
@@ -230,6 +231,7 @@ class PayRequest(RecipientCommand):
     """Pays the request, completing the attempt in processing where there is one."""
 
     def needs(self, needs: Needs) -> None:
+        needs.merchants.add(self.tenant.merchant_id)
         needs.requests.add(self.request_id)
         needs.wallets.add(self.account)
 
@@ -237,7 +239,7 @@ class PayRequest(RecipientCommand):
         request = self.payable(world)
         if isinstance(request, Refusal):
             return request
-        tid = take_payment(
+        tid = not_taking(world, self.tenant) or take_payment(
             world, self.tenant, self.account, request.amount, request.title or request.reference
         )
         if isinstance(tid, Refusal):
@@ -299,10 +301,17 @@ class RejectRequest(RecipientCommand):
 class ReserveRequest(RecipientCommand):
     """An attempt to pay starts and stays in processing."""
 
+    def needs(self, needs: Needs) -> None:
+        needs.merchants.add(self.tenant.merchant_id)
+        needs.requests.add(self.request_id)
+
     def decide(self, world: World) -> PaymentRequest | Refusal:
         request = self.payable(world)
         if isinstance(request, Refusal):
             return request
+        refusal = not_taking(world, self.tenant)
+        if refusal is not None:
+            return refusal
         if request.reserved_at is not None:
             return refuse("payment_conflict", "An attempt to pay is being processed.")
         reserved = replace(request, reserved_at=world.at(self.tenant))

@@ -208,6 +208,7 @@ class PayerCommand(OnePayment):
 
 class PayPayment(PayerCommand):
     def needs(self, needs: Needs) -> None:
+        needs.merchants.add(self.tenant.merchant_id)
         needs.payments.add(self.payment_id)
         needs.wallets.add(self.account)
 
@@ -215,7 +216,7 @@ class PayPayment(PayerCommand):
         payment = self.payable(world)
         if isinstance(payment, Refusal):
             return payment
-        tid = take_payment(
+        tid = not_taking(world, self.tenant) or take_payment(
             world, self.tenant, self.account, payment.amount, payment.title or payment.reference
         )
         if isinstance(tid, Refusal):
@@ -228,6 +229,13 @@ class PayPayment(PayerCommand):
         world.payments.change(paid.id, paid)
         emit_payment(world, self.tenant, "payment.paid", paid)
         return paid
+
+
+def not_taking(world: World, tenant: Tenant) -> Refusal | None:
+    """Why nobody can pay this merchant now, if so."""
+    if world.is_active(tenant):
+        return None
+    return refuse("payment_conflict", "The merchant is not taking payments.")
 
 
 def settle(world: World, tenant: Tenant, payment: Payment, account: int, tid: str) -> Payment:
@@ -270,10 +278,17 @@ class RejectPayment(PayerCommand):
 class ReservePayment(PayerCommand):
     """An attempt to pay starts and stays in processing."""
 
+    def needs(self, needs: Needs) -> None:
+        needs.merchants.add(self.tenant.merchant_id)
+        needs.payments.add(self.payment_id)
+
     def decide(self, world: World) -> Payment | Refusal:
         payment = self.payable(world)
         if isinstance(payment, Refusal):
             return payment
+        refusal = not_taking(world, self.tenant)
+        if refusal is not None:
+            return refusal
         if payment.reserved_at is not None:
             return refuse("payment_conflict", "An attempt to pay is being processed.")
         reserved = replace(payment, reserved_at=world.at(self.tenant), reserved_by=self.account)

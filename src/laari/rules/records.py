@@ -23,7 +23,8 @@ BigInt = Annotated[int, "numeric"]
 class Tenant(Struct, frozen=True):
     """A merchant in one mode: what every resource belongs to and every command carries.
 
-    `clock_offset_seconds` moves the sandbox's time; it is 0 in live mode.
+    `clock_offset_seconds` moves the sandbox's time; it is 0 in live mode. `active` is what was read
+    with the rest: a command that takes money asks again, under lock (`World.is_active`).
     """
 
     id: int
@@ -34,6 +35,7 @@ class Tenant(Struct, frozen=True):
     fee_fixed: int
     clock_offset_seconds: int
     sandbox_account: int
+    active: bool
 
 
 class TenantClock(Struct, frozen=True):

@@ -69,6 +69,8 @@ class World:
         self.now = now
         self.origin = origin
         self.clocks: Rows[int, TenantClock] = Rows()
+        # Merchants whose customers decide in this batch, and whether each may take money now.
+        self.active: dict[str, bool] = {}
         self.claims: Rows[tuple[int, str], Claim] = Rows()
         self.payments: Rows[UUID, Payment] = Rows()
         self.requests: Rows[UUID, PaymentRequest] = Rows()
@@ -95,6 +97,10 @@ class World:
         """The time for this tenant, the same for every command of the batch."""
         return local_time(self.now, tenant)
 
+    def is_active(self, tenant: Tenant) -> bool:
+        """Whether the tenant's merchant may take money; it stays so until the batch is done."""
+        return self.active[tenant.merchant_id]
+
 
 class Needs:
     """What the commands of a batch ask to be loaded, and locked where they may change it."""
@@ -106,6 +112,7 @@ class Needs:
         "claims",
         "clocks",
         "keys",
+        "merchants",
         "payers_of",
         "payments",
         "recipients",
@@ -118,6 +125,7 @@ class Needs:
     def __init__(self) -> None:
         self.keys: set[tuple[int, str, str]] = set()
         self.clocks: set[int] = set()
+        self.merchants: set[str] = set()
         self.claims: set[tuple[int, str]] = set()
         self.authorization_references: set[tuple[int, str]] = set()
         self.payments: set[UUID] = set()

@@ -11,7 +11,7 @@ import asyncpg
 
 from laari.rules.world import Needs, Rows, World
 from laari.spine.engine import Command, LockTimeout, LostRace, OutcomeUnknown, Rerun
-from laari.store import authorizations
+from laari.store import authorizations, tenants
 from laari.store.database import connect
 from laari.store.recipients import accounts_of
 from laari.store.tables import (
@@ -151,6 +151,7 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
     world = World(datetime.min.replace(tzinfo=UTC), origin)
     await _load_keys(connection, needs, world)
     await _load_locked(connection, CLOCKS, "id", needs.clocks, world.clocks)
+    world.active = await tenants.activity(connection, needs.merchants)
     await _load_locked(connection, PAYMENTS, "id", needs.payments, world.payments)
     _follow_payments(needs, world)
     await _load_locked(connection, REQUESTS, "id", needs.requests, world.requests)

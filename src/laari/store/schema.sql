@@ -298,7 +298,8 @@ CREATE VIEW public.tenant_details AS
     m.fee_bps,
     m.fee_fixed,
     t.clock_offset_seconds,
-    m.sandbox_account
+    m.sandbox_account,
+    m.active
    FROM (public.tenants t
      JOIN public.merchants m ON ((m.id = t.merchant_id)));
 

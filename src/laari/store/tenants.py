@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Collection
 
 import asyncpg
 
@@ -12,23 +12,34 @@ COLUMNS = ", ".join(f"d.{field}" for field in Tenant.__struct_fields__)
 SELECT = f"SELECT {COLUMNS} FROM tenant_details d"
 
 
-class Credential(NamedTuple):
-    """A secret key that exists: whose it is now, and whether that merchant is active."""
-
-    tenant: Tenant
-    active: bool
-
-
 async def by_secret_digest(
     connection: asyncpg.Connection, digests: list[bytes]
-) -> dict[bytes, Credential]:
+) -> dict[bytes, Tenant]:
+    """Whose these secret keys are now, active or not."""
     rows = await connection.fetch(
-        f"SELECT m.secret_digest, m.active, {COLUMNS} FROM merchants m "
+        f"SELECT m.secret_digest, {COLUMNS} FROM merchants m "
         "JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mode "
         "WHERE m.secret_digest = ANY($1)",
         digests,
     )
-    return {digest: Credential(Tenant(*tenant), active) for digest, active, *tenant in rows}
+    return {digest: Tenant(*tenant) for digest, *tenant in rows}
+
+
+async def activity(
+    connection: asyncpg.Connection, merchant_ids: Collection[str]
+) -> dict[str, bool]:
+    """Whether these merchants are active, for as long as the transaction lasts.
+
+    Many may hold this lock together. Deactivating a merchant waits for them, so that nothing is
+    paid once it is done.
+    """
+    if not merchant_ids:
+        return {}
+    rows = await connection.fetch(
+        "SELECT id, active FROM merchants WHERE id = ANY($1) ORDER BY id FOR SHARE",
+        list(merchant_ids),
+    )
+    return {row["id"]: row["active"] for row in rows}
 
 
 async def by_id(connection: asyncpg.Connection, tenant_ids: list[int]) -> dict[int, Tenant]:

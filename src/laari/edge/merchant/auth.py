@@ -48,9 +48,9 @@ async def _by_secret(
     found = await backend.credentials.get(digest(secret))
     if found is None or not found.active:
         return refuse("unauthorized")
-    if merchant_id is not None and merchant_id != found.tenant.merchant_id:
+    if merchant_id is not None and merchant_id != found.merchant_id:
         return refuse("unauthorized")
-    return Caller(found.tenant, scopes=None)
+    return Caller(found, scopes=None)
 
 
 async def _by_token(backend: Backend, token: str) -> Caller | Refusal:

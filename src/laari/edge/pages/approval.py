@@ -37,6 +37,8 @@ class Approval(NamedTuple):
 
     @property
     def state(self) -> str:
+        if self.authorization.status == "pending" and not self.tenant.active:
+            return "closed"
         return self.authorization.status
 
     @property

@@ -53,6 +53,8 @@ class Checkout(NamedTuple):
     def state(self) -> str:
         if is_overdue(self.payment, self.now):
             return "expired"
+        if self.payment.status == "pending" and not self.tenant.active:
+            return "closed"
         if self.payment.reserved_at is not None:
             return "processing"
         return self.payment.status

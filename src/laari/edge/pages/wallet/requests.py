@@ -49,6 +49,8 @@ class Asked(NamedTuple):
     def state(self) -> str:
         if is_overdue(self.request, self.now):
             return "expired"
+        if self.request.status == "pending" and not self.tenant.active:
+            return "closed"
         if self.request.reserved_at is not None:
             return "processing"
         return self.request.status
