@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from laari.rules.shapes import EVENTS
+from laari.rules import ids
+from laari.rules.shapes import EVENTS, sample_event
+from laari.store import deliveries, tenants
+from laari.store.database import connection_to
 from tests.serving import Merchant, Service
 
 
@@ -26,6 +31,31 @@ def test_an_event_is_shown_exactly_as_it_was_frozen(shop: Merchant) -> None:
     assert response.headers["cache-control"] == "no-store"
     assert response.content == b'{"data":' + frozen[:-1] + b',"delivery":null}}'
     assert json.loads(frozen) == {k: v for k, v in listed.items() if k != "delivery"}
+
+
+@pytest.mark.parametrize("scope", ["payments:read", "payment_requests:read", "authorizations:read"])
+def test_a_sample_is_read_with_any_scope_to_read(shop: Merchant, scope: str) -> None:
+    sample = send_sample(shop)
+    shop.payment()
+    reader = shop.bearer(shop.token(scope))
+    shown = reader.get(f"/events/{sample}")
+    assert (shown.status_code, shown.json()["data"]["type"]) == (200, "webhook.test")
+    assert sample in [event["id"] for event in reader.get("/events").json()["data"]]
+    other = shop.bearer(shop.token("payments:create"))
+    assert other.get(f"/events/{sample}").status_code == 403
+
+
+def send_sample(shop: Merchant) -> str:
+    """As the dashboard sends one."""
+
+    async def send() -> str:
+        async with connection_to(shop.service.dsn) as connection:
+            tenant = await tenants.of_merchant(connection, shop.id, "sandbox")
+            sample = sample_event(tenant, datetime.now(UTC))
+            await deliveries.save_events(connection, [sample])
+        return ids.show_id(ids.EVENT, sample.id)
+
+    return asyncio.run(send())
 
 
 def test_every_change_is_an_event_newest_first(shop: Merchant) -> None:

@@ -23,7 +23,7 @@ from laari.rules.calendar import show_or_none
 from laari.rules.records import Event
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shape_fields import Timestamp
-from laari.rules.shapes import EVENTS, Data, EventBody, to_json
+from laari.rules.shapes import EVENTS, SAMPLE_EVENT, Data, EventBody, to_json
 from laari.store import events
 from laari.store.events import DeliveryState
 
@@ -53,7 +53,9 @@ def shown(event: Event, state: DeliveryState | None) -> Raw:
 
 
 def read_scope(event_type: str) -> str:
-    """The scope that reads what an event of this type carries."""
+    """The scope that reads what an event of this type carries; a sample carries nothing."""
+    if event_type == SAMPLE_EVENT:
+        return ANY_READ_SCOPE
     return f"{event_type.partition('.')[0]}s:read"
 
 
@@ -76,8 +78,9 @@ async def list_events(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
     if asked is not None and not call.caller.may(read_scope(asked)):
         return call.caller.lacks(read_scope(asked))
     # An event shows its resource, so a token sees the events of what it may read.
-    readable = [name for name in EVENTS if call.caller.may(read_scope(name))]
-    types = [asked] if asked is not None else None if len(readable) == len(EVENTS) else readable
+    every = (*EVENTS, SAMPLE_EVENT)
+    readable = [name for name in every if call.caller.may(read_scope(name))]
+    types = [asked] if asked is not None else None if len(readable) == len(every) else readable
     delivered = filters.get("delivered")
     found = await backend.ask(
         events.list_of_tenant,
