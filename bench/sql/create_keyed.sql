@@ -8,7 +8,9 @@ SELECT m.secret_digest, d.id, d.merchant_id, d.merchant_name, d.mode, d.fee_bps,
 FROM merchants m JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mode
 WHERE m.secret_digest = decode(:digest, 'hex');
 SELECT pg_try_advisory_xact_lock(:n::bigint);
-SELECT tenant_id, operation, key, fingerprint, status, body, completed_at FROM saved_responses
+SELECT tenant_id, operation, key, fingerprint, status, body, completed_at, replays,
+    last_replayed_at
+FROM saved_responses
 WHERE tenant_id = :tenant AND operation = 'create_payment' AND key = 'pgbench-' || :n::bigint;
 SELECT tenant_id, reference, kind, resource_id FROM reference_claims
 WHERE tenant_id = :tenant AND reference = 'pgbench-' || :n::bigint;
@@ -32,9 +34,10 @@ WITH kept AS (
 )
 SELECT pg_notify('laari_deliveries', '') FROM made LIMIT 1;
 INSERT INTO saved_responses
-    (tenant_id, operation, key, fingerprint, status, body, completed_at)
+    (tenant_id, operation, key, fingerprint, status, body, completed_at, replays, last_replayed_at)
 VALUES (:tenant, 'create_payment', 'pgbench-' || :n::bigint, decode(:digest, 'hex'), 201, :event,
-    now())
+    now(), 0, NULL)
 ON CONFLICT (tenant_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint,
-    status = excluded.status, body = excluded.body, completed_at = excluded.completed_at;
+    status = excluded.status, body = excluded.body, completed_at = excluded.completed_at,
+    replays = excluded.replays, last_replayed_at = excluded.last_replayed_at;
 COMMIT;

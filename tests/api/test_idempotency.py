@@ -138,3 +138,25 @@ def test_the_header_is_ignored_where_it_does_not_apply(shop: Merchant) -> None:
     payment = shop.payment()
     response = shop.post(f"/payments/{payment['id']}/cancel", Idempotency_Key="not a key")
     assert response.status_code == 200
+
+
+def replays_of(shop: Merchant, key: str) -> tuple[int, bool]:
+    ((count, last),) = shop.service.execute(
+        "SELECT s.replays, s.last_replayed_at FROM saved_responses s "
+        "JOIN tenants t ON t.id = s.tenant_id WHERE t.merchant_id = $1 AND s.key = $2",
+        shop.id,
+        key,
+    )
+    return count, last is not None
+
+
+def test_replays_are_counted_and_begin_anew_with_the_key(shop: Merchant) -> None:
+    create(shop, key="k")
+    assert replays_of(shop, "k") == (0, False)
+    for _ in range(3):
+        assert create(shop, key="k").headers["Idempotent-Replayed"] == "true"
+    assert create(shop, {"reference": "other", "amount": 7}, key="k").status_code == 409
+    assert replays_of(shop, "k") == (3, True)
+    shop.advance(24 * 3600 + 1)
+    create(shop, {"reference": "other", "amount": 7}, key="k")
+    assert replays_of(shop, "k") == (0, False)

@@ -105,6 +105,11 @@ async def test_a_payment_tells_its_whole_story_and_is_refunded_once(
     timeline = page.locator(".timeline")
     for told in ("Request answered with 201", "key-7", "Created", "Event payment.created", "Paid"):
         await expect(timeline).to_contain_text(told)
+    await expect(timeline).not_to_contain_text("Repeated")
+    for words in ("Repeated once, last", "Repeated 2 times, last"):
+        assert owner.shop.post("/payments", body, Idempotency_Key="key-7").status_code == 201
+        await page.reload()
+        await expect(timeline).to_contain_text(words)
     await expect(timeline).to_contain_text("the payer's wallet → your account")
     await expect(timeline).to_contain_text("your account → service fees")
     await page.get_by_role("link", name="Refund").click()

@@ -57,6 +57,12 @@ def test_one_key_does_its_work_once(shop: Merchant, at_once: AtOnce) -> None:
     assert len(done) == 1
     originals = [r for r in responses if r.is_success and "Idempotent-Replayed" not in r.headers]
     assert len(originals) == 1
+    ((replays,),) = shop.service.execute(
+        "SELECT s.replays FROM saved_responses s JOIN tenants t ON t.id = s.tenant_id "
+        "WHERE t.merchant_id = $1",
+        shop.id,
+    )
+    assert replays == sum("Idempotent-Replayed" in r.headers for r in responses)
 
 
 def test_one_key_with_different_bodies_has_one_winner(shop: Merchant, at_once: AtOnce) -> None:

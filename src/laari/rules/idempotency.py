@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, NamedTuple, Protocol
 
+from msgspec.structs import replace
+
 from laari.rules.records import SavedResponse, Tenant
 from laari.rules.refusals import PASSING_CODES, Refusal, refuse
 from laari.rules.world import Needs, World
@@ -97,6 +99,8 @@ class Keyed:
         if saved is not None and saved.completed_at + RETENTION > now:
             if saved.fingerprint != self.fingerprint:
                 return self.render(refuse("idempotency_conflict"))
+            replayed = replace(saved, replays=saved.replays + 1, last_replayed_at=now)
+            world.saved_responses.change(self._slot, replayed)
             return Response(saved.status, saved.body, replayed=True)
         outcome = self.inner if isinstance(self.inner, Refusal) else self.inner.decide(world)
         response = self.render(outcome)

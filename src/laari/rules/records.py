@@ -225,7 +225,7 @@ class AccessToken(Struct, frozen=True):
 
 
 class SavedResponse(Struct, frozen=True):
-    """What an idempotency key answered, kept for replay."""
+    """What an idempotency key answered, kept for replay, and how often that has happened."""
 
     tenant_id: int
     operation: str
@@ -234,6 +234,8 @@ class SavedResponse(Struct, frozen=True):
     status: int
     body: bytes
     completed_at: datetime
+    replays: int = 0
+    last_replayed_at: datetime | None = None
 
 
 class Event(Struct, frozen=True):

@@ -147,6 +147,7 @@ class Needs:
         """Whether anything is kept from others until the batch is committed."""
         return bool(
             self.keys
+            or self.merchants
             or self.clocks
             or self.payments
             or self.requests

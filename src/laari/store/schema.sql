@@ -260,6 +260,9 @@ CREATE TABLE public.saved_responses (
     status bigint NOT NULL,
     body bytea NOT NULL,
     completed_at timestamp with time zone NOT NULL,
+    replays bigint DEFAULT 0 NOT NULL,
+    last_replayed_at timestamp with time zone,
+    CONSTRAINT saved_responses_check CHECK (((replays > 0) = (last_replayed_at IS NOT NULL))),
     CONSTRAINT saved_responses_fingerprint_check CHECK ((length(fingerprint) = 32)),
     CONSTRAINT saved_responses_key_check CHECK ((key ~ '^[!-~]{1,255}$'::text))
 );

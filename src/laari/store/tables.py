@@ -151,3 +151,9 @@ SAVED_RESPONSES = Table(
     key=("tenant_id", "operation", "key"),
     mutable=_from(SavedResponse, "fingerprint"),
 )
+REPLAYS = Table(
+    "saved_responses",
+    SavedResponse,
+    key=("tenant_id", "operation", "key"),
+    mutable=_from(SavedResponse, "replays"),  # the response itself is not written again
+)

@@ -17,6 +17,7 @@ from laari.store.tables import (
     CLOCKS,
     EVENTS,
     PAYMENTS,
+    REPLAYS,
     REQUESTS,
     SAVED_RESPONSES,
     TRANSACTIONS,
@@ -58,6 +59,8 @@ def _decided(world: World) -> Iterator[tuple[Table[Any], _Write, Collection[Any]
     yield TRANSFERS, TRANSFERS.insert, world.transfers
     yield TRANSACTIONS, TRANSACTIONS.insert, world.transactions
     yield ACCESS_TOKENS, ACCESS_TOKENS.insert, world.access_tokens
+    # Whoever answers under a key holds its lock, so what was counted here is what is stored.
+    yield REPLAYS, REPLAYS.update, world.saved_responses.changed.values()
     yield SAVED_RESPONSES, SAVED_RESPONSES.upsert, world.saved_responses.added.values()
 
 

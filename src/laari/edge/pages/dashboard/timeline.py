@@ -26,6 +26,8 @@ class Entry(NamedTuple):
     detail: str = ""
     amount: int | None = None
     until: datetime | None = None
+    replays: int = 0
+    last_replayed_at: datetime | None = None
     event_id: str | None = None
     failed: bool = False
 
@@ -74,6 +76,8 @@ def _request(saved: SavedResponse) -> Entry:
         f"Request answered with {saved.status}",
         f"Idempotency-Key {saved.key}: the same request again gets the same answer.",
         until=saved.completed_at + RETENTION,
+        replays=saved.replays,
+        last_replayed_at=saved.last_replayed_at,
     )
 
 
