@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from bench import checkout, depth, memory, peers, report, webhooks
+from bench import checkout, depth, export, memory, peers, report, webhooks
 from bench.fill import Size
 from bench.load import Load, is_available
 from bench.measure import Run, alternate
@@ -46,6 +46,7 @@ def _webhooks(ready: Stage, plan: Plan) -> list[report.Verdict]:
 PARTS: dict[str, Callable[[Stage, Plan], list[report.Verdict]]] = {
     "checkout": lambda ready, plan: checkout.measure(ready.target),
     "depth": lambda ready, plan: depth.measure(ready, plan.samples),
+    "export": lambda ready, plan: export.measure(ready),
     "memory": lambda ready, plan: memory.measure(ready, plan.many),
     "webhooks": _webhooks,
 }
