@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
+
+from playwright.async_api import Page, expect
 
 from laari.rules import ids
 from laari.rules.authorizations import ApproveAuthorization, SuspendAuthorization
@@ -14,8 +18,34 @@ from laari.spine.engine import Command, Spine
 from laari.store import tenants
 from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
-from tests.pages.people import Customer, new_customer
+from tests.pages.people import Customer, Visitors, new_customer
 from tests.serving import Merchant, Service
+
+LONG_AGO = timedelta(minutes=11)  # the password is asked for again
+
+
+async def open_app(
+    visitors: Visitors, customer: Customer, path: str = "/app", size: str = "phone", **options: Any
+) -> Page:
+    """The application at this path, as a customer who has just logged in."""
+    age = options.pop("age", timedelta(0))
+    page = await visitors.page(size, **options)
+    await visitors.log_in(page.context, customer, age)
+    await page.goto(visitors.service.origin + path)
+    return page
+
+
+def heading(page: Page) -> Any:
+    return expect(page.get_by_role("heading", level=1))
+
+
+async def execute(service: Service, statement: str, *values: Any) -> Any:
+    return await asyncio.to_thread(service.execute, statement, *values)
+
+
+async def find(shop: Merchant, resource: dict[str, Any], kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = shop.get(f"/{kind}/{resource['id']}").json()["data"]
+    return found
 
 
 async def submit(service: Service, command: Command) -> Any:

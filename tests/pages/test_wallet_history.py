@@ -1,0 +1,124 @@
+"""What the wallet holds, may spend and has done, on its first page and in its history."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.async_api import expect
+
+from tests.pages.people import (
+    SIZES,
+    Customer,
+    Visitors,
+    new_customer,
+    serious_violations,
+    sideways_scroll,
+)
+from tests.pages.wallets import (
+    busy_wallet,
+    execute,
+    heading,
+    open_app,
+)
+from tests.serving import Merchant, Service
+
+both_sizes = pytest.mark.parametrize("size", SIZES)
+with_and_without_scripts = pytest.mark.parametrize("scripts", [True, False])
+
+
+@both_sizes
+async def test_the_first_page_shows_balance_limits_and_what_waits(
+    visitors: Visitors, live_shop: Merchant, size: str
+) -> None:
+    page = await open_app(visitors, await busy_wallet(live_shop), size=size)
+    await expect(page.locator(".amount")).to_have_text("MVR\N{NO-BREAK SPACE}2,235.00")
+    limits = page.get_by_role("region", name="Limits")
+    await expect(limits).to_contain_text(re.compile(r"MVR.1,265\.00 of MVR.10,000\.00 spent"))
+    await expect(limits).to_contain_text(re.compile(r"MVR.28,735\.00 left until .*, 00:00"))
+    await expect(limits).to_contain_text(re.compile(r"single payment can be up to MVR.5,000\.00"))
+    widths = [await bar.get_attribute("width") for bar in await limits.locator("rect").all()]
+    assert widths == ["12%", "4%", "2%"]
+    await expect(page.get_by_role("region", name="Waiting").get_by_role("listitem")).to_have_count(
+        2
+    )
+    assert await serious_violations(page) == []
+    assert await sideways_scroll(page) <= 0
+
+
+async def test_a_wallet_without_limits_and_without_history(
+    visitors: Visitors, service: Service
+) -> None:
+    customer = await new_customer(service, tier="business", balance=0)
+    page = await open_app(visitors, customer)
+    await expect(page.get_by_text("no limit")).to_have_count(3)
+    await expect(page.get_by_text("Nothing has happened")).to_be_visible()
+    await page.get_by_role("link", name="Transactions", exact=True).click()
+    await expect(page.get_by_text("Nothing has happened")).to_be_visible()
+
+
+@both_sizes
+async def test_failed_transactions_are_told_apart(
+    visitors: Visitors, live_shop: Merchant, size: str
+) -> None:
+    customer = await busy_wallet(live_shop)
+    page = await open_app(visitors, customer, "/app/transactions", size)
+    failed = page.get_by_role("listitem").filter(has_text="whole café")
+    await expect(failed).to_contain_text("Failed")
+    await expect(failed).to_contain_text("No money moved")
+    assert await failed.locator("s").inner_text() == "\N{MINUS SIGN}MVR\N{NO-BREAK SPACE}5,000.00"
+    paid = page.get_by_role("listitem").filter(has_text="Lunch for four")
+    await expect(paid).not_to_contain_text("Failed")
+    assert await serious_violations(page) == []
+    assert await sideways_scroll(page) <= 0
+
+
+async def _top_ups(service: Service, customer: Customer, count: int) -> None:
+    await execute(
+        service,
+        "INSERT INTO transactions (tid, account, time, type, name, details, amount, status) "
+        "SELECT upper(substr(md5(random()::text), 1, 16)), $1, now(), 'topup', 'Top-up', "
+        "'Number ' || lpad(n::text, 3, '0'), 100, 'success' FROM generate_series(1, $2) n",
+        customer.account,
+        count,
+    )
+
+
+@with_and_without_scripts
+async def test_the_history_is_read_to_its_end(
+    visitors: Visitors, service: Service, scripts: bool
+) -> None:
+    """By scrolling where there are scripts, by links where there are none; nothing twice."""
+    customer = await new_customer(service, balance=0)
+    await _top_ups(service, customer, 65)
+    page = await open_app(visitors, customer, "/app/transactions", java_script_enabled=scripts)
+    seen: list[str] = []
+    details = page.get_by_text(re.compile(r"^Number \d+$"))
+    if scripts:
+        for reached in (40, 60, 65):
+            await page.get_by_role("contentinfo").scroll_into_view_if_needed()
+            await expect(details.nth(reached - 1)).to_be_attached()
+        await expect(page.get_by_role("link", name="Show older")).to_have_count(0)
+        seen = await details.all_inner_texts()
+    else:
+        while True:
+            seen += await details.all_inner_texts()
+            link = page.get_by_role("link", name="Show older")
+            if not await link.count():
+                break
+            await link.click()
+            await heading(page).to_have_text("Older transactions")
+            await expect(page.get_by_text(seen[-1])).to_have_count(0)
+    assert seen == [f"Number {n:03}" for n in range(65, 0, -1)]
+
+
+async def test_a_cursor_of_somebody_else_shows_nothing(
+    visitors: Visitors, service: Service
+) -> None:
+    other, customer = await new_customer(service), await new_customer(service)
+    (row,) = await execute(
+        service, "SELECT tid FROM transactions WHERE account = $1", other.account
+    )
+    visitors.expected_statuses = {404}
+    page = await open_app(visitors, customer, f"/app/transactions?before={row['tid']}")
+    await heading(page).to_have_text("This page does not exist")
