@@ -163,6 +163,38 @@ async def test_a_client_is_made_with_chosen_scopes_and_revoked(
     assert ask_for_token(service, auth=(client_id, secret)).status_code == 401
 
 
+@pytest.mark.parametrize(
+    ("page_path", "form_path", "mark", "further"),
+    [
+        ("/keys", "/keys/clients", "clients", {"payments:read": "on"}),
+        ("/keys/rotate", "/keys/rotate", "mark", {}),
+    ],
+)
+async def test_a_form_sent_many_times_at_once_makes_one_secret(
+    visitors: Visitors,
+    owner: Owner,
+    page_path: str,
+    form_path: str,
+    mark: str,
+    further: dict[str, str],
+) -> None:
+    page = await owner.open(visitors, f"/sandbox{page_path}")
+    form = page.locator(f"form[action$='{form_path}']")
+    fields = {
+        name: await form.locator(f"[name={name}]").input_value() for name in ("form_token", mark)
+    }
+    address = f"{owner.shop.service.origin}/dashboard/sandbox{form_path}"
+    answers = await asyncio.gather(
+        *(
+            page.context.request.post(
+                address, form={**fields, **further}, headers={"Sec-Fetch-Site": "same-origin"}
+            )
+            for _ in range(8)
+        )
+    )
+    assert sorted(answer.status for answer in answers) == [200, *[409] * 7]
+
+
 async def test_the_mode_of_the_credentials_is_changed_after_a_confirmation(
     visitors: Visitors, owner: Owner
 ) -> None:

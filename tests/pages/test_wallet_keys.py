@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import httpx
 import pytest
 from playwright.async_api import expect
@@ -51,6 +53,44 @@ async def test_a_key_is_shown_once_used_and_revoked(
     await line.get_by_role("button", name="Revoke").click()
     await expect(line).to_have_count(0)
     assert read_wallet(service, api_key) == 401
+
+
+async def test_one_form_makes_one_key_without_script_too(
+    visitors: Visitors, service: Service
+) -> None:
+    customer = await new_customer(service)
+    page = await open_app(visitors, customer, "/app/keys", java_script_enabled=False)
+    await page.get_by_label("Name").fill("Spreadsheet")
+    await page.get_by_role("button", name="Create a key").click()
+    api_key = await page.locator("#new-key").inner_text()
+    visitors.expected_statuses = {409}
+    await page.reload()  # sends the form once more
+    await expect(page.get_by_role("alert")).to_contain_text("none is made now")
+    await expect(page.get_by_role("listitem").filter(has_text="Spreadsheet")).to_have_count(1)
+    assert api_key not in await page.content()
+    await page.get_by_label("Name").fill("Another one")  # the page has a new form
+    await page.get_by_role("button", name="Create a key").click()
+    await expect(page.locator("#new-key")).to_be_visible()
+
+
+async def test_a_form_sent_many_times_at_once_makes_one_key(
+    visitors: Visitors, service: Service
+) -> None:
+    customer = await new_customer(service)
+    page = await open_app(visitors, customer, "/app/keys")
+    names = ("form_token", "made")
+    fields = {name: await page.locator(f"[name={name}]").last.input_value() for name in names}
+    answers = await asyncio.gather(
+        *(
+            page.context.request.post(
+                page.url, form={**fields, "name": "k"}, headers={"Sec-Fetch-Site": "same-origin"}
+            )
+            for _ in range(8)
+        )
+    )
+    assert sorted(answer.status for answer in answers) == [200, *[409] * 7]
+    made = "SELECT FROM wallet_keys WHERE account = $1 AND name = 'k'"
+    assert len(await execute(service, made, customer.account)) == 1
 
 
 async def test_the_last_use_is_written_once_a_minute(service: Service, visitors: Visitors) -> None:

@@ -175,6 +175,20 @@ def open_secret(master_key: bytes, merchant_id: str, encrypted: bytes) -> str:
     return decrypt(master_key, encrypted, _secret_context(merchant_id)).decode()
 
 
+async def rotate_marked_key(
+    connection: asyncpg.Connection, master_key: bytes, merchant_id: str, mark: str
+) -> str | None:
+    """The new secret key in place of the marked one, or nothing where that has gone already."""
+    async with connection.transaction():
+        await connection.execute(
+            "SELECT FROM merchants WHERE id = $1 FOR NO KEY UPDATE", merchant_id
+        )
+        if await key_mark(connection, merchant_id) != mark:
+            return None
+        _, secret_key = await rotate_key(connection, master_key, merchant_id)
+    return secret_key
+
+
 async def key_mark(connection: asyncpg.Connection, merchant_id: str) -> str:
     """Tells the merchant's present secret key from others, and nothing else about it."""
     held: bytes = await connection.fetchval(

@@ -76,6 +76,19 @@ async def create_client(
     return Client(*row), secret
 
 
+async def create_next_client(
+    connection: asyncpg.Connection, merchant_id: str, scope: str, made_before: int
+) -> tuple[Client, str] | None:
+    """Makes a client where the merchant has had exactly so many, so that no form makes two."""
+    async with connection.transaction():
+        await connection.execute(
+            "SELECT FROM merchants WHERE id = $1 FOR NO KEY UPDATE", merchant_id
+        )
+        if len(await list_clients(connection, merchant_id)) != made_before:
+            return None
+        return await create_client(connection, merchant_id, scope)
+
+
 async def list_clients(
     connection: asyncpg.Connection, merchant_id: str | None = None
 ) -> list[Client]:

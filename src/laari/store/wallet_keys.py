@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import asyncpg
 
@@ -31,14 +31,25 @@ def sandbox_wallet_key(master_key: bytes, account: int) -> str:
 
 
 async def add_key(
-    connection: asyncpg.Connection, account: int, api_key: str, name: str = "First key"
-) -> bool:
-    """Whether the wallet got the key: it may have too many already."""
+    connection: asyncpg.Connection,
+    account: int,
+    api_key: str,
+    name: str = "First key",
+    made_before: int | None = None,
+) -> Literal["added", "full", "made"]:
+    """Gives the wallet a key, unless it has as many as it can have, or has got another one since.
+
+    `made_before` is how many keys it had ever had when the key was asked for: asked for twice in
+    the same breath, it is made once.
+    """
     async with connection.transaction():
         # Two keys made at once are counted one after the other.
         await connection.execute(
             "SELECT FROM wallets WHERE account = $1 FOR NO KEY UPDATE", account
         )
+        made = await keys_made(connection, account)
+        if made_before is not None and made != made_before:
+            return "made"
         added = await connection.execute(
             "INSERT INTO wallet_keys (digest, account, name) SELECT $1, $2, $3 WHERE "
             "(SELECT count(*) FROM wallet_keys WHERE account = $2 AND revoked_at IS NULL) < $4",
@@ -47,7 +58,15 @@ async def add_key(
             name,
             MAX_KEYS,
         )
-    return bool(added == "INSERT 0 1")
+    return "added" if added == "INSERT 0 1" else "full"
+
+
+async def keys_made(connection: asyncpg.Connection, account: int) -> int:
+    """How many keys a wallet has ever had: revoked ones stay, so the number only grows."""
+    made: int = await connection.fetchval(
+        "SELECT count(*) FROM wallet_keys WHERE account = $1", account
+    )
+    return made
 
 
 async def list_keys(connection: asyncpg.Connection, account: int) -> list[WalletKey]:

@@ -178,6 +178,11 @@ class Visit:
         return response
 
 
+def read_count(text: str) -> int:
+    """How many there were when a form was shown; -1, which is never right, for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+
+
 Handler = Callable[[Visit], Awaitable[Response]]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from starlette.responses import Response
 
 from laari.edge.pages.dashboard.desk import MODES, Desk, desk_route
+from laari.edge.pages.visit import read_count
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.scopes import SCOPES
 from laari.rules.tokens import write_scope
@@ -38,23 +39,27 @@ async def rotate(desk: Desk) -> Response:
     problem = await desk.confirm()
     if problem is not None:
         return await ask_rotation(desk, problem)
-    mark = await desk.backend.ask(merchants.key_mark, desk.merchant.id)
-    if desk.form.get("mark") != mark:
+    secret_key = await desk.backend.ask(
+        merchants.rotate_marked_key,
+        desk.backend.master_key,
+        desk.merchant.id,
+        desk.form.get("mark", ""),
+    )
+    if secret_key is None:
         return await ask_rotation(desk, CHANGED)
-    master_key = desk.backend.master_key
-    _, secret_key = await desk.backend.ask(merchants.rotate_key, master_key, desk.merchant.id)
     return await show(desk, secret_key=secret_key)
 
 
 async def create_client(desk: Desk) -> Response:
-    clients = await desk.backend.ask(oauth.list_clients, desk.merchant.id)
-    if desk.form.get("clients") != str(len(clients)):
-        return await show(desk, CHANGED)
     scope = write_scope(frozenset(name for name in SCOPES if name in desk.form))
     if not scope:
         message = "Choose at least one scope: a client without any can do nothing."
         return await show(desk, refuse("invalid_request", message))
-    client, secret = await desk.backend.ask(oauth.create_client, desk.merchant.id, scope)
+    before = read_count(desk.form.get("clients", ""))
+    made = await desk.backend.ask(oauth.create_next_client, desk.merchant.id, scope, before)
+    if made is None:
+        return await show(desk, CHANGED)
+    client, secret = made
     return await show(desk, client=client, client_secret=secret)
 
 

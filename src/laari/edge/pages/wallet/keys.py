@@ -7,12 +7,17 @@ import re
 from starlette.responses import Response
 
 from laari.edge.pages.login import is_fresh
-from laari.edge.pages.visit import Visit
+from laari.edge.pages.visit import Visit, read_count
 from laari.edge.pages.wallet.frame import app_page, app_route, unconfirmed
 from laari.store import wallet_keys
 from laari.store.secrets import new_secret
 from laari.store.sessions import CustomerSession
 from laari.store.wallet_keys import MAX_KEYS, MAX_NAME, PREFIX
+
+MADE = (
+    "A key was made since this form was shown, and none is made now. A key is shown only once: "
+    "if you did not copy it, revoke it and create another one."
+)
 
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
@@ -34,6 +39,7 @@ async def _page(
         ask_password=not is_fresh(visit, customer),
         problem=problem,
         new_key=new_key,
+        made=await visit.backend.ask(wallet_keys.keys_made, customer.account),
         name=visit.form.get("name", "") if problem else "",
         address=f"{visit.backend.origin}/wallet",
     )
@@ -44,7 +50,10 @@ async def show(visit: Visit, customer: CustomerSession) -> Response:
 
 
 async def create(visit: Visit, customer: CustomerSession) -> Response:
-    """Answers the key itself, once; only its digest stays."""
+    """Answers the key itself, once; only its digest stays.
+
+    The form says how many keys there had been when it was shown, so that one form makes one key.
+    """
     name = visit.form.get("name", "").strip()
     if not 1 <= len(name) <= MAX_NAME:
         problem = f"Give the key a name of at most {MAX_NAME} characters."
@@ -52,9 +61,13 @@ async def create(visit: Visit, customer: CustomerSession) -> Response:
     wrong = await unconfirmed(visit, customer)
     if wrong is not None:
         return await _page(visit, customer, wrong.status, problem=wrong.words)
-    api_key = new_secret(PREFIX)
-    if await visit.backend.ask(wallet_keys.add_key, customer.account, api_key, name):
-        return await _page(visit, customer, new_key=api_key)
+    api_key, before = new_secret(PREFIX), read_count(visit.form.get("made", ""))
+    outcome = await visit.backend.ask(wallet_keys.add_key, customer.account, api_key, name, before)
+    match outcome:
+        case "added":
+            return await _page(visit, customer, new_key=api_key)
+        case "made":
+            return await _page(visit, customer, 409, problem=MADE)
     problem = f"You have {MAX_KEYS} keys, which is as many as there can be. Revoke one first."
     return await _page(visit, customer, 422, problem=problem)
 
