@@ -140,6 +140,30 @@ def test_the_log_names_the_request_and_nothing_private(dsn: str, tmp_path: Path)
     assert merchant.secret_key not in text
 
 
+def test_pages_are_counted_by_their_route_and_outcome(pair: Service) -> None:
+    payment = pair.merchant().payment()
+    with httpx.Client(base_url=pair.origin) as browser:
+        page = browser.get(payment["payment_url"])
+        browser.head(payment["payment_url"])
+        browser.post(f"{payment['payment_url']}/pay", data={"form_token": "x"})
+        browser.get("/pay/nobodys")
+        browser.get("/app")
+        browser.get("/app/no-such-page")
+        browser.put("/app")
+        found = re.search(r'href="(/static/[^"]+[.]css)"', page.text)
+        assert found is not None
+        browser.get(found[1])
+    samples = scrape(pair)
+    assert requests(samples, "GET /pay/{token}", 200) == 2
+    assert requests(samples, "GET /pay/{token}", 404) == 1
+    assert requests(samples, "POST /pay/{token}/pay", 403) == 1
+    assert requests(samples, "GET /app", 303) == 1
+    assert requests(samples, "no_page", 404) == requests(samples, "no_page", 405) == 1
+    assert requests(samples, "asset", 200) == 1
+    assert samples['laari_request_seconds_count{operation="GET /pay/{token}"}'] == 3
+    assert not any(payment["payment_url"].rpartition("/")[2] in name for name in samples)
+
+
 def test_a_count_is_cheap() -> None:
     metrics = Metrics(["create_payment"], [(409, "conflict")])
     start = time.perf_counter()

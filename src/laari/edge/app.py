@@ -10,7 +10,7 @@ from laari.edge.http import Receive, Reply, Scope, Send, send_reply
 from laari.edge.merchant.app import OPERATIONS, MerchantInterface
 from laari.edge.merchant.oauth import TOKEN_ERRORS, TOKEN_OPERATION
 from laari.edge.metrics import Metrics
-from laari.edge.pages.app import FIRST_SEGMENTS, Pages
+from laari.edge.pages.app import FIRST_SEGMENTS, PAGE_OPERATIONS, Pages
 from laari.edge.rate import RateBuckets
 from laari.edge.reference import reference_page
 from laari.edge.wallet.app import ENDPOINTS, WalletInterface
@@ -91,5 +91,5 @@ def create_app(dsn: str, master_key: bytes, settings: Settings, shared: Shared) 
     names += [endpoint.name for endpoint in ENDPOINTS] + [TOKEN_OPERATION]
     refusals = [(code.status, code.shown_as or name) for name, code in CODES.items()]
     refusals += [(status, code) for status, codes in TOKEN_ERRORS.items() for code in codes]
-    metrics = Metrics(names, refusals, shared.metrics_fd, shared.process)
+    metrics = Metrics(names, refusals, shared.metrics_fd, shared.process, PAGE_OPERATIONS)
     return App(Backend(dsn, master_key, settings, RateBuckets(shared.rate_fd), metrics))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 PROCESS_BYTES = 1 << 16  # the part of one process
-OTHER = "other"  # the operation of a request that is none of the interfaces'
+OTHER = "other"  # the operation of a request that is neither the interfaces' nor the pages'
 
 LATENCY_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 BATCH_BOUNDS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -43,10 +43,14 @@ class Metrics:
         refusals: Iterable[tuple[int, str]],  # every status and code there is
         fd: int | None = None,
         process: int = 0,
+        pages: Iterable[str] = (),  # operations that answer people, with a status and no code
     ) -> None:
-        self._operations = (*operations, OTHER)
-        self._outcomes = (*_ANSWERS, *sorted(set(refusals)), _UNKNOWN)
-        self._places = {outcome: place for place, outcome in enumerate(self._outcomes)}
+        refusals = sorted(set(refusals))
+        outcomes = _places((*_ANSWERS, *refusals, _UNKNOWN))
+        shown = {status for status, _ in (*_ANSWERS, *refusals)}
+        page_outcomes = _places((*((status, "") for status in sorted(shown)), _UNKNOWN))
+        self._outcomes = dict.fromkeys((*operations, OTHER), outcomes)
+        self._outcomes |= dict.fromkeys(pages, page_outcomes)
         memory = memoryview(
             mmap.mmap(-1, PROCESS_BYTES) if fd is None else mmap.mmap(fd, 0)  # 0: all of it
         )
@@ -57,11 +61,11 @@ class Metrics:
         self._counts, self._sums = mine.cast("q"), mine.cast("d")
         cell = 0
         self._requests: dict[str, int] = {}
-        for name in self._operations:
+        for name, places in self._outcomes.items():
             self._requests[name] = cell
-            cell += len(self._outcomes)
+            cell += len(places)
         self._latencies: dict[str, int] = {}
-        for name in self._operations:
+        for name in self._outcomes:
             self._latencies[name] = cell
             cell += len(LATENCY_BOUNDS) + 2
         self._batches = cell
@@ -79,9 +83,10 @@ class Metrics:
         if status >= 400:
             found = _CODE.search(body, 0, 256)
             code = found[1].decode() if found else ""
-        place = self._places.get((status, code))
+        places = self._outcomes[operation]
+        place = places.get((status, code))
         if place is None:
-            place = self._places[_UNKNOWN]
+            place = places[_UNKNOWN]
         self._counts[self._requests[operation] + place] += 1
         self._observe(self._latencies[operation], LATENCY_BOUNDS, seconds)
 
@@ -118,7 +123,7 @@ class Metrics:
 
         yield from _head("laari_requests_total", "counter", "Requests that were answered.")
         for operation, first in self._requests.items():
-            for place, (status, code) in enumerate(self._outcomes):
+            for (status, code), place in self._outcomes[operation].items():
                 if counts[first + place]:
                     yield (
                         f'laari_requests_total{{operation="{operation}",status="{status}",'
@@ -142,6 +147,10 @@ class Metrics:
         name = "laari_webhooks_oldest_seconds"
         yield from _head(name, "gauge", "Age of the oldest event that is not delivered yet.")
         yield f"{name} {oldest_seconds:.3f}"
+
+
+def _places(outcomes: Iterable[tuple[int, str]]) -> dict[tuple[int, str], int]:
+    return {outcome: place for place, outcome in enumerate(outcomes)}
 
 
 def _head(name: str, kind: str, meaning: str) -> Iterator[str]:

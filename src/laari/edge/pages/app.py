@@ -14,11 +14,19 @@ from laari.edge.http import Receive, Scope, Send, send_reply
 from laari.edge.pages import approval, checkout, wallet
 from laari.edge.pages.assets import asset_reply
 from laari.edge.pages.dashboard import app as dashboard
-from laari.edge.pages.visit import Visit
+from laari.edge.pages.visit import Visit, operations_of
 
 FIRST_SEGMENTS = frozenset({"pay", "approve", "app", "dashboard", "static"})
 
 ROUTES = [*checkout.ROUTES, *approval.ROUTES, *wallet.ROUTES, *dashboard.ROUTES]
+
+# What the figures count pages by: there are no more of them than addresses.
+ASSET, NO_PAGE = "asset", "no_page"
+PAGE_OPERATIONS = (
+    *dict.fromkeys(name for r in ROUTES for name in operations_of(r)),
+    ASSET,
+    NO_PAGE,
+)
 
 
 class Pages:
@@ -33,19 +41,24 @@ class Pages:
         encodings = next((v for n, v in scope["headers"] if n == b"accept-encoding"), b"")
         reply = asset_reply(scope["path"], encodings.decode("latin-1"))
         if reply is not None:
+            scope["laari.exchange"].operation = ASSET
             await send_reply(send, reply, head=scope["method"] == "HEAD")
         else:
             await self._app(scope, receive, send)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    visit = Visit(request.app.state.backend, request, "customer", datetime.now(UTC))
-    return visit.finish(visit.refusal(404, "not_found"))
+    return _no_page(request, 404)
 
 
 async def _not_allowed(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    visit = Visit(request.app.state.backend, request, "customer", datetime.now(UTC))
-    response = visit.finish(visit.refusal(405, "not_found"))
+    response = _no_page(request, 405)
     response.headers.update(error.headers or {})
     return response
+
+
+def _no_page(request: Request, status: int) -> Response:
+    visit = Visit(request.app.state.backend, request, "customer", datetime.now(UTC))
+    visit.http.exchange.operation = NO_PAGE
+    return visit.finish(visit.refusal(status, "not_found"))

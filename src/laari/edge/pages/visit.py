@@ -200,6 +200,7 @@ def page_route(
 
     async def endpoint(request: StarletteRequest) -> Response:
         visit = Visit(request.app.state.backend, request, audience, datetime.now(UTC))
+        visit.http.exchange.operation = _operation(request.method, path)
         try:
             response = await _answer(visit, post if request.method == "POST" else get or _lead_home)
         except ClientGone:
@@ -211,6 +212,15 @@ def page_route(
         return visit.finish(response)
 
     return Route(path, endpoint, methods=["GET", "POST"] if post else ["GET"])
+
+
+def _operation(method: str, path: str) -> str:
+    """What the figures count this by: `GET /pay/{token}`, for every payment's page."""
+    return f"{'POST' if method == 'POST' else 'GET'} {path}"  # HEAD is a GET
+
+
+def operations_of(route: Route) -> list[str]:
+    return [_operation(method, route.path) for method in sorted(route.methods or ())]
 
 
 async def _lead_home(visit: Visit) -> Response:
