@@ -51,6 +51,12 @@ async def test_stored_texts_stay_texts(visitors: Visitors, owner: Owner) -> None
     assert await page.locator("tbody tr").count() == len(PAYLOADS)
 
 
+FIELDS = (
+    *("amount", "title", "reference", "description", "bill_number", "return_url"),
+    *("metadata_name_1", "metadata_value_1"),
+)
+
+
 async def test_every_field_gives_back_text(visitors: Visitors, owner: Owner) -> None:
     """Each payload in each field at once; what the form refuses is shown in its field again."""
     visitors.expected_statuses = {400, 402, 409, 422, 429}
@@ -59,7 +65,7 @@ async def test_every_field_gives_back_text(visitors: Visitors, owner: Owner) -> 
     for payload in PAYLOADS:
         await page.goto(f"{origin}/payments/new")
         await page.get_by_text("More", exact=True).click()
-        for name in ("amount", "title", "reference", "description", "bill_number", "return_url"):
+        for name in FIELDS:
             field = page.locator(f"[name={name}]")
             await field.evaluate(
                 "field => { field.removeAttribute('maxlength'); field.type = 'text' }"
@@ -67,7 +73,8 @@ async def test_every_field_gives_back_text(visitors: Visitors, owner: Owner) -> 
             await field.fill(payload)
         await page.get_by_role("button", name="Make the link").click()
         await expect(page.get_by_role("alert")).to_be_visible()
-        await expect(page.locator("[name=title]")).to_have_value(payload)
+        for name in ("title", "metadata_name_1", "metadata_value_1"):
+            await expect(page.locator(f"[name={name}]")).to_have_value(payload)
     for payload in PAYLOADS:
         await page.goto(f"{origin}/webhooks")
         await page.get_by_label("URL for both modes").fill(payload)

@@ -190,6 +190,32 @@ async def test_the_sandbox_customer_reserves_releases_and_declines(
     assert await page.get_by_role("button", name="Cancel").count() == 0
 
 
+@both_sizes
+async def test_metadata_is_written_by_hand_without_script(
+    visitors: Visitors, owner: Owner, size: str
+) -> None:
+    visitors.expected_statuses = {400}
+    page = await visitors.page(size, java_script_enabled=False)
+    await visitors.log_in(page.context, owner.email)
+    await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/payments/new")
+    await page.get_by_label("Amount in MVR").fill("12.50")
+    await page.get_by_text("More", exact=True).click()
+    await page.get_by_label("Name 1").fill("basket")
+    await page.get_by_label("Value 1").fill(" b-77 ")
+    await page.get_by_label("Value 3").fill("nameless")
+    await page.get_by_role("button", name="Make the link").click()
+    await expect(page.get_by_role("alert")).to_contain_text("needs a name")
+    await page.get_by_label("Name 3").fill("basket")
+    await page.get_by_role("button", name="Make the link").click()
+    await expect(page.get_by_role("alert")).to_contain_text("may be there once")
+    await expect(page.get_by_label("Value 1")).to_have_value(" b-77 ")
+    await page.get_by_label("Name 3").fill("ގެ")
+    await page.get_by_role("button", name="Make the link").click()
+    await expect(page.get_by_role("status")).to_contain_text("The payment link is ready")
+    (payment,) = owner.shop.get("/payments").json()["data"]
+    assert payment["metadata"] == {"basket": " b-77 ", "ގެ": "nameless"}
+
+
 async def test_a_pending_payment_is_cancelled_and_an_overdue_one_left_alone(
     visitors: Visitors, owner: Owner
 ) -> None:
