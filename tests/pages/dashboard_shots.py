@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import secrets
 from typing import Any
 
 from playwright.async_api import Page
@@ -26,7 +25,7 @@ class Trade:
     """A merchant with a login and a month behind it."""
 
     def __init__(self, service: Service) -> None:
-        self.email = f"{secrets.token_hex(6)}@seagull.example"
+        self.email = "owner@seagull.example"
         self.shop: Merchant = service.merchant(
             name="Seagull Café",
             fee_bps=150,
@@ -49,6 +48,10 @@ class Trade:
             "/payments", {**keyed, "bill_number": "B-2042"}, Idempotency_Key="order-2042"
         )
         self.paid = made.json()["data"]
+        for _ in range(2):
+            self.shop.post(
+                "/payments", {**keyed, "bill_number": "B-2042"}, Idempotency_Key="order-2042"
+            )
         self.shop.control(f"payments/{self.paid['id']}/pay")
         self.pending = self.shop.payment(reference="ORDER-2043", title="Iced tea", amount=4_500)
         self.shop.request(reference="TABLE-7", title="The rest of table 7")
@@ -101,13 +104,20 @@ async def client(visitors: Visitors, service: Service, page: Page) -> None:
     await page.get_by_role("button", name="Make the client").click()
 
 
+async def new_link(visitors: Visitors, service: Service, page: Page) -> None:
+    await _open(visitors, service, page, "/sandbox/payments/new")
+    await page.get_by_text("More", exact=True).click()
+    await page.get_by_label("Name 1").fill("basket")
+    await page.get_by_label("Value 1").fill("b-2041")
+
+
 SHOTS = {
     "dashboard-login": login,
     "dashboard-overview": _shot("/sandbox"),
     "dashboard-payments": _shot("/sandbox/payments"),
     "dashboard-payment": _shot("/sandbox/payments/{paid}"),
     "dashboard-refund": _shot("/sandbox/payments/{paid}/refund"),
-    "dashboard-new-link": _shot("/sandbox/payments/new"),
+    "dashboard-new-link": new_link,
     "dashboard-requests": _shot("/sandbox/requests"),
     "dashboard-authorization": _shot("/sandbox/authorizations/{authorization}"),
     "dashboard-webhooks": _shot("/sandbox/webhooks"),

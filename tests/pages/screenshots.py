@@ -20,6 +20,7 @@ from laari.store.migrate import migrate
 from tests.pages import dashboard_shots, wallet_shots
 from tests.pages.conftest import CHROMIUM, OPTIONS
 from tests.pages.people import SIZES, Visitors, new_customer
+from tests.pages.wallets import set_active
 from tests.serving import Merchant, Service, serving
 
 FOLDER = Path(__file__).parents[2] / "docs/img/pages"
@@ -33,6 +34,7 @@ async def _shop(service: Service, mode: str = "live") -> Merchant:
 
 
 ORDER = {
+    "reference": "ORDER-2041",
     "title": "Two flat whites and a coconut cake",
     "description": "Table 7, on the terrace. Thank you for visiting us.",
     "bill_number": "B-2041",
@@ -79,6 +81,13 @@ async def checkout_processing(visitors: Visitors, service: Service, page: Page) 
     await page.get_by_role("button", name="Keep processing").click()
 
 
+async def checkout_closed(visitors: Visitors, service: Service, page: Page) -> None:
+    shop = await _shop(service)
+    payment = shop.payment(**ORDER)
+    await set_active(shop, False)
+    await page.goto(payment["payment_url"])
+
+
 AGREEMENT = {
     "title": "Daily coffee, paid at the end of the week",
     "description": "We add up what you had and charge it every Saturday.",
@@ -118,6 +127,7 @@ SHOTS: dict[str, Shot] = {
     "checkout-paid": checkout_paid,
     "checkout-sandbox": checkout_sandbox,
     "checkout-processing": checkout_processing,
+    "checkout-closed": checkout_closed,
     "approval": approval,
     "approval-dhivehi": approval_dhivehi,
     "approval-approved": approval_approved,
@@ -131,6 +141,7 @@ async def take(service: Service, names: list[str]) -> None:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=[*OPTIONS])
         visitors = Visitors(browser, service)
+        visitors.expected_statuses = {402}  # a payment that is refused is a picture too
         for name in names or SHOTS:
             for size in SIZES:
                 for scheme in ("light", "dark"):
@@ -143,6 +154,7 @@ async def take(service: Service, names: list[str]) -> None:
                     picture.convert("RGB").quantize(COLOURS).save(file, optimize=True)
                     print(f"docs/img/pages/{file.name}")
                     await page.context.close()
+                    assert visitors.complaints == [], visitors.complaints  # no picture of an error
         await browser.close()
 
 

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from laari.store import merchants
-from laari.store.database import connection_to
 from tests.pages.people import (
     SIZES,
     Customer,
@@ -17,15 +15,10 @@ from tests.pages.people import (
     serious_violations,
     sideways_scroll,
 )
-from tests.pages.wallets import ask
+from tests.pages.wallets import ask, set_active
 from tests.serving import Merchant, Service
 
 CLOSED = "This shop is not taking payments at the moment"
-
-
-async def set_active(shop: Merchant, active: bool) -> None:
-    async with connection_to(shop.service.dsn) as connection:
-        await merchants.update(connection, shop.id, active=active)
 
 
 def heading(page: Page) -> Any:

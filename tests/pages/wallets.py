@@ -15,7 +15,7 @@ from laari.rules.payment_requests import PayRequest, RejectRequest, ReserveReque
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Command, Spine
-from laari.store import tenants
+from laari.store import merchants, tenants
 from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
 from tests.pages.people import Customer, Visitors, new_customer
@@ -65,6 +65,11 @@ async def submit(service: Service, command: Command) -> Any:
 async def tenant_of(shop: Merchant, mode: Mode = "live") -> Tenant:
     async with connection_to(shop.service.dsn) as connection:
         return await tenants.of_merchant(connection, shop.id, mode)
+
+
+async def set_active(shop: Merchant, active: bool) -> None:
+    async with connection_to(shop.service.dsn) as connection:
+        await merchants.update(connection, shop.id, active=active)
 
 
 def _uuid(prefix: str, resource: dict[str, Any]) -> UUID:
