@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from starlette.responses import Response
 
 from laari.edge.pages.limits import is_unlimited, limits_in_words
-from laari.edge.pages.login import (
-    STATUSES,
-    confirm_failed,
-    confirm_password,
-    customer_in,
-    is_fresh,
-    log_in_customer,
-)
+from laari.edge.pages.linked import Linked, leads_back, seconds_until
+from laari.edge.pages.login import customer_in, is_fresh
 from laari.edge.pages.visit import Visit, page_route
 from laari.rules.authorizations import ApproveAuthorization, RejectAuthorization, as_of
 from laari.rules.ids import is_token
 from laari.rules.records import Authorization, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
-
-LEAD_BACK_WITHIN = timedelta(minutes=2)
+from laari.store.sessions import CustomerSession
 
 Decision: TypeAlias = ApproveAuthorization | RejectAuthorization
 
@@ -48,12 +41,11 @@ class Approval(NamedTuple):
     @property
     def leads_back(self) -> bool:
         decided = self.authorization.approved_at or self.authorization.rejected_at
-        return decided is not None and self.now - decided < LEAD_BACK_WITHIN
+        return leads_back(decided, self.now)
 
     @property
     def seconds_left(self) -> int:
-        left = self.authorization.approval_expires_at - self.now
-        return max(0, int(left.total_seconds()))
+        return seconds_until(self.authorization.approval_expires_at, self.now)
 
 
 async def _find(visit: Visit) -> Approval | None:
@@ -86,73 +78,23 @@ async def _page(visit: Visit, approval: Approval, status: int = 200, **values: A
     return visit.page("approval.html", status, **(shown | values))
 
 
-async def show(visit: Visit) -> Response:
-    approval = await _find(visit)
-    if approval is None:
-        return visit.refusal(404, "not_found")
-    return await _page(visit, approval)
+async def approve(visit: Visit, approval: Approval, payer: CustomerSession) -> Response:
+    command = ApproveAuthorization(approval.tenant, approval.authorization.id, payer.account)
+    return await _decide(visit, approval, command)
 
 
-async def status(visit: Visit) -> Response:
-    approval = await _find(visit)
-    return visit.json({"status": "not_found" if approval is None else approval.state})
+async def reject(visit: Visit, approval: Approval, payer: CustomerSession) -> Response:
+    command = RejectAuthorization(approval.tenant, approval.authorization.id)
+    return await _decide(visit, approval, command)
 
 
-async def log_in(visit: Visit) -> Response:
-    approval = await _find(visit)
-    if approval is None:
-        return visit.refusal(404, "not_found")
-    problem = await log_in_customer(visit, approval.tenant.mode)
-    if problem is None:
-        return visit.go(approval.address)
-    identity = visit.form.get("identity", "")
-    return await _page(visit, approval, STATUSES[problem], login_problem=problem, identity=identity)
-
-
-async def log_out(visit: Visit) -> Response:
-    await visit.end_session()
-    return visit.go(visit.home)
-
-
-async def approve(visit: Visit) -> Response:
-    approval = await _find(visit)
-    if approval is None:
-        return visit.refusal(404, "not_found")
-    payer = await customer_in(visit, approval.tenant.mode)
-    if payer is None:  # logged out in the meantime: the page asks to log in
-        return visit.go(approval.address)
-    if not is_fresh(visit, payer):
-        problem = await confirm_password(visit, payer)
-        if problem is not None:
-            failed = confirm_failed(visit, problem)
-            return await _page(visit, approval, STATUSES[problem], failed=failed)
-    asked = approval.authorization.id
-    return await _decide(
-        visit, approval, ApproveAuthorization(approval.tenant, asked, payer.account)
-    )
-
-
-async def reject(visit: Visit) -> Response:
-    approval = await _find(visit)
-    if approval is None:
-        return visit.refusal(404, "not_found")
-    if await customer_in(visit, approval.tenant.mode) is None:
-        return visit.go(approval.address)
-    return await _decide(
-        visit, approval, RejectAuthorization(approval.tenant, approval.authorization.id)
-    )
-
-
-async def act_in_sandbox(visit: Visit) -> Response:
+async def act_in_sandbox(visit: Visit, approval: Approval) -> Response:
     """As the merchant's own sandbox customer, without a log-in."""
-    approval = await _find(visit)
-    if approval is None or approval.tenant.mode != "sandbox":
-        return visit.refusal(404, "not_found")
     tenant, asked = approval.tenant, approval.authorization.id
-    match visit.params["action"]:
-        case "approve":
+    match tenant.mode, visit.params["action"]:
+        case "sandbox", "approve":
             decision: Decision = ApproveAuthorization(tenant, asked, tenant.sandbox_account)
-        case "reject":
+        case "sandbox", "reject":
             decision = RejectAuthorization(tenant, asked)
         case _:
             return visit.refusal(404, "not_found")
@@ -171,12 +113,10 @@ async def _decide(visit: Visit, approval: Approval, decision: Decision) -> Respo
     return await _page(visit, now, outcome.status, failed=failed)
 
 
+LINK = Linked(_find, _page)
 ROUTES = [
-    page_route("/approve/{token}", get=show),
-    page_route("/approve/{token}/status", get=status),
-    page_route("/approve/{token}/login", post=log_in),
-    page_route("/approve/{token}/logout", post=log_out),
-    page_route("/approve/{token}/approve", post=approve),
-    page_route("/approve/{token}/reject", post=reject),
-    page_route("/approve/{token}/sandbox/{action}", post=act_in_sandbox),
+    *LINK.routes("/approve/{token}"),
+    page_route("/approve/{token}/approve", post=LINK.decided(approve, confirmed=True)),
+    page_route("/approve/{token}/reject", post=LINK.decided(reject)),
+    page_route("/approve/{token}/sandbox/{action}", post=LINK.found(act_in_sandbox)),
 ]

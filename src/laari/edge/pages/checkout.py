@@ -6,20 +6,14 @@ however many tabs the button is pressed. An overdue payment is shown as expired 
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from markupsafe import Markup
 from starlette.responses import Response
 
-from laari.edge.pages.login import (
-    STATUSES,
-    confirm_failed,
-    confirm_password,
-    customer_in,
-    is_fresh,
-    log_in_customer,
-)
+from laari.edge.pages.linked import Linked, leads_back, seconds_until
+from laari.edge.pages.login import customer_in, is_fresh
 from laari.edge.pages.render import money
 from laari.edge.pages.visit import Visit, page_route
 from laari.rules.ids import is_token
@@ -34,10 +28,8 @@ from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import spent_now
 from laari.rules.world import local_time
+from laari.store.sessions import CustomerSession
 from laari.store.wallets import Standing
-
-# A payment that ended longer ago is looked at as a receipt: nobody is sent away from it.
-LEAD_BACK_WITHIN = timedelta(minutes=2)
 
 Decision: TypeAlias = PayPayment | RejectPayment | ReservePayment | ReleasePayment
 
@@ -71,12 +63,12 @@ class Checkout(NamedTuple):
     def leads_back(self) -> bool:
         payment = self.payment
         ended = payment.refunded_at or payment.paid_at or payment.rejected_at
-        return ended is not None and self.now - ended < LEAD_BACK_WITHIN
+        return leads_back(ended, self.now)
 
     @property
     def seconds_left(self) -> int | None:
         deadline = self.payment.expires_at
-        return None if deadline is None else max(0, int((deadline - self.now).total_seconds()))
+        return None if deadline is None else seconds_until(deadline, self.now)
 
 
 async def _find(visit: Visit) -> Checkout | None:
@@ -131,63 +123,12 @@ def obstacle(visit: Visit, standing: Standing, amount: int, now: datetime) -> Ma
     return None
 
 
-async def show(visit: Visit) -> Response:
-    checkout = await _find(visit)
-    if checkout is None:
-        return visit.refusal(404, "not_found")
-    return await _page(visit, checkout)
-
-
-async def status(visit: Visit) -> Response:
-    """The state alone, for the page to watch."""
-    checkout = await _find(visit)
-    return visit.json({"status": "not_found" if checkout is None else checkout.state})
-
-
-async def log_in(visit: Visit) -> Response:
-    checkout = await _find(visit)
-    if checkout is None:
-        return visit.refusal(404, "not_found")
-    problem = await log_in_customer(visit, checkout.tenant.mode)
-    if problem is None:
-        return visit.go(checkout.address)
-    return await _page(
-        visit,
-        checkout,
-        STATUSES[problem],
-        login_problem=problem,
-        identity=visit.form.get("identity", ""),
-    )
-
-
-async def log_out(visit: Visit) -> Response:
-    await visit.end_session()
-    return visit.go(visit.home)
-
-
-async def pay(visit: Visit) -> Response:
-    checkout = await _find(visit)
-    if checkout is None:
-        return visit.refusal(404, "not_found")
-    payer = await customer_in(visit, checkout.tenant.mode)
-    if payer is None:  # logged out in the meantime: the page asks to log in
-        return visit.go(checkout.address)
-    if not is_fresh(visit, payer):
-        problem = await confirm_password(visit, payer)
-        if problem is not None:
-            failed = confirm_failed(visit, problem)
-            return await _page(visit, checkout, STATUSES[problem], failed=failed)
+async def pay(visit: Visit, checkout: Checkout, payer: CustomerSession) -> Response:
     command = PayPayment(checkout.tenant, checkout.payment.id, payer.account)
     return await _decide(visit, checkout, command)
 
 
-async def decline(visit: Visit) -> Response:
-    checkout = await _find(visit)
-    if checkout is None:
-        return visit.refusal(404, "not_found")
-    payer = await customer_in(visit, checkout.tenant.mode)
-    if payer is None:
-        return visit.go(checkout.address)
+async def decline(visit: Visit, checkout: Checkout, payer: CustomerSession) -> Response:
     command = RejectPayment(checkout.tenant, checkout.payment.id, payer.account)
     return await _decide(visit, checkout, command)
 
@@ -200,11 +141,10 @@ SANDBOX_ACTIONS: dict[str, type[Decision]] = {
 }
 
 
-async def act_in_sandbox(visit: Visit) -> Response:
+async def act_in_sandbox(visit: Visit, checkout: Checkout) -> Response:
     """As the merchant's own sandbox customer, without a log-in: there is no money behind it."""
-    checkout = await _find(visit)
     action = SANDBOX_ACTIONS.get(visit.params["action"])
-    if checkout is None or checkout.tenant.mode != "sandbox" or action is None:
+    if checkout.tenant.mode != "sandbox" or action is None:
         return visit.refusal(404, "not_found")
     command = action(checkout.tenant, checkout.payment.id, checkout.tenant.sandbox_account)
     return await _decide(visit, checkout, command)
@@ -230,12 +170,10 @@ async def _decide(visit: Visit, checkout: Checkout, command: Decision) -> Respon
     return await _page(visit, now, outcome.status, failed=failed)
 
 
+LINK = Linked(_find, _page)
 ROUTES = [
-    page_route("/pay/{token}", get=show),
-    page_route("/pay/{token}/status", get=status),
-    page_route("/pay/{token}/login", post=log_in),
-    page_route("/pay/{token}/logout", post=log_out),
-    page_route("/pay/{token}/pay", post=pay),
-    page_route("/pay/{token}/decline", post=decline),
-    page_route("/pay/{token}/sandbox/{action}", post=act_in_sandbox),
+    *LINK.routes("/pay/{token}"),
+    page_route("/pay/{token}/pay", post=LINK.decided(pay, confirmed=True)),
+    page_route("/pay/{token}/decline", post=LINK.decided(decline)),
+    page_route("/pay/{token}/sandbox/{action}", post=LINK.found(act_in_sandbox)),
 ]

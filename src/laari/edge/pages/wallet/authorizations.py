@@ -18,7 +18,9 @@ from laari.edge.pages.wallet.frame import (
     PAGE,
     app_page,
     app_route,
+    for_one,
     older,
+    own_row,
     read_place,
     tenants_of,
     unconfirmed,
@@ -125,15 +127,9 @@ async def show_all(visit: Visit, customer: CustomerSession) -> Response:
 
 
 async def _find(visit: Visit, customer: CustomerSession) -> Given | None:
-    authorization_id = ids.read_id(ids.AUTHORIZATION, visit.params["id"])
-    found = authorization_id and await visit.backend.authorizations.get(authorization_id)
-    if not found or found.account != customer.account:
-        return None
-    return (await _given(visit, [found]))[0]
-
-
-def _missing(visit: Visit) -> Response:
-    return visit.refusal(404, "not_found", back="/app/authorizations")
+    rows = visit.backend.authorizations
+    authorization = await own_row(visit, customer, ids.AUTHORIZATION, rows)
+    return None if authorization is None else (await _given(visit, [authorization]))[0]
 
 
 async def _page(
@@ -152,35 +148,28 @@ async def _page(
     return app_page(visit, customer, "authorizations/one", status, **(shown | values))
 
 
-async def show_one(visit: Visit, customer: CustomerSession) -> Response:
-    given = await _find(visit, customer)
-    return _missing(visit) if given is None else await _page(visit, customer, given)
+async def pause(visit: Visit, customer: CustomerSession, given: Given) -> Response:
+    return await _change(visit, customer, given, SuspendAuthorization)
 
 
-async def pause(visit: Visit, customer: CustomerSession) -> Response:
-    return await _change(visit, customer, SuspendAuthorization)
-
-
-async def resume(visit: Visit, customer: CustomerSession) -> Response:
+async def resume(visit: Visit, customer: CustomerSession, given: Given) -> Response:
     """Like an approval, this lets the merchant charge: the password must be recent."""
-    given = await _find(visit, customer)
-    problem = None if given is None else await unconfirmed(visit, customer)
-    if given is not None and problem is not None:
+    problem = await unconfirmed(visit, customer)
+    if problem is not None:
         return await _page(visit, customer, given, problem.status, failed=problem.words)
-    return await _change(visit, customer, ResumeAuthorization)
+    return await _change(visit, customer, given, ResumeAuthorization)
 
 
-async def revoke(visit: Visit, customer: CustomerSession) -> Response:
-    return await _change(visit, customer, RevokeAuthorization)
+async def revoke(visit: Visit, customer: CustomerSession, given: Given) -> Response:
+    return await _change(visit, customer, given, RevokeAuthorization)
 
 
 Change = type[SuspendAuthorization] | type[ResumeAuthorization] | type[RevokeAuthorization]
 
 
-async def _change(visit: Visit, customer: CustomerSession, change: Change) -> Response:
-    given = await _find(visit, customer)
-    if given is None:
-        return _missing(visit)
+async def _change(
+    visit: Visit, customer: CustomerSession, given: Given, change: Change
+) -> Response:
     outcome = await visit.backend.spine.submit(
         change(given.tenant, given.authorization.id, customer.account)
     )
@@ -206,8 +195,8 @@ STATES = {
 
 ROUTES = [
     app_route("/app/authorizations", get=show_all),
-    app_route("/app/authorizations/{id}", get=show_one),
-    app_route("/app/authorizations/{id}/pause", post=pause),
-    app_route("/app/authorizations/{id}/resume", post=resume),
-    app_route("/app/authorizations/{id}/revoke", post=revoke),
+    app_route("/app/authorizations/{id}", get=for_one(_find, _page)),
+    app_route("/app/authorizations/{id}/pause", post=for_one(_find, pause)),
+    app_route("/app/authorizations/{id}/resume", post=for_one(_find, resume)),
+    app_route("/app/authorizations/{id}/revoke", post=for_one(_find, revoke)),
 ]

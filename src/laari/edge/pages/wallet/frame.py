@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
+from uuid import UUID
 
 from markupsafe import Markup
 from starlette.responses import Response
@@ -14,7 +15,9 @@ from starlette.routing import Route
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.login import STATUSES, confirm_failed, confirm_password, is_fresh
 from laari.edge.pages.visit import Handler, Visit, page_route
+from laari.rules import ids
 from laari.rules.records import Tenant
+from laari.spine.coalesce import Coalesced
 from laari.store.listing import Position
 from laari.store.sessions import CustomerSession
 
@@ -44,6 +47,42 @@ def _logged_in(handler: CustomerHandler) -> Handler:
         return visit.go(f"/app/login?next={quote(wanted)}")
 
     return guarded
+
+
+T = TypeVar("T")
+
+
+def for_one(
+    find: Callable[[Visit, CustomerSession], Awaitable[T | None]],
+    handler: Callable[[Visit, CustomerSession, T], Awaitable[Response]],
+) -> CustomerHandler:
+    """For one row of the customer's own; anybody else's does not exist."""
+
+    async def handle(visit: Visit, customer: CustomerSession) -> Response:
+        one = await find(visit, customer)
+        if one is None:
+            section = "/".join(visit.path.split("/")[:3])
+            return visit.refusal(404, "not_found", back=section)
+        return await handler(visit, customer, one)
+
+    return handle
+
+
+class OfAccount(Protocol):
+    @property
+    def account(self) -> int | None: ...
+
+
+W = TypeVar("W", bound=OfAccount)
+
+
+async def own_row(
+    visit: Visit, customer: CustomerSession, prefix: str, rows: Coalesced[UUID, W]
+) -> W | None:
+    """The row that the address names, if it belongs to this customer."""
+    row_id = ids.read_id(prefix, visit.params["id"])
+    row = None if row_id is None else await rows.get(row_id)
+    return row if row is not None and row.account == customer.account else None
 
 
 def app_page(

@@ -18,7 +18,9 @@ from laari.edge.pages.wallet.frame import (
     PAGE,
     app_page,
     app_route,
+    for_one,
     older,
+    own_row,
     read_place,
     tenants_of,
     unconfirmed,
@@ -107,15 +109,9 @@ async def show_all(visit: Visit, customer: CustomerSession) -> Response:
 
 
 async def _find(visit: Visit, customer: CustomerSession) -> Asked | None:
-    request_id = ids.read_id(ids.PAYMENT_REQUEST, visit.params["id"])
-    request = request_id and await visit.backend.payment_requests.get(request_id)
-    if not request or request.account != customer.account:
-        return None
-    return (await _asked(visit, [request]))[0]
-
-
-def _missing(visit: Visit) -> Response:
-    return visit.refusal(404, "not_found", back="/app/requests")
+    rows = visit.backend.payment_requests
+    request = await own_row(visit, customer, ids.PAYMENT_REQUEST, rows)
+    return None if request is None else (await _asked(visit, [request]))[0]
 
 
 async def _page(
@@ -134,21 +130,13 @@ async def _page(
     return app_page(visit, customer, "requests/one", status, **(shown | values))
 
 
-async def show_one(visit: Visit, customer: CustomerSession) -> Response:
-    asked = await _find(visit, customer)
-    return _missing(visit) if asked is None else await _page(visit, customer, asked)
-
-
 async def status(visit: Visit, customer: CustomerSession) -> Response:
     """The state alone, for the page to watch."""
     asked = await _find(visit, customer)
     return visit.json({"status": "not_found" if asked is None else asked.state})
 
 
-async def pay(visit: Visit, customer: CustomerSession) -> Response:
-    asked = await _find(visit, customer)
-    if asked is None:
-        return _missing(visit)
+async def pay(visit: Visit, customer: CustomerSession, asked: Asked) -> Response:
     if asked.state != "pending":  # in another tab, or by the merchant: the page says what it is
         return visit.go(asked.address)
     problem = await unconfirmed(visit, customer)
@@ -158,10 +146,7 @@ async def pay(visit: Visit, customer: CustomerSession) -> Response:
     return await _decide(visit, customer, asked, command)
 
 
-async def reject(visit: Visit, customer: CustomerSession) -> Response:
-    asked = await _find(visit, customer)
-    if asked is None:
-        return _missing(visit)
+async def reject(visit: Visit, customer: CustomerSession, asked: Asked) -> Response:
     if asked.state != "pending":
         return visit.go(asked.address)
     command = RejectRequest(asked.tenant, asked.request.id, customer.account)
@@ -188,8 +173,8 @@ async def _decide(
 
 ROUTES = [
     app_route("/app/requests", get=show_all),
-    app_route("/app/requests/{id}", get=show_one),
+    app_route("/app/requests/{id}", get=for_one(_find, _page)),
     app_route("/app/requests/{id}/status", get=status),
-    app_route("/app/requests/{id}/pay", post=pay),
-    app_route("/app/requests/{id}/reject", post=reject),
+    app_route("/app/requests/{id}/pay", post=for_one(_find, pay)),
+    app_route("/app/requests/{id}/reject", post=for_one(_find, reject)),
 ]

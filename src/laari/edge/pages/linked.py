@@ -1,0 +1,121 @@
+"""Pages that anyone with their link can open: what checkout and approval have in common.
+
+Everybody sees what is asked and how it stands; a customer logs in on the page itself and decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import Generic, Protocol, TypeVar
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from laari.edge.pages.login import (
+    STATUSES,
+    confirm_failed,
+    confirm_password,
+    customer_in,
+    is_fresh,
+    log_in_customer,
+)
+from laari.edge.pages.visit import Handler, Visit, page_route
+from laari.rules.records import Tenant
+from laari.store.sessions import CustomerSession
+
+# What ended longer ago is looked at as a receipt: nobody is sent away from it.
+LEAD_BACK_WITHIN = timedelta(minutes=2)
+
+
+class Asked(Protocol):
+    """What a merchant asks for, as it stands now."""
+
+    @property
+    def tenant(self) -> Tenant: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def address(self) -> str: ...
+
+
+A = TypeVar("A", bound=Asked)
+
+
+class Linked(Generic[A]):
+    """The handlers that such a page needs, made from how it is found and how it is shown."""
+
+    def __init__(
+        self,
+        find: Callable[[Visit], Awaitable[A | None]],
+        page: Callable[..., Awaitable[Response]],
+    ) -> None:
+        self._find = find
+        self._page = page
+
+    def found(self, handler: Callable[[Visit, A], Awaitable[Response]]) -> Handler:
+        """For whatever the link leads to; a link that leads nowhere is no page."""
+
+        async def handle(visit: Visit) -> Response:
+            asked = await self._find(visit)
+            return visit.refusal(404, "not_found") if asked is None else await handler(visit, asked)
+
+        return handle
+
+    def decided(
+        self,
+        handler: Callable[[Visit, A, CustomerSession], Awaitable[Response]],
+        *,
+        confirmed: bool = False,
+    ) -> Handler:
+        """For the customer who is logged in, with a recent password where it is to be confirmed."""
+
+        async def handle(visit: Visit, asked: A) -> Response:
+            payer = await customer_in(visit, asked.tenant.mode)
+            if payer is None:  # logged out in the meantime: the page asks to log in
+                return visit.go(asked.address)
+            if confirmed and not is_fresh(visit, payer):
+                problem = await confirm_password(visit, payer)
+                if problem is not None:
+                    failed = confirm_failed(visit, problem)
+                    return await self._page(visit, asked, STATUSES[problem], failed=failed)
+            return await handler(visit, asked, payer)
+
+        return self.found(handle)
+
+    def routes(self, path: str) -> list[Route]:
+        """The page itself, its state, and logging in and out on it."""
+        return [
+            page_route(path, get=self.found(self._page)),
+            page_route(f"{path}/status", get=self._status),
+            page_route(f"{path}/login", post=self.found(self._log_in)),
+            page_route(f"{path}/logout", post=_log_out),
+        ]
+
+    async def _status(self, visit: Visit) -> Response:
+        """The state alone, for the page to watch."""
+        asked = await self._find(visit)
+        return visit.json({"status": "not_found" if asked is None else asked.state})
+
+    async def _log_in(self, visit: Visit, asked: A) -> Response:
+        problem = await log_in_customer(visit, asked.tenant.mode)
+        if problem is None:
+            return visit.go(asked.address)
+        identity = visit.form.get("identity", "")
+        return await self._page(
+            visit, asked, STATUSES[problem], login_problem=problem, identity=identity
+        )
+
+
+async def _log_out(visit: Visit) -> Response:
+    await visit.end_session()
+    return visit.go(visit.home)
+
+
+def leads_back(ended: datetime | None, now: datetime) -> bool:
+    """Whether it ended so lately that whoever looks on is led back to the shop."""
+    return ended is not None and now - ended < LEAD_BACK_WITHIN
+
+
+def seconds_until(deadline: datetime, now: datetime) -> int:
+    return max(0, int((deadline - now).total_seconds()))
