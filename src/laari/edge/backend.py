@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from msgspec import Struct
+
 from laari.edge.cursors import Cursors
 from laari.edge.exchange import Door
 from laari.edge.metrics import Metrics
@@ -26,12 +28,16 @@ from laari.store import (
 )
 from laari.store.batch import BatchRunner
 from laari.store.database import answers, on_connection, open_pool
+from laari.store.listing import Found, Listing, page, plain_pages
 from laari.store.secrets import derive
 
 K = TypeVar("K")
 A = TypeVar("A")
+R = TypeVar("R", bound=Struct)
 P = ParamSpec("P")
 
+PAGES_AT_ONCE = 32  # in one statement: their rows are in memory together
+LONGEST_GATHERED_PAGE = 100  # rows
 SAMPLE_SECONDS = 1.0  # between two looks at what only this process knows
 
 
@@ -67,6 +73,7 @@ class Backend:
         self.delivery_states = self._reading(events.delivery_states)
         self.wallet_visits = Gathered(self._reading(wallets.visit))
         self.wallets = Coalesced(self._reading(wallets.by_account))
+        self._plain_pages = Gathered(self._reading(plain_pages), most=PAGES_AT_ONCE)
 
     async def open(self) -> None:
         self._pool = await open_pool(self._dsn)
@@ -104,6 +111,12 @@ class Backend:
         self, fetch: Callable[[Any, list[K]], Awaitable[A]]
     ) -> Callable[[list[K]], Awaitable[A]]:
         return lambda keys: self.ask(fetch, keys)
+
+    async def page(self, listing: Listing[R]) -> Found[R]:
+        """A page of a listing. One whose cost is not known beforehand keeps no other waiting."""
+        if listing.is_plain and listing.window.limit <= LONGEST_GATHERED_PAGE:
+            return await self._plain_pages.ask(listing)
+        return await self.ask(page, listing)
 
     async def ask(
         self,

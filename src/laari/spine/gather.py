@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 Q = TypeVar("Q")
 A = TypeVar("A")
 
-MAX_QUESTIONS = 512  # in one statement
+MAX_QUESTIONS = 512  # in one statement, where answers are small
 
 
 class _Waiting(NamedTuple, Generic[Q, A]):
@@ -26,8 +26,11 @@ class Gathered(Generic[Q, A]):
     While one statement is under way the next one's questions gather.
     """
 
-    def __init__(self, ask: Callable[[list[Q]], Awaitable[list[A]]]) -> None:
+    def __init__(
+        self, ask: Callable[[list[Q]], Awaitable[list[A]]], most: int = MAX_QUESTIONS
+    ) -> None:
         self._ask = ask
+        self._most = most
         self._gathering: list[_Waiting[Q, A]] = []
         self._task: asyncio.Task[None] | None = None
 
@@ -40,8 +43,8 @@ class Gathered(Generic[Q, A]):
 
     async def _work(self) -> None:
         while self._gathering:
-            taken = self._gathering[:MAX_QUESTIONS]
-            del self._gathering[:MAX_QUESTIONS]
+            taken = self._gathering[: self._most]
+            del self._gathering[: self._most]
             try:
                 answers = await self._ask([waiting.question for waiting in taken])
             except Exception as error:

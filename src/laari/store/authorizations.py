@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 
 from laari.rules.records import Authorization, Payment
-from laari.store.listing import Found, Walk, Window, page
+from laari.store.listing import Listing, Walk, Window
 from laari.store.tables import AUTHORIZATIONS, PAYMENTS
 
 # The deadline that makes an authorization expired, by its stored status; others never expire.
@@ -64,21 +64,15 @@ async def charged_by_day(
     return charged
 
 
-async def list_of_tenant(
-    connection: asyncpg.Connection,
-    tenant_id: int,
-    now: datetime,
-    window: Window,
-    status: str | None = None,
-) -> Found[Authorization]:
-    return await page(connection, AUTHORIZATIONS, _walks(tenant_id, status, now), window)
+def of_tenant(
+    tenant_id: int, now: datetime, window: Window, status: str | None = None
+) -> Listing[Authorization]:
+    return Listing(AUTHORIZATIONS, _walks(tenant_id, status, now), window)
 
 
-async def list_of_account(
-    connection: asyncpg.Connection, account: int, window: Window
-) -> Found[Authorization]:
+def of_account(account: int, window: Window) -> Listing[Authorization]:
     """The authorizations that the customer of one wallet has approved."""
-    return await page(connection, AUTHORIZATIONS, [Walk({"account": account})], window)
+    return Listing(AUTHORIZATIONS, [Walk({"account": account})], window)
 
 
 def _walks(tenant_id: int, status: str | None, now: datetime) -> list[Walk]:
@@ -96,17 +90,16 @@ def _walks(tenant_id: int, status: str | None, now: datetime) -> list[Walk]:
     return [Walk(equal, f"({_DEADLINES[status]} <= {{now}}) IS NOT TRUE", {"now": now})]
 
 
-async def list_payments(
-    connection: asyncpg.Connection,
+def payments_of(
     authorization_id: UUID,
     window: Window,
     *,
     status: str | None = None,
     bill_number: str | None = None,
-) -> Found[Payment]:
+) -> Listing[Payment]:
     """The payments of one authorization; the filters are checked on the way along its index."""
     wanted = {"status": status, "bill_number": bill_number}
     values: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
     keep = " AND ".join(f"{name} = {{{name}}}" for name in values)
     walk = Walk({"authorization_id": authorization_id}, keep or None, values)
-    return await page(connection, PAYMENTS, [walk], window)
+    return Listing(PAYMENTS, [walk], window)

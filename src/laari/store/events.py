@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from laari.rules.records import Event
 from laari.store.deliveries import DeliveryStatus
-from laari.store.listing import Found, Walk, Window, page
+from laari.store.listing import Listing, Walk, Window
 from laari.store.tables import EVENTS
 
 _DELIVERED = (
@@ -63,14 +63,13 @@ async def of_object(connection: asyncpg.Connection, object_id: UUID) -> list[Eve
     return [EVENTS.read(row) for row in rows]
 
 
-async def list_of_tenant(
-    connection: asyncpg.Connection,
+def of_tenant(
     tenant_id: int,
     window: Window,
     *,
     types: Collection[str] | None = None,
     delivered: bool | None = None,
-) -> Found[Event]:
+) -> Listing[Event]:
     keep: list[str] = []
     values: dict[str, Any] = {}
     if types is not None:
@@ -79,7 +78,7 @@ async def list_of_tenant(
     if delivered is not None:
         keep.append(_DELIVERED if delivered else f"NOT {_DELIVERED}")
     walk = Walk({"tenant_id": tenant_id}, " AND ".join(keep) or None, values)
-    return await page(connection, EVENTS, [walk], window)
+    return Listing(EVENTS, [walk], window)
 
 
 async def delivery_states(

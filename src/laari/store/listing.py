@@ -6,7 +6,7 @@ a bounded number of rows; the page may then be short or empty while more remain.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -18,6 +18,8 @@ from msgspec import Struct
 from laari.store.tables import Table
 
 R = TypeVar("R", bound=Struct)
+
+_ORDER = "ORDER BY created_at DESC, id DESC"
 
 MAX_SCANNED = 2_000  # rows one page looks at where most of them do not match
 
@@ -51,26 +53,43 @@ class Window:
     created_to: datetime | None = None
 
 
+@dataclass(frozen=True)
+class Listing(Generic[R]):
+    """A page that is asked for: where its rows are looked for, and which of them it shows."""
+
+    table: Table[R]
+    walks: Sequence[Walk]
+    window: Window
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one stretch of an index, all of whose rows belong to the page."""
+        return len(self.walks) == 1 and self.walks[0].keep is None
+
+
 class Found(NamedTuple, Generic[R]):
     rows: list[R]
     next: Position | None  # None where nothing older remains
 
 
-async def page(
-    connection: asyncpg.Connection, table: Table[R], walks: Sequence[Walk], window: Window
-) -> Found[R]:
+async def page(connection: asyncpg.Connection, listing: Listing[R]) -> Found[R]:
     """The newest `limit` rows of all walks together, and where to go on."""
+    window = listing.window
     rows: list[R] = []
     cut: Position | None = None  # rows older than this may be missing: a walk stopped there
-    for walk in walks:
-        found, stopped = await _walk(connection, table, walk, window)
+    for walk in listing.walks:
+        found, stopped = await _walk(connection, listing.table, walk, window)
         rows += found
         if stopped is not None and (cut is None or stopped > cut):
             cut = stopped
-    if len(walks) > 1:
+    if len(listing.walks) > 1:
         rows.sort(key=_position, reverse=True)
     if cut is not None:
         rows = [row for row in rows if _position(row) >= cut]
+    return _cut(rows, window, cut)
+
+
+def _cut(rows: list[R], window: Window, cut: Position | None = None) -> Found[R]:
     if len(rows) > window.limit:
         rows = rows[: window.limit]
         return Found(rows, _position(rows[-1]))
@@ -85,39 +104,88 @@ async def _walk(
     connection: asyncpg.Connection, table: Table[R], walk: Walk, window: Window
 ) -> tuple[list[R], Position | None]:
     """Up to limit + 1 rows of one walk, and where it stopped for having looked at enough."""
-    values: list[Any] = []
-
-    def put(value: Any) -> str:
-        values.append(value)
-        return f"${len(values)}"
-
-    conditions = [f"{column} = {put(value)}" for column, value in walk.equal.items()]
-    if window.after is not None:
-        conditions.append(
-            f"(created_at, id) < ({put(window.after.created_at)}, {put(window.after.id)})"
-        )
-    if window.created_from is not None:
-        conditions.append(f"created_at >= {put(window.created_from)}")
-    if window.created_to is not None:
-        conditions.append(f"created_at < {put(window.created_to)}")
-    order = "ORDER BY created_at DESC, id DESC"
-    where = f"WHERE {' AND '.join(conditions)} {order}"
-    limit = f"LIMIT {window.limit + 1}"  # written out: the plan is made for few rows, and kept
+    conditions, _, values = _conditions(table, walk, window)
+    where = _where(conditions, [f"${number}" for number in range(1, len(values) + 1)])
+    limit = _limit(window)
     if walk.keep is None:
         found = await connection.fetch(f"{table.select} {where} {limit}", *values)
         return [table.read(row) for row in found], None
-    walked = list(values)
-    keep = walk.keep.format_map({name: put(value) for name, value in walk.values.items()})
+    kept = {name: f"${number}" for number, name in enumerate(walk.values, len(values) + 1)}
     found = await connection.fetch(
         f"SELECT * FROM ({table.select} {where} LIMIT {MAX_SCANNED}) AS walked "
-        f"WHERE {keep} {order} {limit}",
+        f"WHERE {walk.keep.format_map(kept)} {_ORDER} {limit}",
         *values,
+        *walk.values.values(),
     )
     rows = [table.read(row) for row in found]
     if len(rows) > window.limit:
         return rows, None
     end = await connection.fetchrow(
         f"SELECT created_at, id FROM {table.name} {where} OFFSET {MAX_SCANNED - 1} LIMIT 1",
-        *walked,
+        *values,
     )
     return rows, None if end is None else Position(end["created_at"], end["id"])
+
+
+def _conditions(
+    table: Table[Any], walk: Walk, window: Window
+) -> tuple[list[str], list[str], list[Any]]:
+    """What the rows have to meet, with `{}` where a value belongs; the values' types and values."""
+    conditions = [f"{column} = {{}}" for column in walk.equal]
+    kinds = [table.types[column] for column in walk.equal]
+    values = list(walk.equal.values())
+    if window.after is not None:
+        conditions.append("(created_at, id) < ({}, {})")
+        kinds += ["timestamptz", "uuid"]
+        values += window.after
+    bounds = {"created_at >= {}": window.created_from, "created_at < {}": window.created_to}
+    for condition, moment in bounds.items():
+        if moment is not None:
+            conditions.append(condition)
+            kinds.append("timestamptz")
+            values.append(moment)
+    return conditions, kinds, values
+
+
+def _where(conditions: list[str], names: Iterable[str]) -> str:
+    return f"WHERE {' AND '.join(conditions)} {_ORDER}".format(*names)
+
+
+def _limit(window: Window) -> str:
+    # Written out: a plan for a number not yet known would be one for many rows.
+    return f"LIMIT {window.limit + 1}"
+
+
+async def plain_pages(
+    connection: asyncpg.Connection, listings: Sequence[Listing[Any]]
+) -> list[Found[Any]]:
+    """Plain pages that are asked for together; those of the same form share one statement."""
+    forms: dict[str, list[int]] = {}
+    asked: list[list[Any]] = []
+    for place, listing in enumerate(listings):
+        statement, values = _plain_statement(listing)
+        forms.setdefault(statement, []).append(place)
+        asked.append(values)
+    rows: list[list[Any]] = [[] for _ in listings]
+    for statement, places in forms.items():
+        columns = zip(*(asked[place] for place in places), strict=True)
+        read = listings[places[0]].table.record
+        for *row, number in await connection.fetch(statement, *columns):
+            rows[places[number - 1]].append(read(*row))
+    return [_cut(found, listing.window) for found, listing in zip(rows, listings, strict=True)]
+
+
+def _plain_statement(listing: Listing[Any]) -> tuple[str, list[Any]]:
+    """Answers any number of pages of this form, each row with the number of its page."""
+    table, [walk], window = listing.table, listing.walks, listing.window
+    conditions, kinds, values = _conditions(table, walk, window)
+    arrays = ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(kinds, 1))
+    names = [f"value{number}" for number in range(1, len(values) + 1)]
+    where = _where(conditions, names)
+    statement = (
+        f"SELECT found.*, number FROM unnest({arrays}) WITH ORDINALITY "
+        f"AS asked ({', '.join(names)}, number) "
+        f"CROSS JOIN LATERAL ({table.select} {where} {_limit(window)}) AS found "
+        "ORDER BY number, created_at DESC, id DESC"
+    )
+    return statement, values

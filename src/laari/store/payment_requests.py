@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 
 from laari.rules.records import PaymentRequest
-from laari.store.listing import Found, Walk, Window, page
+from laari.store.listing import Listing, Walk, Window
 from laari.store.payments import walks
 from laari.store.tables import REQUESTS
 
@@ -20,23 +20,16 @@ async def by_id(
     return {row["id"]: REQUESTS.read(row) for row in rows}
 
 
-async def list_of_tenant(
-    connection: asyncpg.Connection,
-    /,
-    tenant_id: int,
-    now: datetime,
-    window: Window,
-    **filters: str | None,
-) -> Found[PaymentRequest]:
-    return await page(connection, REQUESTS, walks(tenant_id, now, **filters), window)
+def of_tenant(
+    tenant_id: int, now: datetime, window: Window, **filters: str | None
+) -> Listing[PaymentRequest]:
+    return Listing(REQUESTS, walks(tenant_id, now, **filters), window)
 
 
-async def list_of_account(
-    connection: asyncpg.Connection, account: int, window: Window, *, waiting: bool
-) -> Found[PaymentRequest]:
+def of_account(account: int, window: Window, *, waiting: bool) -> Listing[PaymentRequest]:
     """The requests to one wallet: those that wait for an answer, or those that have ended."""
     keep = "status = 'pending'" if waiting else "status <> 'pending'"
-    return await page(connection, REQUESTS, [Walk({"account": account}, keep)], window)
+    return Listing(REQUESTS, [Walk({"account": account}, keep)], window)
 
 
 async def overdue(

@@ -9,7 +9,7 @@ from uuid import UUID
 import asyncpg
 
 from laari.rules.records import Payment
-from laari.store.listing import Found, Walk, Window, page
+from laari.store.listing import Listing, Walk, Window
 from laari.store.tables import PAYMENTS
 
 # Pending past its deadline with nobody paying it: reported as expired before it is marked so.
@@ -26,15 +26,10 @@ async def by_token(connection: asyncpg.Connection, tokens: list[str]) -> dict[st
     return {row["token"]: PAYMENTS.read(row) for row in rows}
 
 
-async def list_of_tenant(
-    connection: asyncpg.Connection,
-    /,
-    tenant_id: int,
-    now: datetime,
-    window: Window,
-    **filters: str | None,
-) -> Found[Payment]:
-    return await page(connection, PAYMENTS, walks(tenant_id, now, **filters), window)
+def of_tenant(
+    tenant_id: int, now: datetime, window: Window, **filters: str | None
+) -> Listing[Payment]:
+    return Listing(PAYMENTS, walks(tenant_id, now, **filters), window)
 
 
 def walks(

@@ -76,7 +76,7 @@ class Table(Generic[R]):
         self._mutable = mutable
         self._order = attrgetter(*contested) if contested else None
         hints = get_type_hints(record, include_extras=True)
-        self._types = {field: _pg_type(hints[field]) for field in record.__struct_fields__}
+        self.types = {field: _pg_type(hints[field]) for field in record.__struct_fields__}
 
     def read(self, row: asyncpg.Record) -> R:
         return self.record(*row)
@@ -90,10 +90,10 @@ class Table(Generic[R]):
         """The rows that are handed over, as a query."""
         taken = (
             f"decode({field}, 'base64') AS {field}" if kind == "bytea" else field
-            for field, kind in self._types.items()
+            for field, kind in self.types.items()
         )
         sent = (
-            f"{field} {'text' if kind == 'bytea' else kind}" for field, kind in self._types.items()
+            f"{field} {'text' if kind == 'bytea' else kind}" for field, kind in self.types.items()
         )
         return (
             f"SELECT {', '.join(taken)} "

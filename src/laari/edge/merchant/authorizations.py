@@ -165,8 +165,8 @@ async def list_authorizations(call: Call, filters: dict[str, Any]) -> Reply | Re
     if isinstance(window, Refusal):
         return window
     now = _now(call)
-    found = await backend.ask(
-        authorizations.list_of_tenant, tenant.id, now, window, filters.get("status")
+    found = await backend.page(
+        authorizations.of_tenant(tenant.id, now, window, filters.get("status"))
     )
     shapes = (shown(as_of(authorization, now), backend) for authorization in found.rows)
     return page_reply(shapes, found, window, backend.cursors, LISTING, tenant.id)
@@ -181,12 +181,13 @@ async def list_payments(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
     window = read_window(filters, backend.cursors, listing, tenant.id)
     if isinstance(window, Refusal):
         return window
-    found = await backend.ask(
-        authorizations.list_payments,
-        authorization.id,
-        window,
-        status=filters.get("status"),
-        bill_number=filters.get("bill_number"),
+    found = await backend.page(
+        authorizations.payments_of(
+            authorization.id,
+            window,
+            status=filters.get("status"),
+            bill_number=filters.get("bill_number"),
+        )
     )
     shapes = (payment_shown(payment, backend) for payment in found.rows)
     return page_reply(shapes, found, window, backend.cursors, listing, tenant.id)

@@ -82,12 +82,13 @@ async def list_events(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
     readable = [name for name in every if call.caller.may(read_scope(name))]
     types = [asked] if asked is not None else None if len(readable) == len(every) else readable
     delivered = filters.get("delivered")
-    found = await backend.ask(
-        events.list_of_tenant,
-        tenant.id,
-        window,
-        types=types,
-        delivered=None if delivered is None else delivered == "true",
+    found = await backend.page(
+        events.of_tenant(
+            tenant.id,
+            window,
+            types=types,
+            delivered=None if delivered is None else delivered == "true",
+        )
     )
     states = await backend.delivery_states([event.id for event in found.rows])
     shapes = (shown(event, states.get(event.id)) for event in found.rows)

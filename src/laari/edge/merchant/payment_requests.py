@@ -151,14 +151,15 @@ async def list_requests(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
         return window
     now = local_time(datetime.now(UTC), tenant)
     status = filters.get("status")
-    found = await backend.ask(
-        payment_requests.list_of_tenant,
-        tenant.id,
-        now,
-        window,
-        status=status,
-        terminal_label=filters.get("terminal_label"),
-        bill_number=filters.get("bill_number"),
+    found = await backend.page(
+        payment_requests.of_tenant(
+            tenant.id,
+            now,
+            window,
+            status=status,
+            terminal_label=filters.get("terminal_label"),
+            bill_number=filters.get("bill_number"),
+        )
     )
     found = await expire_overdue(call, found, ExpireRequest, now, status)
     shapes = map(request_shape, found.rows)

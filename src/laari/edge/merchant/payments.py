@@ -123,14 +123,15 @@ async def list_payments(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
         return window
     now = local_time(datetime.now(UTC), tenant)
     status = filters.get("status")
-    found = await backend.ask(
-        payments.list_of_tenant,
-        tenant.id,
-        now,
-        window,
-        status=status,
-        terminal_label=filters.get("terminal_label"),
-        bill_number=filters.get("bill_number"),
+    found = await backend.page(
+        payments.of_tenant(
+            tenant.id,
+            now,
+            window,
+            status=status,
+            terminal_label=filters.get("terminal_label"),
+            bill_number=filters.get("bill_number"),
+        )
     )
     found = await expire_overdue(call, found, ExpirePayment, now, status)
     shapes = (shown(payment, backend) for payment in found.rows)

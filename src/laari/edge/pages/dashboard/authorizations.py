@@ -24,12 +24,13 @@ async def show_list(desk: Desk) -> Response:
     if isinstance(asked, Refusal):
         written = dict(desk.visit.query)
         return desk.page("authorizations.html", problem=asked, written=written, rows=[], older=None)
-    found = await desk.backend.ask(
-        authorizations.list_of_tenant,
-        desk.tenant.id,
-        desk.now,
-        asked.window,
-        asked.filters.get("status"),
+    found = await desk.backend.page(
+        authorizations.of_tenant(
+            desk.tenant.id,
+            desk.now,
+            asked.window,
+            asked.filters.get("status"),
+        )
     )
     return desk.page(
         "authorizations.html",
@@ -49,8 +50,8 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Response:
     if stored is None or stored.tenant_id != desk.tenant.id:
         return desk.missing()
     authorization = as_of(stored, desk.now)
-    paid = await desk.backend.ask(
-        authorizations.list_payments, authorization.id, Window(limit=NEWEST)
+    paid = await desk.backend.page(
+        authorizations.payments_of(authorization.id, Window(limit=NEWEST))
     )
     return desk.page(
         "authorization.html",

@@ -20,8 +20,8 @@ NEWEST = 5
 
 async def show(desk: Desk) -> Response:
     days = await _days(desk)
-    newest = await desk.backend.ask(
-        payments.list_of_tenant, desk.tenant.id, desk.now, Window(limit=NEWEST)
+    newest = await desk.backend.page(
+        payments.of_tenant(desk.tenant.id, desk.now, Window(limit=NEWEST))
     )
     return desk.page(
         "overview.html",

@@ -44,14 +44,15 @@ async def show_list(desk: Desk) -> Response:
 
 async def find(desk: Desk, asked: Asked) -> Found[Payment]:
     filters = asked.filters
-    return await desk.backend.ask(
-        payments.list_of_tenant,
-        desk.tenant.id,
-        desk.now,
-        asked.window,
-        status=filters.get("status"),
-        terminal_label=filters.get("terminal_label"),
-        bill_number=filters.get("bill_number"),
+    return await desk.backend.page(
+        payments.of_tenant(
+            desk.tenant.id,
+            desk.now,
+            asked.window,
+            status=filters.get("status"),
+            terminal_label=filters.get("terminal_label"),
+            bill_number=filters.get("bill_number"),
+        )
     )
 
 

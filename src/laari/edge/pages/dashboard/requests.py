@@ -20,14 +20,15 @@ async def show_list(desk: Desk) -> Response:
         written = dict(desk.visit.query)
         return desk.page("requests.html", problem=asked, written=written, rows=[], older=None)
     filters = asked.filters
-    found = await desk.backend.ask(
-        payment_requests.list_of_tenant,
-        desk.tenant.id,
-        desk.now,
-        asked.window,
-        status=filters.get("status"),
-        terminal_label=filters.get("terminal_label"),
-        bill_number=filters.get("bill_number"),
+    found = await desk.backend.page(
+        payment_requests.of_tenant(
+            desk.tenant.id,
+            desk.now,
+            asked.window,
+            status=filters.get("status"),
+            terminal_label=filters.get("terminal_label"),
+            bill_number=filters.get("bill_number"),
+        )
     )
     return desk.page(
         "requests.html",

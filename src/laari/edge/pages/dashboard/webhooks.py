@@ -30,12 +30,13 @@ async def show(desk: Desk, problem: Refusal | None = None, url: str | None = Non
             types=TYPES,
         )  # fmt: skip
     delivered, event_type = asked.filters.get("delivered"), asked.filters.get("type")
-    found = await desk.backend.ask(
-        events.list_of_tenant,
-        desk.tenant.id,
-        asked.window,
-        types=None if event_type is None else [event_type],
-        delivered=None if delivered is None else delivered == "true",
+    found = await desk.backend.page(
+        events.of_tenant(
+            desk.tenant.id,
+            asked.window,
+            types=None if event_type is None else [event_type],
+            delivered=None if delivered is None else delivered == "true",
+        )
     )
     return desk.page(
         "webhooks.html",

@@ -115,7 +115,7 @@ async def _given(visit: Visit, rows: list[Authorization]) -> list[Given]:
 
 async def show_all(visit: Visit, customer: CustomerSession) -> Response:
     window = Window(PAGE, read_place(visit, _LISTING, customer))
-    found = await visit.backend.ask(authorizations.list_of_account, customer.account, window)
+    found = await visit.backend.page(authorizations.of_account(customer.account, window))
     return app_page(
         visit,
         customer,
@@ -135,8 +135,8 @@ async def _find(visit: Visit, customer: CustomerSession) -> Given | None:
 async def _page(
     visit: Visit, customer: CustomerSession, given: Given, status: int = 200, **values: Any
 ) -> Response:
-    payments = await visit.backend.ask(
-        authorizations.list_payments, given.authorization.id, Window(RECENT)
+    payments = await visit.backend.page(
+        authorizations.payments_of(given.authorization.id, Window(RECENT))
     )
     shown = {
         "given": given,

@@ -73,8 +73,8 @@ async def _asked(visit: Visit, requests: list[PaymentRequest]) -> list[Asked]:
 
 async def first_waiting(visit: Visit, customer: CustomerSession) -> list[Asked]:
     """The newest requests that can be paid now."""
-    found = await visit.backend.ask(
-        payment_requests.list_of_account, customer.account, Window(ON_FIRST_PAGE), waiting=True
+    found = await visit.backend.page(
+        payment_requests.of_account(customer.account, Window(ON_FIRST_PAGE), waiting=True)
     )
     asked = await _asked(visit, found.rows)
     return [each for each in asked if each.state in ("pending", "processing")]
@@ -82,7 +82,7 @@ async def first_waiting(visit: Visit, customer: CustomerSession) -> list[Asked]:
 
 async def show_all(visit: Visit, customer: CustomerSession) -> Response:
     """One list of two parts: what waits comes before what has ended, each newest first."""
-    list_of_account, account = payment_requests.list_of_account, customer.account
+    account = customer.account
     waiting: list[PaymentRequest] = []
     ended: list[PaymentRequest] = []
     link = None
@@ -90,11 +90,15 @@ async def show_all(visit: Visit, customer: CustomerSession) -> Response:
     in_waiting = read_place(visit, _WAITING, customer)
     if in_ended is None:
         window = Window(PAGE, in_waiting)
-        waiting, place = await visit.backend.ask(list_of_account, account, window, waiting=True)
+        waiting, place = await visit.backend.page(
+            payment_requests.of_account(account, window, waiting=True)
+        )
         link = older(visit, _WAITING, customer, place)
     if link is None:
         window = Window(PAGE, in_ended)
-        ended, place = await visit.backend.ask(list_of_account, account, window, waiting=False)
+        ended, place = await visit.backend.page(
+            payment_requests.of_account(account, window, waiting=False)
+        )
         link = older(visit, _ENDED, customer, place)
     return app_page(
         visit,

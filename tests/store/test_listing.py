@@ -1,0 +1,59 @@
+"""Pages that are read together are the pages that would have been read one by one."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+
+from laari.rules import ids
+from laari.rules.records import Payment
+from laari.rules.world import World
+from laari.store import payment_requests, payments
+from laari.store.database import connection_to
+from laari.store.listing import Listing, Position, Window, page, plain_pages
+from laari.store.writes import save
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def payment(tenant_id: int, number: int, label: str | None) -> Payment:
+    made = ids.new_id()
+    return Payment(
+        *(made, tenant_id, "hosted", made.hex, f"ORDER-{number}", 100, None, None, label),
+        *(None, None, "{}", START + timedelta(minutes=number // 2), None, None, None, "paid"),
+        *(0, START, "T", 1, None, None, None, None, None),
+    )
+
+
+async def test_pages_read_together_are_those_read_one_by_one(dsn: str) -> None:
+    world = World(START, "")
+    rows = [payment(1 + n % 3, n, ("Till 1", "Till 2", None)[n % 5 % 3]) for n in range(300)]
+    random.shuffle(rows)
+    for row in rows:
+        world.payments.add(row.id, row)
+    middle = Position(START + timedelta(minutes=75), rows[0].id)
+    windows = [
+        Window(20),
+        Window(7),
+        Window(7, after=middle),
+        Window(100, created_from=START + timedelta(hours=1)),
+        Window(3, middle, START + timedelta(minutes=70), START + timedelta(minutes=200)),
+        Window(5, after=Position(START, ids.new_id())),
+        Window(50, created_to=START),
+    ]
+    filters: list[dict[str, str | None]] = [{}, {"status": "paid"}, {"terminal_label": "Till 1"}]
+    asked: list[Listing[Payment]] = [
+        payments.of_tenant(tenant, START, window, **named)
+        for tenant in (1, 2, 3, 4)
+        for window in windows
+        for named in filters
+    ]
+    asked = [listing for listing in asked if listing.is_plain]
+    assert len(asked) > 60
+    async with connection_to(dsn) as connection:
+        await save(connection, world)
+        together = await plain_pages(connection, asked)
+        assert together == [await page(connection, listing) for listing in asked]
+        assert {len(found.rows) for found in together} >= {0, 3, 7, 20}
+        others = payment_requests.of_tenant(1, START, Window(5))
+        assert await plain_pages(connection, [others, asked[0]]) == [([], None), together[0]]
