@@ -7,7 +7,7 @@ READY_DEV := .venv/.ready-dev
 VERSIONS := pyproject.toml constraints.txt
 
 # What the tests use that pip does not install: Debian's names.
-TEST_PACKAGES := chromium curl
+TEST_PACKAGES := chromium-headless-shell curl
 
 .PHONY: help run test lint bench bench-peers faults docs screenshots format lock clean
 
@@ -19,7 +19,7 @@ run: $(READY) ## start Laari with a demo merchant on http://127.0.0.1:8000
 
 test: $(READY_DEV) ## run the whole test suite
 	@tools/debian-packages $(TEST_PACKAGES)
-	@$(BIN)/python -m pytest -n logical --maxprocesses 4 -rs $(ARGS)
+	@$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal -rs $(ARGS)
 
 lint: $(READY_DEV) ## check style, types and the directions of imports
 	@$(BIN)/ruff check .
@@ -41,7 +41,7 @@ docs: $(READY_DEV) ## write the generated pages of docs/ anew
 	@$(BIN)/python tools/generate_docs.py
 
 screenshots: $(READY_DEV) ## take the pictures of the pages in docs/img/pages anew
-	@tools/debian-packages chromium
+	@tools/debian-packages chromium-headless-shell
 	@$(BIN)/python -m tests.pages.screenshots $(ARGS)
 
 format: $(READY_DEV) ## put the code into the project's style

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
 from typing import NamedTuple
 
 import asyncpg
+import httpx._transports.default as httpx_transport
 import pytest
+from argon2 import PasswordHasher
 from hypothesis import settings
 
+from laari.store import passwords
 from laari.store.embedded import embedded_server
 from laari.store.migrate import migrate
 
@@ -22,6 +26,14 @@ _numbers = count(1)
 settings.register_profile("laari", deadline=None)
 settings.load_profile("laari")
 
+# People that the tests make themselves have passwords that are quick to hash and to check. What
+# the service and its commands make is as slow as in earnest: test_passwords.py holds them to it.
+passwords._hasher = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)
+
+# Each client of httpx would read all the world's certificates anew, which takes 50 ms; they all
+# speak plain HTTP to a service beside them.
+httpx_transport.create_ssl_context = functools.cache(httpx_transport.create_ssl_context)
+
 
 class Engine(NamedTuple):
     """The test process's own server; `dsn` is its maintenance database."""
@@ -30,6 +42,14 @@ class Engine(NamedTuple):
 
     def url(self, database: str) -> str:
         return self.dsn.replace("/laari?", f"/{database}?")
+
+    def migrated(self, database: str) -> str:
+        """The address of a new database with the whole schema, for as long as the engine runs."""
+        asyncio.run(self.copy(database))
+        return self.url(database)
+
+    async def copy(self, database: str) -> None:
+        await self.execute(f"CREATE DATABASE {database} TEMPLATE {TEMPLATE} STRATEGY FILE_COPY")
 
     async def execute(self, statement: str) -> None:
         connection = await asyncpg.connect(self.dsn)
@@ -61,6 +81,6 @@ async def empty_dsn(engine: Engine) -> AsyncIterator[str]:
 async def dsn(engine: Engine) -> AsyncIterator[str]:
     """A new database with the whole schema, dropped afterwards."""
     name = f"test_{next(_numbers)}"
-    await engine.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY FILE_COPY")
+    await engine.copy(name)
     yield engine.url(name)
     await engine.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
 import pytest
 
-from laari.store.migrate import migrate
 from tests.serving import Merchant, Service, serving
 
 
 @pytest.fixture(scope="session")
 def service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    asyncio.run(engine.execute("CREATE DATABASE api"))
-    asyncio.run(migrate(engine.url("api")))
-    with serving(engine.url("api"), tmp_path_factory.mktemp("api")) as service:
+    with serving(engine.migrated("api"), tmp_path_factory.mktemp("api")) as service:
         yield service
 
 

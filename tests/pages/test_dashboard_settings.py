@@ -11,7 +11,6 @@ import httpx
 import pytest
 from playwright.async_api import expect
 
-from laari.store.migrate import migrate
 from tests.pages.owners import PASSWORD, Owner, new_owner
 from tests.pages.people import SIZES, Visitors, serious_violations
 from tests.serving import Service, ask_for_token, serving
@@ -28,11 +27,9 @@ def owner(service: Service) -> Owner:
 @pytest.fixture(scope="module")
 def open_service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """A service that may send webhooks to this machine."""
-    asyncio.run(engine.execute("CREATE DATABASE hooked"))
-    asyncio.run(migrate(engine.url("hooked")))
     folder = tmp_path_factory.mktemp("hooked")
     settings = {"LAARI_WEBHOOK_ALLOW_PRIVATE": "on", "LAARI_WEBHOOK_RETRY_SECONDS": "600"}
-    with serving(engine.url("hooked"), folder, **settings) as service:
+    with serving(engine.migrated("hooked"), folder, **settings) as service:
         yield service
 
 

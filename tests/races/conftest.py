@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from laari.store.migrate import migrate
 from tests.serving import Merchant, Service, serving
 
 CLIENTS = 64
@@ -17,9 +15,7 @@ CLIENTS = 64
 
 @pytest.fixture(scope="session")
 def pair(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    asyncio.run(engine.execute("CREATE DATABASE races"))
-    asyncio.run(migrate(engine.url("races")))
-    with serving(engine.url("races"), tmp_path_factory.mktemp("races"), workers=2) as service:
+    with serving(engine.migrated("races"), tmp_path_factory.mktemp("races"), workers=2) as service:
         yield service
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 import time
@@ -14,7 +13,6 @@ from typing import Any
 import pytest
 
 from laari.rules.webhooks import signature
-from laari.store.migrate import migrate
 from tests.conftest import Engine
 from tests.serving import Merchant, Service, serving
 
@@ -59,11 +57,9 @@ def hook() -> Iterator[Hook]:
 
 @pytest.fixture(scope="module")
 def service(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    asyncio.run(engine.execute("CREATE DATABASE webhooks"))
-    asyncio.run(migrate(engine.url("webhooks")))
     directory = tmp_path_factory.mktemp("webhooks")
     settings = {"LAARI_WEBHOOK_ALLOW_PRIVATE": "on", "LAARI_WEBHOOK_RETRY_SECONDS": "0.2,0.4"}
-    with serving(engine.url("webhooks"), directory, **settings) as running:
+    with serving(engine.migrated("webhooks"), directory, **settings) as running:
         yield running
     assert "LAARI_WEBHOOK_ALLOW_PRIVATE is on" in Path(directory, "serve.log").read_text()
 
