@@ -23,6 +23,9 @@ from laari.store import customers, merchants, oauth
 from laari.store.database import connection_to
 
 START_SECONDS = 60
+# A pool that closes what it has too much of may close what another thread has just been given:
+# "Bad file descriptor". One that keeps everything does not.
+KEEP_ALL = httpx.Limits(max_connections=None, max_keepalive_connections=None)
 
 
 def free_port() -> int:
@@ -102,6 +105,7 @@ class Merchant:
             base_url=f"{service.origin}/merchant",
             headers={"X-API-Key": secret_key},
             timeout=30,
+            limits=KEEP_ALL,
         )
 
     def get(self, path: str, **query: Any) -> httpx.Response:

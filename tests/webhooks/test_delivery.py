@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from statistics import median
 from time import monotonic
 
 import asyncpg
@@ -86,7 +87,8 @@ async def test_an_event_leaves_within_100_ms_of_its_commit(
             await until(lambda count=number: len(plain.received) == count)
             waits.append(plain.received[-1].at - committed)
             await asyncio.sleep(0.05)
-    assert min(waits) < 0.1  # the best: this machine may be busy otherwise
+    # The middle one: a busy machine may be late now and then, not each time.
+    assert median(waits) < 0.1
 
 
 async def test_an_event_without_a_webhook_is_kept_and_not_delivered(
@@ -252,11 +254,8 @@ async def test_a_receiver_that_hangs_delays_nobody_else(
     plain.answers["/hang"] = hanging()
     shops = [await open_shop(connection, at(plain, f"/{number}")) for number in range(49)]
     hung = await open_shop(connection, at(plain, "/hang"))
-    undisturbed = await _p99_of_first_attempts(dsn, connection, plain, shops)
     await emit(connection, hung, 500)
-    disturbed = await _p99_of_first_attempts(dsn, connection, plain, shops)
-    # Two seconds; more only where this machine is too busy to do it without the one that hangs.
-    assert disturbed < max(2.0, 2 * undisturbed)
+    assert await _p99_of_first_attempts(dsn, connection, plain, shops) < 2.0
     hanging_now = sum(got.path == "/hang" for got in plain.received)
     assert 1 <= hanging_now <= 8  # a narrow lane, however long the queue behind it
 
