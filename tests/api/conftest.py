@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.api.purses import Purse
 from tests.serving import Merchant, Service, serving
 
 
@@ -19,3 +20,9 @@ def service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servic
 def shop(service: Service) -> Merchant:
     """A merchant in sandbox mode, without fees."""
     return service.merchant()
+
+
+@pytest.fixture
+def purse(shop: Merchant) -> Purse:
+    """The wallet of the shop's own sandbox customer."""
+    return Purse(shop.service, shop.control("wallet", {})["api_key"])
