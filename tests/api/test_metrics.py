@@ -197,8 +197,8 @@ def test_processes_share_one_file(tmp_path: Path) -> None:
 
 
 def test_a_full_house_refuses_at_once() -> None:
-    from laari.edge.exchange import Door, Exchange
-    from laari.edge.http import Reply, Request
+    from laari.edge.door import Door
+    from laari.edge.http import Exchange, Reply, Request
     from laari.edge.merchant.envelope import refused
 
     async def run() -> list[dict[str, object]]:

@@ -6,6 +6,8 @@ import asyncio
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from laari.store.database import connection_to
 from tests.serving import Merchant
 
@@ -38,6 +40,30 @@ def test_a_held_payment_is_a_conflict_and_delays_its_neighbours_little(shop: Mer
     assert (blocked, neighbour) == (409, 200)
     assert seconds < 4
     assert shop.post(f"/payments/{held['id']}/cancel").status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["payments", "payment-requests"])
+def test_reading_what_is_overdue_and_held_answers_it_as_it_is(shop: Merchant, kind: str) -> None:
+    """It expires at the next reading: a reader is never told of a conflict."""
+    asked = shop.payment() if kind == "payments" else shop.request()
+    shop.advance(25 * 3600)
+    statuses = []
+
+    async def hold() -> None:
+        async with connection_to(shop.service.dsn) as connection, connection.transaction():
+            await connection.execute(
+                f"SELECT FROM {kind.replace('-', '_')} WHERE id = $1::uuid FOR UPDATE",
+                asked["id"].partition("_")[2],
+            )
+            for path in (f"/{kind}/{asked['id']}", f"/{kind}"):
+                answer = await asyncio.to_thread(shop.get, path)
+                assert answer.status_code == 200, answer.text
+                data = answer.json()["data"]
+                statuses.append((data[0] if isinstance(data, list) else data)["status"])
+
+    asyncio.run(hold())
+    assert statuses == ["pending", "pending"]
+    assert shop.get(f"/{kind}/{asked['id']}").json()["data"]["status"] == "expired"
 
 
 def test_a_key_that_another_process_works_under_is_in_progress(shop: Merchant) -> None:

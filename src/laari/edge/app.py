@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from laari.edge.backend import Backend
-from laari.edge.exchange import Exchange
-from laari.edge.http import Receive, Reply, Scope, Send, send_reply
+from laari.edge.http import Exchange, Receive, Reply, Scope, Send, send_reply
 from laari.edge.merchant.app import OPERATIONS, MerchantInterface
 from laari.edge.merchant.oauth import TOKEN_ERRORS, TOKEN_OPERATION
 from laari.edge.metrics import Metrics

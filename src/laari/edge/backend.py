@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from msgspec import Struct
 
 from laari.edge.cursors import Cursors
-from laari.edge.exchange import Door
+from laari.edge.door import Door
 from laari.edge.metrics import Metrics
 from laari.edge.rate import RateBuckets
 from laari.settings import Settings

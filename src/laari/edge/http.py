@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_address
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from itertools import count
+from typing import Any, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from laari.edge.exchange import Exchange
+from laari.edge.metrics import OTHER, Metrics
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 JSON = b"application/json"
+
+_process = secrets.token_hex(5)
+_numbers = count(1)
 
 
 class ClientGone(Exception):  # noqa: N818  # named for what happened
@@ -26,6 +31,29 @@ class Reply(NamedTuple):
     body: bytes
     headers: tuple[tuple[bytes, bytes], ...] = ()
     content_type: bytes = JSON
+
+
+class Exchange:
+    """One request and its answer; stands in for `send`, so that nothing is answered past it."""
+
+    __slots__ = ("_metrics", "_send", "_status", "id", "operation", "started")
+
+    def __init__(self, send: Send, metrics: Metrics) -> None:
+        self._send = send
+        self._metrics = metrics
+        self._status = 0
+        self.id = f"req_{_process}{next(_numbers):08x}"
+        self.operation = OTHER  # until it is known which one it is
+        self.started = time.perf_counter()
+
+    async def __call__(self, message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self._status = message["status"]
+            message["headers"] = [*message["headers"], (b"request-id", self.id.encode())]
+        elif not message.get("more_body", False):
+            seconds = time.perf_counter() - self.started
+            self._metrics.count(self.operation, self._status, message.get("body", b""), seconds)
+        await self._send(message)
 
 
 @dataclass(slots=True)

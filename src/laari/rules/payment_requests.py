@@ -16,8 +16,10 @@ from msgspec.structs import replace
 from laari.rules import ids
 from laari.rules.payments import (
     PaymentDraft,
+    at_rest,
     default_deadline,
     emit_payment,
+    in_processing,
     is_overdue,
     new_payment,
     not_taking,
@@ -287,11 +289,9 @@ class RejectRequest(RecipientCommand):
     """The customer declines: final."""
 
     def decide(self, world: World) -> PaymentRequest | Refusal:
-        request = self.payable(world)
+        request = at_rest(self.payable(world))
         if isinstance(request, Refusal):
             return request
-        if request.reserved_at is not None:
-            return refuse("payment_conflict", "An attempt to pay is being processed.")
         rejected = replace(request, status="rejected", rejected_at=world.at(self.tenant))
         world.requests.change(request.id, rejected)
         _emit(world, self.tenant, "payment_request.rejected", rejected)
@@ -323,11 +323,9 @@ class ReleaseRequest(RecipientCommand):
     """The attempt in processing is given up."""
 
     def decide(self, world: World) -> PaymentRequest | Refusal:
-        request = self.payable(world)
+        request = in_processing(self.payable(world))
         if isinstance(request, Refusal):
             return request
-        if request.reserved_at is None:
-            return refuse("payment_conflict", "No attempt to pay is being processed.")
         released = replace(request, reserved_at=None)
         world.requests.change(request.id, released)
         return released

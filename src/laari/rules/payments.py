@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypeVar
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -19,6 +20,8 @@ from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes import emit, payment_shape
 from laari.rules.wallets import give_back, take_payment
 from laari.rules.world import Needs, World
+
+Asked = TypeVar("Asked", Payment, PaymentRequest)  # of a customer, who pays it or does not
 
 DEFAULT_LIFE = timedelta(hours=24)
 
@@ -36,6 +39,20 @@ def is_overdue(asked: Payment | PaymentRequest, now: datetime) -> bool:
         and asked.expires_at <= now
         and asked.reserved_at is None
     )
+
+
+def at_rest(asked: Asked | Refusal) -> Asked | Refusal:
+    """What may be paid, if no attempt to pay it is being processed."""
+    if isinstance(asked, Refusal) or asked.reserved_at is None:
+        return asked
+    return refuse("payment_conflict", "An attempt to pay is being processed.")
+
+
+def in_processing(asked: Asked | Refusal) -> Asked | Refusal:
+    """What may be paid, if an attempt to pay it is being processed."""
+    if isinstance(asked, Refusal) or asked.reserved_at is not None:
+        return asked
+    return refuse("payment_conflict", "No attempt to pay is being processed.")
 
 
 def expire(world: World, tenant: Tenant, payment: Payment) -> Payment:
@@ -265,11 +282,9 @@ class RejectPayment(PayerCommand):
     """The customer declines: final, without an event."""
 
     def decide(self, world: World) -> Payment | Refusal:
-        payment = self.payable(world)
+        payment = at_rest(self.payable(world))
         if isinstance(payment, Refusal):
             return payment
-        if payment.reserved_at is not None:
-            return refuse("payment_conflict", "An attempt to pay is being processed.")
         rejected = replace(payment, status="rejected", rejected_at=world.at(self.tenant))
         world.payments.change(payment.id, rejected)
         return rejected
@@ -300,11 +315,9 @@ class ReleasePayment(PayerCommand):
     """The attempt in processing is given up."""
 
     def decide(self, world: World) -> Payment | Refusal:
-        payment = self.payable(world)
+        payment = in_processing(self.payable(world))
         if isinstance(payment, Refusal):
             return payment
-        if payment.reserved_at is None:
-            return refuse("payment_conflict", "No attempt to pay is being processed.")
         released = replace(payment, reserved_at=None, reserved_by=None)
         world.payments.change(payment.id, released)
         return released

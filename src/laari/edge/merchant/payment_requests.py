@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from typing import Any
 
 from laari.edge.backend import Backend
 from laari.edge.fields import Body, choice, described, group, text, timestamp, web_address
 from laari.edge.http import Reply
-from laari.edge.merchant.lists import page_reply, read_window
+from laari.edge.merchant.asked import as_it_is, list_asked
 from laari.edge.merchant.operations import Call, Operation
 from laari.edge.merchant.payments import (
     AMOUNT,
@@ -19,18 +18,15 @@ from laari.edge.merchant.payments import (
     LIST_QUERY,
     REFERENCE,
     TITLE,
-    expire_overdue,
 )
 from laari.edge.rate import named_bucket
 from laari.rules import ids
 from laari.rules.contacts import MAX_EMAIL, read_email, read_mobile, read_vpa
 from laari.rules.payment_requests import CancelRequest, CreateRequest, ExpireRequest, RequestDraft
-from laari.rules.payments import is_overdue
 from laari.rules.records import CustomerType, Tenant
 from laari.rules.records import PaymentRequest as RequestRecord
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes import Data, PaymentRequest, request_shape, to_json
-from laari.rules.world import local_time
 from laari.settings import Settings
 from laari.store import payment_requests
 
@@ -136,34 +132,14 @@ async def get(call: Call, query: dict[str, Any]) -> Reply | Refusal:
     request = await call.backend.payment_requests.get(call.id(ids.PAYMENT_REQUEST))
     if request is None or request.tenant_id != tenant.id:
         return refuse("payment_request_not_found")
-    if is_overdue(request, local_time(datetime.now(UTC), tenant)):
-        outcome = await call.backend.spine.submit(ExpireRequest(tenant, request.id))
-        if isinstance(outcome, Refusal):
-            return outcome
-        request = outcome
+    request = await as_it_is(call, request, ExpireRequest)
     return Reply(200, to_json(Data(request_shape(request))))
 
 
 async def list_requests(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
-    tenant, backend = call.caller.tenant, call.backend
-    window = read_window(filters, backend.cursors, LISTING, tenant.id)
-    if isinstance(window, Refusal):
-        return window
-    now = local_time(datetime.now(UTC), tenant)
-    status = filters.get("status")
-    found = await backend.page(
-        payment_requests.of_tenant(
-            tenant.id,
-            now,
-            window,
-            status=status,
-            terminal_label=filters.get("terminal_label"),
-            bill_number=filters.get("bill_number"),
-        )
+    return await list_asked(
+        call, filters, LISTING, payment_requests.of_tenant, ExpireRequest, shown
     )
-    found = await expire_overdue(call, found, ExpireRequest, now, status)
-    shapes = map(request_shape, found.rows)
-    return page_reply(shapes, found, window, backend.cursors, LISTING, tenant.id)
 
 
 def shown(request: RequestRecord, backend: Backend) -> PaymentRequest:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, TypeVar
-from uuid import UUID
+from typing import Any
 
 from laari.edge.backend import Backend
 from laari.edge.fields import Body, described, integer, text, text_map, timestamp, web_address
 from laari.edge.http import Reply
+from laari.edge.merchant.asked import as_it_is, list_asked
 from laari.edge.merchant.lists import (
     AFTER,
     BILL_NUMBER,
@@ -21,8 +19,6 @@ from laari.edge.merchant.lists import (
     LIMIT,
     TERMINAL_LABEL,
     Query,
-    page_reply,
-    read_window,
     status_filter,
 )
 from laari.edge.merchant.operations import Call, Operation
@@ -34,17 +30,12 @@ from laari.rules.payments import (
     CreatePayment,
     ExpirePayment,
     PaymentDraft,
-    is_overdue,
 )
-from laari.rules.records import Payment, PaymentRequest, Tenant
+from laari.rules.records import Payment
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes import AuthorizationPayment, Data, HostedPayment, payment_shape, to_json
 from laari.rules.world import local_time
-from laari.spine.engine import Command
 from laari.store import payments
-from laari.store.listing import Found
-
-Asked = TypeVar("Asked", Payment, PaymentRequest)
 
 LISTING = "payments"
 STATUSES = ("pending", "paid", "rejected", "expired", "cancelled", "refunded")
@@ -109,52 +100,12 @@ async def get(call: Call, query: dict[str, Any]) -> Reply | Refusal:
     payment = await call.backend.payments.get(call.id(ids.PAYMENT))
     if payment is None or payment.tenant_id != tenant.id:
         return refuse("not_found")
-    if is_overdue(payment, local_time(datetime.now(UTC), tenant)):
-        outcome = await call.backend.spine.submit(ExpirePayment(tenant, payment.id))
-        if isinstance(outcome, Payment):  # else it is being changed right now: as it was read
-            payment = outcome
+    payment = await as_it_is(call, payment, ExpirePayment)
     return Reply(200, to_json(Data(shown(payment, call.backend))))
 
 
 async def list_payments(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
-    tenant, backend = call.caller.tenant, call.backend
-    window = read_window(filters, backend.cursors, LISTING, tenant.id)
-    if isinstance(window, Refusal):
-        return window
-    now = local_time(datetime.now(UTC), tenant)
-    status = filters.get("status")
-    found = await backend.page(
-        payments.of_tenant(
-            tenant.id,
-            now,
-            window,
-            status=status,
-            terminal_label=filters.get("terminal_label"),
-            bill_number=filters.get("bill_number"),
-        )
-    )
-    found = await expire_overdue(call, found, ExpirePayment, now, status)
-    shapes = (shown(payment, backend) for payment in found.rows)
-    return page_reply(shapes, found, window, backend.cursors, LISTING, tenant.id)
-
-
-async def expire_overdue(
-    call: Call,
-    found: Found[Asked],
-    expire: Callable[[Tenant, UUID], Command],
-    now: datetime,
-    status: str | None,
-) -> Found[Asked]:
-    """Marks what is overdue on a page expired, as reading it does."""
-    overdue = [row.id for row in found.rows if is_overdue(row, now)]
-    if not overdue:
-        return found
-    tenant, submit = call.caller.tenant, call.backend.spine.submit
-    outcomes = await asyncio.gather(*(submit(expire(tenant, row_id)) for row_id in overdue))
-    current = {row.id: row for row in outcomes if not isinstance(row, Refusal)}
-    rows = [current.get(row.id, row) for row in found.rows]
-    # One that was paid or cancelled meanwhile no longer belongs to the status asked for.
-    return Found([row for row in rows if status is None or row.status == status], found.next)
+    return await list_asked(call, filters, LISTING, payments.of_tenant, ExpirePayment, shown)
 
 
 async def qr(call: Call, query: dict[str, Any]) -> Reply | Refusal:

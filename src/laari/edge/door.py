@@ -1,16 +1,11 @@
-"""What surrounds every request: its id, its figures, and the door that is shut when it is full."""
+"""The door to the interfaces, which is shut when the house is full."""
 
 from __future__ import annotations
 
 import logging
-import secrets
-import time
-from collections.abc import Awaitable, Callable, MutableMapping
-from itertools import count
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from laari.edge.http import ClientGone, Reply, Request, Send, send_reply
-from laari.edge.metrics import OTHER, Metrics
 from laari.rules.refusals import Refusal, refuse
 
 log = logging.getLogger(__name__)
@@ -18,32 +13,6 @@ log = logging.getLogger(__name__)
 # Requests being answered by one process: about a second's work. Beyond it an honest refusal beats
 # a long wait, and memory stays where it is.
 MAX_IN_FLIGHT = 1024
-
-_process = secrets.token_hex(5)
-_numbers = count(1)
-
-
-class Exchange:
-    """One request and its answer; stands in for `send`, so that nothing is answered past it."""
-
-    __slots__ = ("_metrics", "_send", "_status", "id", "operation", "started")
-
-    def __init__(self, send: Send, metrics: Metrics) -> None:
-        self._send = send
-        self._metrics = metrics
-        self._status = 0
-        self.id = f"req_{_process}{next(_numbers):08x}"
-        self.operation = OTHER  # until it is known which one it is
-        self.started = time.perf_counter()
-
-    async def __call__(self, message: MutableMapping[str, Any]) -> None:
-        if message["type"] == "http.response.start":
-            self._status = message["status"]
-            message["headers"] = [*message["headers"], (b"request-id", self.id.encode())]
-        elif not message.get("more_body", False):
-            seconds = time.perf_counter() - self.started
-            self._metrics.count(self.operation, self._status, message.get("body", b""), seconds)
-        await self._send(message)
 
 
 class Door:
