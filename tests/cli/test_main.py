@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
+import click
 import pytest
 
 from laari import __version__
-from laari.cli.main import run
+from laari.cli.main import cli, run
 from laari.settings import VARIABLES
 from laari.store.migrate import known_migrations
 
@@ -50,6 +53,27 @@ def test_the_help_of_serve_lists_every_setting(capsys: pytest.CaptureFixture[str
     assert run(["serve", "--help"]) == 0
     shown = capsys.readouterr().out.split()
     assert all(variable.name in shown for variable in VARIABLES)
+
+
+def helps(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+    yield path
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from helps(inner, *path, name)
+
+
+@pytest.mark.parametrize("path", list(helps(cli)), ids=" ".join)
+def test_help_is_whole(path: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """No sentence is cut short, and every option says what it is for."""
+    assert run([*path, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert not re.search(r"\w\.\.\.$", shown, re.MULTILINE)
+    command: click.Command = cli
+    for name in path:
+        assert isinstance(command, click.Group)
+        command = command.commands[name]
+    silent = [o.name for o in command.params if isinstance(o, click.Option) and not o.help]
+    assert silent == []
 
 
 @pytest.mark.usefixtures("own_server")

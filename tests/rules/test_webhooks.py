@@ -122,6 +122,16 @@ def test_development_still_wants_a_url(url: str) -> None:
     assert check_webhook_url(url, allow_private=True) is not None
 
 
+def test_the_schemes_that_would_do_are_named() -> None:
+    strict, open_to_all = (
+        check_webhook_url("ftp://localhost/", allowed) for allowed in (False, True)
+    )
+    assert strict is not None
+    assert strict.message == "webhook_url must begin with https://."
+    assert open_to_all is not None
+    assert open_to_all.message == "webhook_url must begin with http:// or https://."
+
+
 def test_signature_of_a_known_message() -> None:
     # Computed apart: printf '1700000000.{"id":"evt_1"}' | openssl dgst -sha256 -hmac sk_test
     assert signature("sk_test", 1700000000, b'{"id":"evt_1"}') == (

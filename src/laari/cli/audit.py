@@ -19,7 +19,10 @@ from laari.store.database import connection_to
 @click.command("audit")
 @json_option
 def audit_command(as_json: bool) -> None:
-    """Recompute every balance, payment and event from the ledger; exit 1 where they differ."""
+    """Prove that the books are right.
+
+    Recomputes every balance, payment and event from the ledger; exit status 1 where they differ.
+    """
     report = asyncio.run(_audit())
     if as_json:
         show(report, as_json)

@@ -25,11 +25,17 @@ def customer() -> None:
 
 @customer.command()
 @click.argument("name", type=fields.name)
-@click.option("--mobile", type=fields.mobile)
-@click.option("--email", type=fields.email)
+@click.option("--mobile", type=fields.mobile, help="Seven digits, with or without +960.")
+@click.option("--email", type=fields.email, help="To be found and to log in by.")
 @click.option("--vpa", help="Virtual payment address, with or without its suffix.")
-@click.option("--tier", default="basic", show_default=True)
-@click.option("--mode", type=fields.MODE, default="live", show_default=True)
+@click.option("--tier", default="basic", show_default=True, help="See: laari tier list.")
+@click.option(
+    *("--mode", "mode"),
+    type=fields.MODE,
+    default="live",
+    show_default=True,
+    help="Which mode the wallet is in.",
+)
 @click.option(
     "--balance", type=fields.integer(0, MAX_MONEY), default=0, help="Opening balance in laari."
 )
@@ -46,7 +52,10 @@ async def create(
     balance: int,
     password: str | None,
 ) -> dict[str, Any]:
-    """Make a customer with a wallet; the key and the password are shown only now."""
+    """Make a customer with a wallet.
+
+    Its API key and its password are shown only now.
+    """
     address = None
     if vpa is not None:
         address = read_vpa(vpa, service.settings.vpa_suffixes)

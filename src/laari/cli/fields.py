@@ -35,7 +35,12 @@ _tier_limit = integer(0, MAX_MONEY)
 
 def limit(value: str) -> int | str:
     """A tier's limit, or the word that lifts it: None would mean that it was not given."""
-    return LIFTED if value == LIFTED else _tier_limit(value)
+    if value == LIFTED:
+        return LIFTED
+    try:
+        return _tier_limit(value)
+    except click.BadParameter as refused:
+        raise click.BadParameter(f"{refused.message.rstrip('.')}, or '{LIFTED}'.") from None
 
 
 def text(longest: int) -> Callable[[str], str]:

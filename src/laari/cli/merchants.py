@@ -49,7 +49,13 @@ def _vetted(service: Service, url: str | None) -> str | None:
 
 @merchant.command()
 @click.argument("name", type=fields.name)
-@click.option("--mode", type=fields.MODE, default="sandbox", show_default=True)
+@click.option(
+    *("--mode", "mode"),
+    type=fields.MODE,
+    default="sandbox",
+    show_default=True,
+    help="Which mode its credentials act in.",
+)
 @click.option("--fee-bps", type=fields.fee_bps, default=0, help="Fee in basis points.")
 @click.option("--fee-fixed", type=fields.fee_fixed, default=0, help="Fixed fee in laari.")
 @click.option("--webhook-url", help="Where events are sent.")
@@ -83,10 +89,10 @@ async def create(
 
 @merchant.command()
 @click.argument("merchant_id")
-@click.option("--mode", type=fields.MODE)
-@click.option("--active/--inactive", default=None)
+@click.option("--mode", type=fields.MODE, help="Which mode its credentials act in.")
+@click.option("--active/--inactive", default=None, help="Whether its credentials work.")
 @click.option("--webhook-url", help="Where events are sent; empty removes it.")
-@click.option("--webhooks", type=click.Choice(["on", "off"]))
+@click.option("--webhooks", type=click.Choice(["on", "off"]), help="Whether events are sent.")
 @click.option("--fee-bps", type=fields.fee_bps, help="Fee in basis points.")
 @click.option("--fee-fixed", type=fields.fee_fixed, help="Fixed fee in laari.")
 @operation
@@ -137,7 +143,10 @@ async def list_all(service: Service) -> list[dict[str, Any]]:
 @click.argument("merchant_id")
 @operation
 async def rotate_key(service: Service, merchant_id: str) -> dict[str, Any]:
-    """Give a merchant a new secret key; the old one stops working at once."""
+    """Give a merchant a new secret key.
+
+    The old one stops working at once.
+    """
     async with connection_to(service.dsn) as connection:
         found, secret_key = await merchants.rotate_key(connection, service.master_key, merchant_id)
     return {**described(found), "secret_key": secret_key}

@@ -9,12 +9,13 @@ import click
 import msgspec
 
 from laari.cli.open import open_engine
+from laari.cli.operation import json_option
 from laari.settings import read_settings
 from laari.store.migrate import migrate
 
 
 @click.command("migrate")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, nothing else.")
+@json_option
 def migrate_command(as_json: bool) -> None:
     """Bring the database's schema to this version."""
     with open_engine(read_settings(os.environ)) as service:

@@ -8,6 +8,7 @@ import signal
 
 import click
 
+from laari.cli import fields
 from laari.cli.logs import configure_logs
 from laari.cli.open import open_service
 from laari.cli.supervisor import Supervisor, listen
@@ -34,21 +35,26 @@ class _ServeCommand(click.Command):
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     *("--port", "port"),
-    type=click.IntRange(0, 65535),
+    type=fields.integer(0, 65_535),
+    metavar="NUMBER",
     default=8000,
     show_default=True,
     help="Port to listen on; 0 takes a free one.",
 )
 @click.option(
     "--workers",
-    type=click.IntRange(1, MAX_WORKERS),
+    type=fields.integer(1, MAX_WORKERS),
+    metavar="NUMBER",
     default=lambda: min(USUAL_WORKERS, os.cpu_count() or 1),
     show_default=f"one per processor, up to {USUAL_WORKERS}",
     help="Interface processes.",
 )
 @click.option("--demo", is_flag=True, help="Make a sandbox merchant once and print how to use it.")
 def serve_command(host: str, port: int, workers: int, demo: bool) -> None:
-    """Run the service: interfaces, pages and webhook delivery, as one process tree."""
+    """Run the service.
+
+    One process tree: interfaces, pages, webhook delivery.
+    """
     configure_logs()
     asyncio.run(_serve(host, port, workers, demo))
 

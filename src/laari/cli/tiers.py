@@ -39,7 +39,10 @@ async def list_all(service: Service) -> list[Tier]:
 @click.option("--monthly", type=fields.limit, help="Laari, or 'none'.")
 @operation
 async def set_limits(service: Service, name: str, **limits: Any) -> Tier:
-    """Set limits of a tier, making it where it is new; omitted limits stay as they are."""
+    """Set limits of a tier, or make a new one.
+
+    Limits that are not given stay as they are.
+    """
     if not _NAME.fullmatch(name):
         raise LaariError(
             "a tier's name starts with a letter and has up to 40 of a-z, 0-9, '_' and '-'"

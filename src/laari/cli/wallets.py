@@ -56,7 +56,10 @@ async def topup(service: Service, account: int, laari: int) -> dict[str, Any]:
 @click.option("--reason", type=fields.reason, required=True, help="Shown in the wallet's history.")
 @operation
 async def adjust(service: Service, account: int, laari: int, reason: str) -> dict[str, Any]:
-    """Correct a wallet's balance: LAARI is added, or taken away where it is negative."""
+    """Correct a wallet's balance.
+
+    LAARI is added, or taken away where it is negative.
+    """
     return await _move(service, account, "adjustment", laari, reason)
 
 

@@ -69,7 +69,7 @@ def _event_id(text: str) -> UUID:
 
 @webhook.command("list")
 @click.option("--merchant", "merchant_id", help="Only this merchant's.")
-@click.option("--status", type=STATUS)
+@click.option("--status", type=STATUS, help="Only those in this state.")
 @click.option("--limit", type=fields.integer(1, 1_000_000), help="The newest so many.")
 @operation
 async def list_all(
@@ -123,7 +123,7 @@ async def _find(connection: Any, event_id: UUID) -> Delivery:
 @click.argument("merchant_id")
 @operation
 async def send_test(service: Service, merchant_id: str) -> dict[str, Any]:
-    """Send a sample event to a merchant's webhook now, and show what came back."""
+    """Send a sample event now, and show what came back."""
     async with connection_to(service.dsn) as connection:
         merchant = await merchants.show(connection, merchant_id)
         if merchant.webhook_url is None:
@@ -161,7 +161,9 @@ def _described_answer(url: str, answer: Answer) -> dict[str, Any]:
 @click.option("--secret", required=True, help="The key the receiver verifies signatures with.")
 @json_option
 def train_receiver(url: str, secret: str, as_json: bool) -> None:
-    """Put a receiver through its exercises: duplicates, forgeries, old and unknown events.
+    """Put a receiver through its exercises.
+
+    Duplicates, forgeries, old and unknown events, events out of order.
 
     The receiver may run anywhere, on this machine too. Exit status 1 where it fails an exercise.
     """

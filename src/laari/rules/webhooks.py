@@ -58,7 +58,7 @@ def check_webhook_url(url: str, allow_private: bool = False) -> Refusal | None:
     if parts is None:
         return _refused("must be an absolute URL in printable ASCII, at most 2048 characters.")
     if parts.scheme != "https" and not (allow_private and parts.scheme == "http"):
-        return _refused("must begin with https://.")
+        return _refused(f"must begin with {'http:// or ' if allow_private else ''}https://.")
     if "@" in parts.netloc:
         return _refused("must not contain credentials.")
     if "#" in url:
