@@ -8,19 +8,22 @@ import secrets
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import asyncpg
 import httpx
 
 from laari.rules.scopes import SCOPES
 from laari.store import customers, merchants, oauth
-from laari.store.database import connection_to
+from laari.store.database import connect
+
+T = TypeVar("T")
 
 START_SECONDS = 60
 # A pool that closes what it has too much of may close what another thread has just been given:
@@ -34,6 +37,34 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+class Database:
+    """One connection that is kept, for tests of any kind: its event loop has its own thread."""
+
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+        self._connection: asyncpg.Connection | None = None
+        self._turn = asyncio.Lock()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def run(self, action: Callable[[asyncpg.Connection], Awaitable[T]]) -> T:
+        return asyncio.run_coroutine_threadsafe(self._run(action), self._loop).result()
+
+    async def _run(self, action: Callable[[asyncpg.Connection], Awaitable[T]]) -> T:
+        async with self._turn:
+            if self._connection is None or self._connection.is_closed():
+                self._connection = await connect(self._dsn)
+            return await action(self._connection)
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._loop.call_soon_threadsafe(self._connection.terminate)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
 @dataclass(frozen=True)
 class Service:
     """A running service and the database behind it."""
@@ -43,44 +74,36 @@ class Service:
     master_key: bytes
     process: subprocess.Popen[bytes]
     env: dict[str, str]
+    database: Database
 
     def merchant(
         self, *, mode: str = "sandbox", name: str = "Test Shop", **options: Any
     ) -> Merchant:
-        async def create() -> merchants.NewMerchant:
-            async with connection_to(self.dsn) as connection:
-                return await merchants.create(
-                    connection, self.master_key, name=name, mode=mode, **options
-                )
-
-        new = asyncio.run(create())
+        new = self.database.run(
+            lambda connection: merchants.create(
+                connection, self.master_key, name=name, mode=mode, **options
+            )
+        )
         return Merchant(self, new.merchant.id, new.secret_key)
 
     def customer(self, **contacts: str) -> customers.NewCustomer:
         """A live customer with MVR 1,000.00."""
 
-        async def create() -> customers.NewCustomer:
-            async with connection_to(self.dsn) as connection:
-                return await customers.create(
-                    connection,
-                    name="Aisha",
-                    mode="live",
-                    tier="business",
-                    balance=100_000,
-                    password="x",
-                    **contacts,
-                )
-
-        return asyncio.run(create())
+        return self.database.run(
+            lambda connection: customers.create(
+                connection,
+                name="Aisha",
+                mode="live",
+                tier="business",
+                balance=100_000,
+                password="x",
+                **contacts,
+            )
+        )
 
     def execute(self, statement: str, *values: Any) -> list[asyncpg.Record]:
         """Looks at or tampers with the database behind the service's back."""
-
-        async def run() -> list[asyncpg.Record]:
-            async with connection_to(self.dsn) as connection:
-                return await connection.fetch(statement, *values)
-
-        return asyncio.run(run())
+        return self.database.run(lambda connection: connection.fetch(statement, *values))
 
     def laari(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A command of the command line, beside the running service."""
@@ -156,12 +179,9 @@ class Merchant:
 
     def client(self, scope: str = " ".join(SCOPES)) -> tuple[str, str]:
         """The id and secret of a new OAuth client."""
-
-        async def create() -> tuple[oauth.Client, str]:
-            async with connection_to(self.service.dsn) as connection:
-                return await oauth.create_client(connection, self.id, scope)
-
-        client, secret = asyncio.run(create())
+        client, secret = self.service.database.run(
+            lambda connection: oauth.create_client(connection, self.id, scope)
+        )
         return client.id, secret
 
     def token(self, scope: str = " ".join(SCOPES)) -> str:
@@ -238,10 +258,12 @@ def serving(dsn: str, directory: Path, *, workers: int = 1, **settings: str) -> 
             stderr=subprocess.STDOUT,
         )
     origin = f"http://127.0.0.1:{port}"
+    database = Database(dsn)
     try:
         await_ready(process, origin, log)
-        yield Service(origin, dsn, master_key, process, env)
+        yield Service(origin, dsn, master_key, process, env, database)
     finally:
+        database.close()
         process.terminate()
         process.wait(30)
 
