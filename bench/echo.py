@@ -7,9 +7,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from laari.cli.garbage import collect_seldom
+
 
 async def echo(request: Request) -> JSONResponse:
     return JSONResponse(await request.json())
 
 
 app = Starlette(routes=[Route("/echo", echo, methods=["POST"])])
+collect_seldom()  # as the service does

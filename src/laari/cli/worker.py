@@ -23,6 +23,7 @@ import click
 import uvicorn
 import uvloop
 
+from laari.cli.garbage import collect_seldom
 from laari.cli.logs import configure_logs
 from laari.cli.one_write import OneWriteProtocol
 from laari.cli.open import Service, open_service
@@ -51,6 +52,7 @@ async def _work(role: str) -> None:
     _stop_when_told(stop)
     async with open_service(read_settings(os.environ)) as service:
         if role == "interface":
+            collect_seldom()
             await _serve(service, stop)
         else:
             _tell_ready()

@@ -1,0 +1,15 @@
+"""How often Python looks for circles of objects that nothing else refers to."""
+
+from __future__ import annotations
+
+import gc
+
+
+def collect_seldom() -> None:
+    """Leaves out what is there for good, and looks through the rest less often.
+
+    A request leaves hardly any circle behind, and everything else goes at once without a look.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 100)
