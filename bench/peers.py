@@ -8,13 +8,15 @@ from __future__ import annotations
 import base64
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from bench.load import Load, wrk
 from bench.service import PROCESSES, free_port, process_at
@@ -50,7 +52,8 @@ print(images)
 
 
 def python(peer: str) -> Path:
-    return PEERS / peer / "bin" / "python"
+    """Its own; what a peer is asked to do may follow its name."""
+    return PEERS / peer.split(maxsplit=1)[0] / "bin" / "python"
 
 
 def is_installed(peer: str) -> bool:
@@ -70,7 +73,37 @@ def localstripe() -> Iterator[Peer]:
 
 @contextmanager
 def lnbits() -> Iterator[Peer]:
-    """With its own fake backend: invoices are made and paid without a Lightning node."""
+    """Creating an invoice."""
+    with _lnbits() as (origin, _):
+        yield Peer(origin, "lnbits", _lnbits_account(origin)["inkey"])
+
+
+@contextmanager
+def lnbits_paying() -> Iterator[Peer]:
+    """Creating an invoice, then paying it from another wallet of the same server."""
+    with _lnbits() as (origin, directory):
+        payee, payer = _lnbits_account(origin), _lnbits_account(origin)
+        invoice = {"out": False, "amount": 1_000_000, "memo": "Opening balance"}
+        _post(f"{origin}/api/v1/payments", invoice, {"X-Api-Key": payer["inkey"]})
+        with closing(sqlite3.connect(Path(directory, "database.sqlite3"))) as database, database:
+            database.execute("UPDATE apipayments SET status = 'success'")
+        yield Peer(origin, "lnbits_paying", payee["inkey"], payer["adminkey"])
+
+
+def _lnbits_account(origin: str) -> dict[str, Any]:
+    return _post(f"{origin}/api/v1/account", {"name": "bench"}, {})
+
+
+def _post(address: str, body: Any, headers: dict[str, str]) -> dict[str, Any]:
+    headers = {"Content-Type": "application/json", **headers}
+    request = urllib.request.Request(address, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=30) as response:
+        return json.load(response)  # type: ignore[no-any-return]
+
+
+@contextmanager
+def _lnbits() -> Iterator[tuple[str, str]]:
+    """Its address and its directory. With its own fake backend it needs no Lightning node."""
     port = free_port()
     with tempfile.TemporaryDirectory(prefix="lnbits-") as directory:
         env = {
@@ -96,21 +129,14 @@ def lnbits() -> Iterator[Peer]:
         # It looks for its pages where it is installed, and says much at its start.
         home = next((PEERS / "lnbits" / "lib").glob("python*/site-packages"))
         with process_at(command, f"{origin}/api/v1/health", env, home, quiet=True):
-            request = urllib.request.Request(
-                f"{origin}/api/v1/account",
-                b'{"name":"bench"}',
-                {"Content-Type": "application/json"},
-            )
-            with urllib.request.urlopen(request, timeout=30) as response:
-                key = json.load(response)["inkey"]
-            yield Peer(origin, "lnbits", key)
+            yield origin, directory
 
 
 class Peer:
-    """A running peer and the script that makes it do what a create does here."""
+    """A running peer and the script that makes it do what the service does."""
 
-    def __init__(self, origin: str, script: str, key: str) -> None:
-        self._origin, self._script, self._key = origin, script, key
+    def __init__(self, origin: str, script: str, key: str, *extra: str) -> None:
+        self._origin, self._script, self._key, self._extra = origin, script, key, extra
         self._best: int | None = None
 
     def run(self, clients: int, seconds: int) -> Load:
@@ -121,11 +147,11 @@ class Peer:
         return self._wrk(min(clients, self._best), seconds)
 
     def _wrk(self, clients: int, seconds: int) -> Load:
-        arguments = (self._key, "bench", "0", "1", "1", "1", "1", "1")
+        arguments = (self._key, "bench", "0", "1", "1", "1", "1", "1", *self._extra)
         return wrk(self._origin, self._script, arguments, clients, seconds)
 
 
-STARTERS = {"localstripe": localstripe, "lnbits": lnbits}
+STARTERS = {"localstripe": localstripe, "lnbits": lnbits, "lnbits paying": lnbits_paying}
 
 
 def segno(seconds: int) -> Load:
