@@ -25,9 +25,10 @@ def draw(results: dict[str, Any]) -> str:
         top = _group(parts, row, top)
     machine = results["machine"]
     title = f"Requests per second, {CLIENTS} clients, {machine['processors']} processors"
+    about = "Bars of the service beside the others that were measured in turn with it."
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top}" role="img" '
-        f'aria-label="{escape(title)}"><style>{STYLE}</style>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top}" role="img">'
+        f"<title>{escape(title)}</title><desc>{about}</desc><style>{STYLE}</style>"
         f'<text x="0" y="20" font-weight="600">{escape(title)}</text>{"".join(parts)}</svg>\n'
     )
 
