@@ -26,7 +26,7 @@ from laari.store.tables import (
 )
 from laari.store.tiers import all_tiers
 from laari.store.wallets import spending_by_day
-from laari.store.writes import save
+from laari.store.writes import writing
 
 # A process that is stopped in the middle of a batch must not keep its locks for ever. Every row is
 # found by a key, so one plan fits all: it is made once, and even where tables are small when it is
@@ -71,22 +71,25 @@ class BatchRunner:
         try:
             world = await load(connection, needs, self._origin)
             outcomes = [command.decide(world) for command in commands]
+            last = writing(world)
             if locks:
-                await save(connection, world)
+                if last:
+                    await connection.execute(*last)
+                last = ["COMMIT"]
         except BaseException as error:
             if locks:
                 await self._roll_back(connection)
+            elif _is_lost(error):
+                await self._forget()
             raise _translated(error) from error
-        await self._commit(connection, None if locks else world)
+        if last:
+            await self._finish(connection, last)
         return outcomes
 
-    async def _commit(self, connection: asyncpg.Connection, unsaved: World | None) -> None:
+    async def _finish(self, connection: asyncpg.Connection, statement: list[str]) -> None:
         """The statement after which the work is done; where its answer is lost, nobody knows."""
         try:
-            if unsaved is None:
-                await connection.execute("COMMIT")
-            else:
-                await save(connection, unsaved)
+            await connection.execute(*statement)
         except BaseException as error:
             if isinstance(error, asyncpg.PostgresError) and not _is_lost(error):
                 raise _translated(error) from error

@@ -30,8 +30,11 @@ from laari.store.tables import (
 _Write: TypeAlias = Callable[[int], str]
 
 
-async def save(connection: asyncpg.Connection, world: World) -> None:
-    """Writes everything or, where any part of it fails, nothing."""
+def writing(world: World) -> list[str]:
+    """The statement that writes everything or nothing, and its values; empty where nothing is new.
+
+    What has no form that can be sent is found here, while nothing has been.
+    """
     writes, values = [], []
     for table, write, rows in _decided(world):
         if rows:
@@ -39,8 +42,13 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
             values.append(table.encode(rows))
     if world.events:
         values.append(EVENTS.encode(world.events))
-    if values:
-        await connection.execute(_statement(tuple(writes), bool(world.events)), *values)
+    return [_statement(tuple(writes), bool(world.events)), *values] if values else []
+
+
+async def save(connection: asyncpg.Connection, world: World) -> None:
+    statement = writing(world)
+    if statement:
+        await connection.execute(*statement)
 
 
 def _decided(world: World) -> Iterator[tuple[Table[Any], _Write, Collection[Any]]]:
