@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from laari.store import customers, merchants, sessions
-from laari.store.database import connect, open_pool
+from laari.store.database import connect
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 
@@ -77,13 +77,11 @@ async def test_merchants_people_have_sessions_of_their_own(connection) -> None:
     assert await sessions.password_hash_of(connection, session) is not None
 
 
-async def test_what_ended_is_forgotten(dsn: str, connection) -> None:
+async def test_what_ended_is_forgotten(connection) -> None:
     customer = await person(connection)
     await sessions.open_for(connection, customer.id, NOW - timedelta(hours=1))
     await sessions.open_for(connection, customer.id, NOW)
-    pool = await open_pool(dsn, 1)
-    await sessions.forget_ended(pool, NOW)
-    await pool.close()
+    await sessions.forget_ended(connection, NOW)
     assert await connection.fetchval("SELECT count(*) FROM sessions") == 1
 
 

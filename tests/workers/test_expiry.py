@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 
+import asyncpg
 import pytest
 
 from laari.rules.payment_requests import CreateRequest, RequestDraft, ReserveRequest
@@ -51,7 +52,9 @@ async def ask(spine: Spine, tenant: Tenant, reference: str) -> CreateRequest:
 
 
 async def statuses(pool: Pool) -> dict[str, str]:
-    rows = await pool.fetch("SELECT reference, status FROM payment_requests")
+    rows = await pool.run(
+        asyncpg.Connection.fetch, "SELECT reference, status FROM payment_requests"
+    )
     return dict(map(tuple, rows))
 
 
@@ -72,8 +75,9 @@ async def test_requests_expire_by_their_own_clock_once(dsn: str, pool: Pool, spi
         "reserved": "pending",
         "early": "pending",
     }
-    events = await pool.fetchval(
-        "SELECT count(*) FROM events WHERE type = 'payment_request.expired'"
+    events = await pool.run(
+        asyncpg.Connection.fetchval,
+        "SELECT count(*) FROM events WHERE type = 'payment_request.expired'",
     )
     assert events == 5
 
@@ -94,6 +98,6 @@ async def test_expired_tokens_are_forgotten(pool: Pool, spine: Spine) -> None:
     for number in range(7):
         await spine.submit(IssueToken(bytes([number]) * 32, "cl_x", "", 0))
     now = datetime.now(UTC)
-    assert await forget_expired_tokens(pool, now + timedelta(hours=23)) == 0
-    assert await forget_expired_tokens(pool, now + timedelta(hours=25), chunk=3) == 7
-    assert await pool.fetchval("SELECT count(*) FROM access_tokens") == 0
+    assert await pool.run(forget_expired_tokens, now + timedelta(hours=23)) == 0
+    assert await pool.run(forget_expired_tokens, now + timedelta(hours=25), chunk=3) == 7
+    assert await pool.run(asyncpg.Connection.fetchval, "SELECT count(*) FROM access_tokens") == 0

@@ -27,7 +27,7 @@ from laari.store import (
     wallets,
 )
 from laari.store.batch import BatchRunner
-from laari.store.database import answers, on_connection, open_pool
+from laari.store.database import answers, open_pool
 from laari.store.listing import Found, Listing, page, plain_pages
 from laari.store.secrets import derive
 
@@ -103,9 +103,7 @@ class Backend:
     def _set_gauges(self) -> None:
         """Of this process; a scrape that reaches another one finds them as they were last."""
         pool = self._pool
-        self.metrics.set_gauges(
-            self.door.in_flight, self.spine.waiting, pool.get_size(), pool.get_idle_size()
-        )
+        self.metrics.set_gauges(self.door.in_flight, self.spine.waiting, pool.size, pool.idle)
 
     def _reading(
         self, fetch: Callable[[Any, list[K]], Awaitable[A]]
@@ -125,4 +123,4 @@ class Backend:
         **named: P.kwargs,
     ) -> A:
         """Runs one function of the store on a connection; not for money, which takes the spine."""
-        return await on_connection(self._pool, query, *arguments, **named)
+        return await self._pool.run(query, *arguments, **named)

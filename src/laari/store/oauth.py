@@ -144,11 +144,13 @@ async def by_token_digest(
     }
 
 
-async def forget_expired_tokens(pool: asyncpg.Pool, now: datetime, chunk: int = CHUNK) -> int:
+async def forget_expired_tokens(
+    connection: asyncpg.Connection, now: datetime, chunk: int = CHUNK
+) -> int:
     """Removes tokens that no clock can bring back: their lifetime in real time is over."""
     removed = 0
     while True:
-        status = await pool.execute(
+        status = await connection.execute(
             "DELETE FROM access_tokens WHERE digest = ANY (ARRAY("
             "SELECT digest FROM access_tokens WHERE expires_at <= $1 LIMIT $2))",
             now,

@@ -128,9 +128,9 @@ async def end_others(connection: asyncpg.Connection, session: Session) -> None:
     )
 
 
-async def forget_ended(pool: asyncpg.Pool, now: datetime) -> None:
+async def forget_ended(connection: asyncpg.Connection, now: datetime) -> None:
     """Removes the sessions that nobody can use any more: those past their life are not seen."""
-    await pool.execute("DELETE FROM sessions WHERE seen_at < $1", now - IDLE)
+    await connection.execute("DELETE FROM sessions WHERE seen_at < $1", now - IDLE)
 
 
 class Login(NamedTuple):

@@ -19,13 +19,15 @@ _BY_OWN_CLOCK = (
 )
 
 
-async def forget_saved_responses(pool: asyncpg.Pool, now: datetime, chunk: int = CHUNK) -> int:
+async def forget_saved_responses(
+    connection: asyncpg.Connection, now: datetime, chunk: int = CHUNK
+) -> int:
     """Removes responses that are past their retention on their tenant's own clock."""
     removed = 0
     for condition in (_IN_REAL_TIME, _BY_OWN_CLOCK):
         while True:
             # A row that a retry is writing at this moment is skipped: it has begun a new life.
-            status = await pool.execute(
+            status = await connection.execute(
                 "DELETE FROM saved_responses WHERE ctid = ANY (ARRAY("
                 "SELECT s.ctid FROM saved_responses AS s JOIN tenants AS t ON t.id = s.tenant_id "
                 f"WHERE {condition} LIMIT $2 FOR UPDATE OF s SKIP LOCKED))",

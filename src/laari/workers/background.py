@@ -39,13 +39,13 @@ async def run(dsn: str, master_key: bytes, settings: Settings, stop: asyncio.Eve
     spine.start()
 
     async def forget_old_responses() -> None:
-        await forget_saved_responses(pool, datetime.now(UTC))
+        await pool.run(forget_saved_responses, datetime.now(UTC))
 
     async def forget_old_tokens() -> None:
-        await forget_expired_tokens(pool, datetime.now(UTC))
+        await pool.run(forget_expired_tokens, datetime.now(UTC))
 
     async def forget_old_sessions() -> None:
-        await forget_ended(pool, datetime.now(UTC))
+        await pool.run(forget_ended, datetime.now(UTC))
 
     async def expire_requests() -> None:
         await expiry.expire_overdue_requests(pool, spine)
