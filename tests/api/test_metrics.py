@@ -219,7 +219,7 @@ def test_a_full_house_refuses_at_once() -> None:
         def call() -> asyncio.Task[None]:
             exchange = Exchange(send, metrics)  # type: ignore[arg-type]
             request = Request("GET", "/", b"", {}, False, "", None, exchange)  # type: ignore[arg-type]
-            return asyncio.create_task(door.serve(request, exchange, slow, refused))
+            return asyncio.create_task(door.serve(request, slow, refused))
 
         tasks = [call(), call()]
         await asyncio.sleep(0)

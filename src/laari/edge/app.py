@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from laari.edge.backend import Backend
-from laari.edge.http import Exchange, Receive, Reply, Scope, Send, send_reply
+from laari.edge.http import Exchange, Receive, Reply, Scope, Send
 from laari.edge.merchant.app import OPERATIONS, MerchantInterface
 from laari.edge.merchant.oauth import TOKEN_ERRORS, TOKEN_OPERATION
 from laari.edge.metrics import Metrics
@@ -39,27 +39,27 @@ class App:
             await receive()
             await send({"type": "websocket.close", "code": 1000})
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> None:
         path: str = scope["path"]
         if path.startswith("/merchant/"):
-            await self._merchant(scope, receive, send, path.removeprefix("/merchant"))
+            await self._merchant(scope, receive, path.removeprefix("/merchant"))
         elif path == "/wallet" or path.startswith("/wallet/"):
-            await self._wallet(scope, receive, send, path.removeprefix("/wallet"))
+            await self._wallet(scope, receive, path.removeprefix("/wallet"))
         elif path.split("/", 2)[1] in FIRST_SEGMENTS:
-            await self._pages(scope, receive, send)
+            await self._pages(scope, receive, exchange)
         elif path == "/healthz":
-            await send_reply(send, Reply(200, b"ok\n", _NO_STORE, PLAIN))
+            await exchange.reply(Reply(200, b"ok\n", _NO_STORE, PLAIN))
         elif path == "/metrics":
             text = await self._backend.measure()
-            await send_reply(send, Reply(200, text, _NO_STORE, EXPOSITION))
+            await exchange.reply(Reply(200, text, _NO_STORE, EXPOSITION))
         elif path == "/readyz":
             ready = await self._backend.is_ready()
             body = b"ok\n" if ready else b"the database does not answer\n"
-            await send_reply(send, Reply(200 if ready else 503, body, _NO_STORE, PLAIN))
+            await exchange.reply(Reply(200 if ready else 503, body, _NO_STORE, PLAIN))
         else:
             reply = await reference_page(scope, self._backend.origin)
             reply = reply or Reply(404, b"Not found\n", _NO_STORE, PLAIN)
-            await send_reply(send, reply, head=scope["method"] == "HEAD")
+            await exchange.reply(reply, head=scope["method"] == "HEAD")
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 
-from laari.edge.http import ClientGone, Reply, Request, Send, send_reply
+from laari.edge.http import ClientGone, Reply, Request
 from laari.rules.refusals import Refusal, refuse
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,6 @@ class Door:
     async def serve(
         self,
         request: Request,
-        send: Send,
         answer: Callable[[Request], Awaitable[Reply]],
         refused: Callable[[Refusal], Reply],
         *headers: tuple[bytes, bytes],
@@ -45,5 +44,4 @@ class Door:
                 reply = refused(refuse("internal_error"))
             finally:
                 self.in_flight -= 1
-        reply = reply._replace(headers=(*reply.headers, *headers))
-        await send_reply(send, reply, head=request.method == "HEAD")
+        await request.exchange.reply(reply, *headers, head=request.method == "HEAD")

@@ -36,7 +36,7 @@ class Reply(NamedTuple):
 class Exchange:
     """One request and its answer; stands in for `send`, so that nothing is answered past it."""
 
-    __slots__ = ("_metrics", "_send", "_status", "id", "operation", "started")
+    __slots__ = ("_metrics", "_send", "_started", "_status", "id", "operation")
 
     def __init__(self, send: Send, metrics: Metrics) -> None:
         self._send = send
@@ -44,16 +44,37 @@ class Exchange:
         self._status = 0
         self.id = f"req_{_process}{next(_numbers):08x}"
         self.operation = OTHER  # until it is known which one it is
-        self.started = time.perf_counter()
+        self._started = time.perf_counter()
 
     async def __call__(self, message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             message["headers"] = [*message["headers"], (b"request-id", self.id.encode())]
         elif not message.get("more_body", False):
-            seconds = time.perf_counter() - self.started
-            self._metrics.count(self.operation, self._status, message.get("body", b""), seconds)
+            self._count(self._status, message.get("body", b""))
         await self._send(message)
+
+    async def reply(self, reply: Reply, *headers: tuple[bytes, bytes], head: bool = False) -> None:
+        """The whole answer; to HEAD it goes without its body."""
+        status, body, own_headers, content_type = reply
+        self._count(status, body)
+        await self._send(
+            {
+                "type": "http.response.start",
+                "status": status,
+                "headers": [
+                    (b"content-type", content_type),
+                    (b"content-length", str(len(body)).encode()),
+                    *own_headers,
+                    *headers,
+                    (b"request-id", self.id.encode()),
+                ],
+            }
+        )
+        await self._send({"type": "http.response.body", "body": b"" if head else body})
+
+    def _count(self, status: int, body: bytes) -> None:
+        self._metrics.count(self.operation, status, body, time.perf_counter() - self._started)
 
 
 @dataclass(slots=True)
@@ -136,18 +157,3 @@ def _client(
         if not _is_in(address.strip(), trusted_proxies):
             return address.strip() or None
     return None
-
-
-async def send_reply(send: Send, reply: Reply, *, head: bool = False) -> None:
-    await send(
-        {
-            "type": "http.response.start",
-            "status": reply.status,
-            "headers": [
-                (b"content-type", reply.content_type),
-                (b"content-length", str(len(reply.body)).encode()),
-                *reply.headers,
-            ],
-        }
-    )
-    await send({"type": "http.response.body", "body": b"" if head else reply.body})

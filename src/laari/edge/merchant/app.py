@@ -13,14 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from laari.edge.backend import Backend
-from laari.edge.http import (
-    Receive,
-    Reply,
-    Request,
-    Scope,
-    Send,
-    read_request,
-)
+from laari.edge.http import Receive, Reply, Request, Scope, read_request
 from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
 from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import API_VERSION, NO_STORE, VERSION, refused
@@ -79,12 +72,12 @@ class MerchantInterface:
         self._backend = backend
         self._tokens = TokenEndpoint(backend)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, path: str) -> None:
         request = read_request(scope, receive, path, self._backend.settings.trusted_proxies)
         if path == TOKEN_PATH:  # it has its own checks, shape and headers
-            await self._tokens(request, send)
+            await self._tokens(request)
             return
-        await self._backend.door.serve(request, send, self._answer, refused, NO_STORE, VERSION)
+        await self._backend.door.serve(request, self._answer, refused, NO_STORE, VERSION)
 
     async def _answer(self, request: Request) -> Reply:
         found = ROUTES.find(request.path)

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote_plus
 from msgspec import Meta, Struct
 
 from laari.edge.backend import Backend
-from laari.edge.http import Reply, Request, Send
+from laari.edge.http import Reply, Request
 from laari.edge.merchant.auth import read_basic
 from laari.edge.merchant.envelope import NO_STORE
 from laari.edge.rate import named_bucket
@@ -105,9 +105,9 @@ class TokenEndpoint:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
-    async def __call__(self, request: Request, send: Send) -> None:
+    async def __call__(self, request: Request) -> None:
         request.exchange.operation = TOKEN_OPERATION
-        await self._backend.door.serve(request, send, self._answer, _failed, NO_STORE, _NO_CACHE)
+        await self._backend.door.serve(request, self._answer, _failed, NO_STORE, _NO_CACHE)
 
     async def _answer(self, request: Request) -> Reply:
         if request.method != "POST":

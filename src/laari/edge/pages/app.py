@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from laari.edge.backend import Backend
-from laari.edge.http import Receive, Scope, Send, send_reply
+from laari.edge.http import Exchange, Receive, Scope
 from laari.edge.pages import approval, checkout, wallet
 from laari.edge.pages.assets import asset_reply
 from laari.edge.pages.dashboard import app as dashboard
@@ -37,14 +37,14 @@ class Pages:
         self._app.router.redirect_slashes = False
         self._app.state.backend = backend
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, exchange: Exchange) -> None:
         encodings = next((v for n, v in scope["headers"] if n == b"accept-encoding"), b"")
         reply = asset_reply(scope["path"], encodings.decode("latin-1"))
         if reply is not None:
-            scope["laari.exchange"].operation = ASSET
-            await send_reply(send, reply, head=scope["method"] == "HEAD")
+            exchange.operation = ASSET
+            await exchange.reply(reply, head=scope["method"] == "HEAD")
         else:
-            await self._app(scope, receive, send)
+            await self._app(scope, receive, exchange)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from laari.edge.backend import Backend
 from laari.edge.fields import Schema
-from laari.edge.http import Receive, Reply, Request, Scope, Send, read_request
+from laari.edge.http import Receive, Reply, Request, Scope, read_request
 from laari.edge.wallet.envelope import NO_STORE, refused
 from laari.edge.wallet.paging import PARAMETERS, read_paging
 from laari.rules.refusals import Refusal, refuse
@@ -104,9 +104,9 @@ class WalletInterface:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send, path: str) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, path: str) -> None:
         request = read_request(scope, receive, path, self._backend.settings.trusted_proxies)
-        await self._backend.door.serve(request, send, self._answer, refused, NO_STORE)
+        await self._backend.door.serve(request, self._answer, refused, NO_STORE)
 
     async def _answer(self, request: Request) -> Reply:
         if self._backend.settings.require_https and not request.secure:
