@@ -75,12 +75,14 @@ def show_utc(moment: datetime) -> str:
 _AHEAD_SECONDS = 5 * 3600
 _SECOND_HERE = [f":{second:02}+05:00" for second in range(60)]
 _SECOND_UTC = [f":{second:02}Z" for second in range(60)]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_MINUTE = datetime(1970, 1, 1)  # noqa: DTZ001  # of whichever zone is counted in
 
 
 def _seconds(moment: datetime) -> int:
     """Whole seconds since 1970 in UTC, exact for every year."""
-    return round(moment.timestamp() - moment.microsecond / 1_000_000)
+    since = moment - _EPOCH
+    return since.days * 86_400 + since.seconds
 
 
 @lru_cache(maxsize=4096)

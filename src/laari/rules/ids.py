@@ -8,6 +8,8 @@ import secrets
 import time
 from uuid import UUID
 
+from msgspec import convert
+
 PAYMENT = "pay_"
 PAYMENT_REQUEST = "prq_"
 AUTHORIZATION = "auth_"
@@ -23,7 +25,7 @@ _TID = re.compile(f"[{_BASE32}]{{16}}", re.ASCII)
 def new_id() -> UUID:
     """48 bits of milliseconds, then 80 random bits: near neighbours in an index, hard to guess."""
     milliseconds = time.time_ns() // 1_000_000
-    return UUID(bytes=milliseconds.to_bytes(6, "big") + os.urandom(10))
+    return _read_uuid((milliseconds.to_bytes(6, "big") + os.urandom(10)).hex())
 
 
 def new_token() -> str:
@@ -55,4 +57,9 @@ def read_id(prefix: str, text: str) -> UUID | None:
     if not text.startswith(prefix):
         return None
     digits = text[len(prefix) :]
-    return UUID(digits) if _HEX32.fullmatch(digits) else None
+    return _read_uuid(digits) if _HEX32.fullmatch(digits) else None
+
+
+def _read_uuid(digits: str) -> UUID:
+    """Of 32 hexadecimal digits; `UUID(…)` takes three times as long."""
+    return convert(digits, UUID)

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import TypeVar
 from uuid import UUID
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from laari.rules import ids, ledger
@@ -66,8 +67,7 @@ def emit_payment(world: World, tenant: Tenant, event_type: str, payment: Payment
     emit(world, tenant, event_type, payment.id, payment_shape(payment, world.origin))
 
 
-@dataclass(frozen=True, slots=True)
-class PaymentDraft:
+class PaymentDraft(Struct, frozen=True):
     """What a merchant asks for, its fields already checked."""
 
     reference: str

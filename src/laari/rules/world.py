@@ -56,7 +56,9 @@ class Rows(Generic[K, R]):
 
 def local_time(now: datetime, tenant: Tenant | TenantClock | None) -> datetime:
     """A tenant's own time: a sandbox's clock may have been moved; nobody's is real time."""
-    return now + timedelta(seconds=tenant.clock_offset_seconds) if tenant else now
+    if tenant is None or tenant.clock_offset_seconds == 0:
+        return now
+    return now + timedelta(seconds=tenant.clock_offset_seconds)
 
 
 class World:
