@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -233,3 +234,16 @@ def test_a_full_house_refuses_at_once() -> None:
     starts = asyncio.run(run())
     assert [start["status"] for start in starts] == [503, 200, 200, 200]
     assert (b"retry-after", b"1") in starts[0]["headers"]  # type: ignore[operator]
+
+
+def test_those_refused_come_back_one_after_another() -> None:
+    from laari.edge.door import LONGEST_WAIT_SECONDS, RETURNS_PER_SECOND, Door
+
+    door = Door()
+    now = 1000.0
+    told = Counter(door.wait_seconds(now) for _ in range(3 * RETURNS_PER_SECOND))
+    assert told == dict.fromkeys((1, 2, 3), RETURNS_PER_SECOND)
+    now += 3.5  # all have had their turn
+    assert door.wait_seconds(now) == 1
+    waits = [door.wait_seconds(now) for _ in range(20 * RETURNS_PER_SECOND)]
+    assert max(waits) == waits[-1] == LONGEST_WAIT_SECONDS

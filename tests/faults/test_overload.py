@@ -27,31 +27,35 @@ def single(dsn: str, tmp_path: Path) -> Iterator[Service]:
 
 
 async def drive(merchant: Merchant, clients: int, seconds: float) -> Counter[int]:
-    """So many clients on raw connections, each asking again as soon as it is answered."""
+    """So many clients on raw connections, each asking again as soon as it is answered.
+
+    One that is refused waits as long as it was told. The time counts once all are connected.
+    """
     host, port = merchant.service.origin.removeprefix("http://").split(":")
     headers = f"Host: {host}\r\nX-API-Key: {merchant.secret_key}\r\n"
     asked = f"GET /merchant/payments HTTP/1.1\r\n{headers}\r\n".encode()
     found: Counter[int] = Counter()
+    connections = [await asyncio.open_connection(host, int(port)) for _ in range(clients)]
     end = time.monotonic() + seconds
 
-    async def one() -> None:
-        reader, writer = await asyncio.open_connection(host, int(port))
-        try:
-            while time.monotonic() < end:
-                writer.write(asked)
-                head = await reader.readuntil(b"\r\n\r\n")
-                length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
-                await reader.readexactly(length)
-                status = int(head[9:12])
-                found[status] += 1
-                if status == 503:
-                    assert b"retry-after: 1" in head.lower()
-                    await asyncio.sleep(1)
-        finally:
-            writer.close()
+    async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while time.monotonic() < end:
+            writer.write(asked)
+            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            await reader.readexactly(int(_header(head, b"content-length")))
+            status = int(head[9:12])
+            found[status] += 1
+            if status == 503:
+                await asyncio.sleep(int(_header(head, b"retry-after")))
 
-    await asyncio.gather(*(one() for _ in range(clients)))
+    await asyncio.gather(*(one(*connection) for connection in connections))
+    for _, writer in connections:
+        writer.close()
     return found
+
+
+def _header(head: bytes, name: bytes) -> bytes:
+    return head.split(b"\r\n" + name + b": ")[1].split(b"\r\n")[0]
 
 
 def interface_memory(service: Service) -> int:
@@ -79,8 +83,20 @@ def test_four_times_the_load_is_served_as_fast_and_in_no_more_memory(single: Ser
     asyncio.run(drive(merchant, BEST_CLIENTS, WARM_UP_SECONDS))
     best = asyncio.run(drive(merchant, BEST_CLIENTS, SECONDS))[200] / SECONDS
     for clients in (4 * BEST_CLIENTS, 4 * MAX_IN_FLIGHT):
-        asyncio.run(drive(merchant, clients, WARM_UP_SECONDS))  # their connections take room too
-        before = interface_memory(single)
-        rate = asyncio.run(drive(merchant, clients, SECONDS))[200] / SECONDS
+        answered, memory = asyncio.run(overload(single, merchant, clients))
+        rate = answered[200] / SECONDS
         assert rate >= 0.8 * best, (clients, rate, best)
-        assert interface_memory(single) <= 1.1 * before, clients
+        # Connections and the requests inside take room of their own; then it stays where it is.
+        assert memory[-1] <= 1.05 * memory[len(memory) // 2], (clients, memory)
+
+
+async def overload(
+    service: Service, merchant: Merchant, clients: int
+) -> tuple[Counter[int], list[int]]:
+    """What is answered, and the memory in the course of it."""
+    driving = asyncio.create_task(drive(merchant, clients, SECONDS))
+    memory = []
+    while not driving.done():
+        await asyncio.wait([driving], timeout=1)
+        memory.append(interface_memory(service))
+    return await driving, memory

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Callable
 
-from laari.edge.http import ClientGone, Reply, Request
+from laari.edge.http import ClientGone, Header, Reply, Request
 from laari.rules.refusals import Refusal, refuse
 
 log = logging.getLogger(__name__)
@@ -13,6 +14,10 @@ log = logging.getLogger(__name__)
 # Requests being answered by one process: about a second's work. Beyond it an honest refusal beats
 # a long wait, and memory stays where it is.
 MAX_IN_FLIGHT = 1024
+# Whoever is refused is told when to come back, so that no more than these come back in a second:
+# refusing them again and again would take the time of those inside.
+RETURNS_PER_SECOND = 400
+LONGEST_WAIT_SECONDS = 10
 
 
 class Door:
@@ -20,6 +25,7 @@ class Door:
 
     def __init__(self, most: int = MAX_IN_FLIGHT) -> None:
         self._most = most
+        self._next_return = 0.0
         self.in_flight = 0
 
     async def serve(
@@ -27,11 +33,12 @@ class Door:
         request: Request,
         answer: Callable[[Request], Awaitable[Reply]],
         refused: Callable[[Refusal], Reply],
-        *headers: tuple[bytes, bytes],
+        *headers: Header,
     ) -> None:
         """Answers one request of an interface, whatever happens, in the interface's own shape."""
         if self.in_flight >= self._most:
-            reply = refused(refuse("service_unavailable"))
+            seconds = self.wait_seconds(time.monotonic())
+            reply = refused(refuse("service_unavailable")._replace(retry_after=seconds))
         else:
             self.in_flight += 1
             try:
@@ -45,3 +52,9 @@ class Door:
             finally:
                 self.in_flight -= 1
         await request.exchange.reply(reply, *headers, head=request.method == "HEAD")
+
+    def wait_seconds(self, now: float) -> int:
+        """How long the next one to be refused should stay away: those before it come first."""
+        wait = min(max(self._next_return - now, 0.0), LONGEST_WAIT_SECONDS - 1)
+        self._next_return = now + wait + 1 / RETURNS_PER_SECOND
+        return int(wait) + 1

@@ -11,10 +11,13 @@ from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
 from laari.edge.metrics import OTHER, Metrics
+from laari.rules.refusals import Refusal
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+Header: TypeAlias = tuple[bytes, bytes]
 
 JSON = b"application/json"
 
@@ -29,8 +32,17 @@ class ClientGone(Exception):  # noqa: N818  # named for what happened
 class Reply(NamedTuple):
     status: int
     body: bytes
-    headers: tuple[tuple[bytes, bytes], ...] = ()
+    headers: tuple[Header, ...] = ()
     content_type: bytes = JSON
+
+
+def refusal_headers(refusal: Refusal, challenge: Header) -> tuple[Header, ...]:
+    """How to be let in, or when to come back."""
+    if refusal.status == 401:
+        return (challenge,)
+    if refusal.status in (429, 503):
+        return ((b"retry-after", str(refusal.retry_after or 1).encode()),)
+    return ()
 
 
 class Exchange:
@@ -54,7 +66,7 @@ class Exchange:
             self._count(self._status, message.get("body", b""))
         await self._send(message)
 
-    async def reply(self, reply: Reply, *headers: tuple[bytes, bytes], head: bool = False) -> None:
+    async def reply(self, reply: Reply, *headers: Header, head: bool = False) -> None:
         """The whole answer; to HEAD it goes without its body."""
         status, body, own_headers, content_type = reply
         self._count(status, body)

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from laari.edge.backend import Backend
-from laari.edge.http import Receive, Reply, Request, Scope, read_request
+from laari.edge.http import Header, Receive, Reply, Request, Scope, read_request
 from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
 from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import API_VERSION, NO_STORE, VERSION, refused
@@ -195,7 +195,7 @@ async def _read_json_object(request: Request) -> dict[str, Any] | Refusal:
 
 
 def _reply(response: Response) -> Reply:
-    headers: tuple[tuple[bytes, bytes], ...] = ()
+    headers: tuple[Header, ...] = ()
     if response.replayed:
         headers = ((b"idempotent-replayed", b"true"),)
     elif response.status in (429, 503):

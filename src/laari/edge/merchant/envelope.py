@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laari.edge.http import Reply
+from laari.edge.http import Header, Reply, refusal_headers
 from laari.rules.refusals import Refusal
 from laari.rules.shapes import refusal_body
 
@@ -13,9 +13,6 @@ VERSION = (b"service-version", API_VERSION.encode())
 CHALLENGE = (b"www-authenticate", b'Bearer realm="laari", Basic realm="laari"')
 
 
-def refused(refusal: Refusal, *headers: tuple[bytes, bytes]) -> Reply:
-    if refusal.status == 401:
-        headers = (*headers, CHALLENGE)
-    elif refusal.status in (429, 503):
-        headers = (*headers, (b"retry-after", str(refusal.retry_after or 1).encode()))
+def refused(refusal: Refusal, *headers: Header) -> Reply:
+    headers = (*headers, *refusal_headers(refusal, CHALLENGE))
     return Reply(refusal.status, refusal_body(refusal), headers)

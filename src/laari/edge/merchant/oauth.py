@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote_plus
 from msgspec import Meta, Struct
 
 from laari.edge.backend import Backend
-from laari.edge.http import Reply, Request
+from laari.edge.http import Header, Reply, Request
 from laari.edge.merchant.auth import read_basic
 from laari.edge.merchant.envelope import NO_STORE
 from laari.edge.rate import named_bucket
@@ -77,7 +77,7 @@ class Asked(NamedTuple):
     scope: str | None
 
 
-def _error(status: int, code: str, description: str, *headers: tuple[bytes, bytes]) -> Reply:
+def _error(status: int, code: str, description: str, *headers: Header) -> Reply:
     return Reply(status, to_json(TokenError(code, description)), headers)
 
 
@@ -93,7 +93,7 @@ def _later(status: int, description: str, seconds: float) -> Reply:
 def _failed(refusal: Refusal) -> Reply:
     """What is not the client's doing."""
     if refusal.status == 503:
-        return _later(503, refusal.message, 1)
+        return _later(503, refusal.message, refusal.retry_after or 1)
     return _error(500, "server_error", refusal.message)
 
 

@@ -119,8 +119,7 @@ class WalletInterface:
         if visit is None:
             return refused(refuse("unauthorized"))
         if visit.number > WINDOW_REQUESTS:
-            wait = str(visit.seconds_left).encode()
-            return refused(refuse("rate_limited"), (b"retry-after", wait))
+            return refused(refuse("rate_limited")._replace(retry_after=visit.seconds_left))
         if endpoint is None:
             return refused(refuse("not_found"))
         if request.method != "GET":
