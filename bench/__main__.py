@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from bench import checkout, depth, export, memory, peers, report, webhooks
 from bench.fill import Size
 from bench.load import Load, is_available
 from bench.measure import Run, alternate
+from bench.service import Service
 from bench.stage import Stage, stage
 from bench.workloads import WORKLOADS, Workload
 
@@ -45,7 +47,7 @@ def _webhooks(ready: Stage, plan: Plan) -> list[report.Verdict]:
 # What is no rate of requests beside another.
 PARTS: dict[str, Callable[[Stage, Plan], list[report.Verdict]]] = {
     "checkout": lambda ready, plan: checkout.measure(ready.target),
-    "depth": lambda ready, plan: depth.measure(ready, plan.samples),
+    "depth": lambda ready, plan: depth.measure(ready.target, plan.samples),
     "export": lambda ready, plan: export.measure(ready),
     "memory": lambda ready, plan: memory.measure(ready, plan.many),
     "webhooks": _webhooks,
@@ -124,22 +126,37 @@ class Watch:
     def __init__(self, ready: Stage) -> None:
         self._ready = ready
         self._commits = self._batches = self._commands = self._seconds = 0.0
+        self._requests = 0
+        self._used: Counter[str] = Counter()
 
     def run(self, drive: Run) -> Load:
-        commits, before = self._ready.commits(), self._ready.service.metrics()
+        service = self._ready.service
+        commits, before, used = self._ready.commits(), service.metrics(), _processors(service)
         load = drive()
-        after = self._ready.service.metrics()
+        self._used += _processors(service) - used
+        after = service.metrics()
         self._seconds += load.seconds
+        self._requests += load.requests
         self._commits += self._ready.commits() - commits
         self._batches += _grown(before, after, "laari_batch_commands_count")
         self._commands += _grown(before, after, "laari_batch_commands_sum")
         return load
 
     def details(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"commits_per_second": round(self._commits / self._seconds)}
+        found: dict[str, Any] = {
+            "commits_per_second": round(self._commits / self._seconds),
+            "processor_us": {
+                name: round(seconds / self._requests * 1_000_000)
+                for name, seconds in self._used.items()
+            },
+        }
         if self._batches:
             found["mean_batch"] = round(self._commands / self._batches, 1)
         return found
+
+
+def _processors(service: Service) -> Counter[str]:
+    return Counter(service.processor_seconds())
 
 
 def _grown(before: dict[str, float], after: dict[str, float], name: str) -> float:

@@ -6,14 +6,11 @@ import http.client
 import json
 import time
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 from bench.load import Target
 from bench.report import Verdict
-
-if TYPE_CHECKING:
-    from bench.stage import Stage
 
 DEPTH = 100_000
 WANTED = 1.2
@@ -63,8 +60,8 @@ class Pages:
         return cursor, passed
 
 
-def measure(ready: Stage, samples: int) -> list[Verdict]:
-    pages = Pages(ready.target)
+def measure(target: Target, samples: int) -> list[Verdict]:
+    pages = Pages(target)
     found = []
     for name, filters in FILTERS.items():
         # Listings with fewer matches than that are measured at nine tenths of their length.

@@ -22,6 +22,12 @@ RESULTS = Path(__file__).parent / "results.json"
 CHART = Path(__file__).parent.parent / "docs" / "img" / "bench.svg"
 
 
+_COLUMNS = (
+    *("clients", "laari", "p50 ms", "p99 ms", "commits/s", "batch"),
+    *("CPU µs", "beside", "ratio"),
+)
+
+
 class Row(NamedTuple):
     workload: str
     title: str
@@ -110,7 +116,7 @@ class Results:
 def show(console: Console, results: Results) -> None:
     table = Table(title="Requests per second: median (lowest to highest)", title_justify="left")
     table.add_column("workload")
-    for name in ("clients", "laari", "p50 ms", "p99 ms", "commits/s", "batch", "beside", "ratio"):
+    for name in _COLUMNS:
         table.add_column(name, justify="right")
     for row in results.rows:
         ours = row.figures["laari"]
@@ -122,6 +128,7 @@ def show(console: Console, results: Results) -> None:
             f"{ours.p99_ms:.2f}",
             str(row.details.get("commits_per_second", "")),
             str(row.details.get("mean_batch", "")),
+            " + ".join(map(str, row.details["processor_us"].values())),
             "\n".join(f"{n} {_spread(f)}" for n, f in row.figures.items() if n != "laari"),
             "\n".join(
                 f"{ours.per_second / f.per_second:.2f}"
@@ -130,6 +137,7 @@ def show(console: Console, results: Results) -> None:
             ),
         )
     console.print(table)
+    console.print("CPU: of the interface processes + of PostgreSQL, for one request")
     for line in results.missing:
         console.print(line, style="yellow")
     for verdict in results.verdicts:

@@ -51,6 +51,16 @@ class Service:
             found[f"{role} {number}"] = _private_mib(child)
         return found
 
+    def processor_seconds(self) -> dict[str, float]:
+        """What the interface processes and the embedded engine have used of the processors."""
+        children = psutil.Process(self.pid).children()
+        engine = Path(self.env["LAARI_DATA_DIR"]) / "postgres" / "postmaster.pid"
+        postmaster = psutil.Process(int(engine.read_text().split()[0]))
+        return {
+            "interface": sum(_used(p) for p in children if p.cmdline()[-1] == "interface"),
+            "engine": sum(map(_used, [postmaster, *postmaster.children()])),
+        }
+
     def metrics(self) -> dict[str, float]:
         """The samples of /metrics by their name with labels; none where it is not served."""
         try:
@@ -64,6 +74,14 @@ class Service:
 
 def _private_mib(process: psutil.Process) -> float:
     return round(process.memory_full_info().uss / 2**20, 1)
+
+
+def _used(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    return float(times.user + times.system)
 
 
 def free_port() -> int:
