@@ -74,6 +74,8 @@ class Page(NamedTuple):
 async def reference_page(scope: Scope, origin: str) -> Reply | None:
     """The answer to a request for the reference; None where the path is not one of its own."""
     path: str = scope["path"]
+    if path == "/":  # whoever opens the address of the service finds out what it does
+        return Reply(303, b"", ((b"location", b"/docs"),), _PLAIN)
     if path not in {"/openapi.json", "/docs"} and not path.startswith("/docs/"):
         return None
     # The first request compresses everything, in a thread: payments go on meanwhile.
