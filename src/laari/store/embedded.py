@@ -256,7 +256,6 @@ def _write_configuration(layout: _Layout, durable: bool) -> None:
         "shared_buffers": f"{shared_buffers // _MEBIBYTE}MB",
         "effective_cache_size": f"{memory // 2 // _MEBIBYTE}MB",
         "maintenance_work_mem": "128MB",
-        "wal_compression": "on",  # halves what a checkpoint adds to the log
         "wal_buffers": "16MB",
         "min_wal_size": "256MB",
         "max_wal_size": "2GB",  # checkpoints by the clock, not by the load
