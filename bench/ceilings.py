@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -49,6 +50,7 @@ class PgBench:
             result = subprocess.run(
                 [
                     *(*self._command, "-c", str(clients), "-j", str(threads)),
+                    *("-Dsent=0", f"-Drun={secrets.token_hex(4)}"),  # references of its own
                     *("-T", str(seconds), "-l", self._database),
                 ],
                 cwd=directory,

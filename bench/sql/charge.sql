@@ -1,6 +1,7 @@
 -- Charge an authorization: the reads, locks and writes of one such request, in one transaction.
 -- The variables that are not set here come from bench/ceilings.py.
-\set n random(1, 1000000000000000)
+\set sent :sent + 1
+\set n :client_id * 1000000000 + :sent
 \set a random(1, :authorizations)
 BEGIN;
 SELECT m.secret_digest, d.id, d.merchant_id, d.merchant_name, d.mode, d.fee_bps,
@@ -20,15 +21,16 @@ SELECT account, customer_id, mode, tier, balance, day_start, day_spent, week_sta
     month_start, month_spent
 FROM wallets WHERE account = :account FOR NO KEY UPDATE;
 SELECT tenant_id, reference, kind, resource_id FROM reference_claims
-WHERE tenant_id = :tenant AND reference = 'pgbench-' || :n::bigint;
+WHERE tenant_id = :tenant AND reference = :run || '-' || :n::bigint;
 INSERT INTO reference_claims (tenant_id, reference, kind, resource_id)
-VALUES (:tenant, 'pgbench-' || :n::bigint, 'charge', uuidv7()) RETURNING resource_id AS payment
+VALUES (:tenant, :run || '-' || :n::bigint, 'charge', uuidv7()) RETURNING resource_id AS payment
 \gset
 INSERT INTO payments (id, tenant_id, kind, token, reference, amount, title, metadata, created_at,
     authorization_id, status, fee, paid_at, payment_reference, payer_account)
-VALUES (:payment, :tenant, 'charge', substr(md5(:payment), 1, 22), 'pgbench-' || :n::bigint,
+VALUES (:payment, :tenant, 'charge', left(:payment, 8) || substr(md5(:payment), 1, 16),
+    :run || '-' || :n::bigint,
     12500, 'Two coffees', '{}', now(), :authorization, 'paid', 188, now(),
-    upper(substr(md5(:payment), 1, 16)), :account);
+    upper(left(:payment, 8) || substr(md5(:payment), 1, 8)), :account);
 UPDATE authorizations SET payment_count = payment_count + 1, total_paid = total_paid + 12500,
     period_start = date_trunc('month', now())::date, period_paid = period_paid + 12500,
     last_used_at = now(), updated_at = now()
@@ -40,12 +42,12 @@ UPDATE wallets SET balance = balance - 12500, day_start = now()::date,
 WHERE account = :account;
 INSERT INTO transfers (id, kind, debit_account, credit_account, amount, payment_id, tid, created_at)
 VALUES (uuidv7(), 'payment', :account, 1000000000 + :tenant::bigint, 12500, :payment,
-        upper(substr(md5(:payment), 1, 16)), now()),
+        upper(left(:payment, 8) || substr(md5(:payment), 1, 8)), now()),
     (uuidv7(), 'fee', 1000000000 + :tenant::bigint, 1, 188, :payment,
-        upper(substr(md5(:payment), 1, 16)), now());
+        upper(left(:payment, 8) || substr(md5(:payment), 1, 8)), now());
 INSERT INTO transactions (tid, account, time, type, name, details, amount, status)
-VALUES (upper(substr(md5(:payment), 1, 16)), :account, now(), 'payment', 'Bench', 'Two coffees',
-    -12500, 'success');
+VALUES (upper(left(:payment, 8) || substr(md5(:payment), 1, 8)), :account, now(), 'payment',
+    'Bench', 'Two coffees', -12500, 'success');
 WITH kept AS (
     INSERT INTO events (id, tenant_id, type, object_id, created_at, body)
     VALUES (uuidv7(), :tenant, 'payment.paid', :payment, now(), :event) RETURNING id, tenant_id

@@ -1,6 +1,7 @@
 -- Create a payment: the reads, locks and writes of one such request, in one transaction.
 -- The variables that are not set here come from bench/ceilings.py.
-\set n random(1, 1000000000000000)
+\set sent :sent + 1
+\set n :client_id * 1000000000 + :sent
 \set till random(0, 9)
 BEGIN;
 SELECT m.secret_digest, d.id, d.merchant_id, d.merchant_name, d.mode, d.fee_bps,
@@ -8,13 +9,14 @@ SELECT m.secret_digest, d.id, d.merchant_id, d.merchant_name, d.mode, d.fee_bps,
 FROM merchants m JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mode
 WHERE m.secret_digest = decode(:digest, 'hex');
 SELECT tenant_id, reference, kind, resource_id FROM reference_claims
-WHERE tenant_id = :tenant AND reference = 'pgbench-' || :n::bigint;
+WHERE tenant_id = :tenant AND reference = :run || '-' || :n::bigint;
 INSERT INTO reference_claims (tenant_id, reference, kind, resource_id)
-VALUES (:tenant, 'pgbench-' || :n::bigint, 'payment', uuidv7()) RETURNING resource_id AS payment
+VALUES (:tenant, :run || '-' || :n::bigint, 'payment', uuidv7()) RETURNING resource_id AS payment
 \gset
 INSERT INTO payments (id, tenant_id, kind, token, reference, amount, title, terminal_label,
     metadata, created_at, expires_at, status)
-VALUES (:payment, :tenant, 'hosted', substr(md5(:payment), 1, 22), 'pgbench-' || :n::bigint,
+VALUES (:payment, :tenant, 'hosted', left(:payment, 8) || substr(md5(:payment), 1, 16),
+    :run || '-' || :n::bigint,
     12500, 'Two coffees', 'Till ' || :till::bigint, '{}', now(),
     date_trunc('second', now() + interval '1 day'), 'pending');
 WITH kept AS (

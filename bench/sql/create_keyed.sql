@@ -1,6 +1,8 @@
--- Create a payment under an idempotency key: the reads, locks and writes of one such request, in one transaction.
+-- Create a payment under an idempotency key: the reads, locks and writes of one such request, in
+-- one transaction.
 -- The variables that are not set here come from bench/ceilings.py.
-\set n random(1, 1000000000000000)
+\set sent :sent + 1
+\set n :client_id * 1000000000 + :sent
 \set till random(0, 9)
 BEGIN;
 SELECT m.secret_digest, d.id, d.merchant_id, d.merchant_name, d.mode, d.fee_bps,
@@ -11,15 +13,16 @@ SELECT pg_try_advisory_xact_lock(:n::bigint);
 SELECT tenant_id, operation, key, fingerprint, status, body, completed_at, replays,
     last_replayed_at
 FROM saved_responses
-WHERE tenant_id = :tenant AND operation = 'create_payment' AND key = 'pgbench-' || :n::bigint;
+WHERE tenant_id = :tenant AND operation = 'create_payment' AND key = :run || '-' || :n::bigint;
 SELECT tenant_id, reference, kind, resource_id FROM reference_claims
-WHERE tenant_id = :tenant AND reference = 'pgbench-' || :n::bigint;
+WHERE tenant_id = :tenant AND reference = :run || '-' || :n::bigint;
 INSERT INTO reference_claims (tenant_id, reference, kind, resource_id)
-VALUES (:tenant, 'pgbench-' || :n::bigint, 'payment', uuidv7()) RETURNING resource_id AS payment
+VALUES (:tenant, :run || '-' || :n::bigint, 'payment', uuidv7()) RETURNING resource_id AS payment
 \gset
 INSERT INTO payments (id, tenant_id, kind, token, reference, amount, title, terminal_label,
     metadata, created_at, expires_at, status)
-VALUES (:payment, :tenant, 'hosted', substr(md5(:payment), 1, 22), 'pgbench-' || :n::bigint,
+VALUES (:payment, :tenant, 'hosted', left(:payment, 8) || substr(md5(:payment), 1, 16),
+    :run || '-' || :n::bigint,
     12500, 'Two coffees', 'Till ' || :till::bigint, '{}', now(),
     date_trunc('second', now() + interval '1 day'), 'pending');
 WITH kept AS (
@@ -35,7 +38,7 @@ WITH kept AS (
 SELECT pg_notify('laari_deliveries', '') FROM made LIMIT 1;
 INSERT INTO saved_responses
     (tenant_id, operation, key, fingerprint, status, body, completed_at, replays, last_replayed_at)
-VALUES (:tenant, 'create_payment', 'pgbench-' || :n::bigint, decode(:digest, 'hex'), 201, :event,
+VALUES (:tenant, 'create_payment', :run || '-' || :n::bigint, decode(:digest, 'hex'), 201, :event,
     now(), 0, NULL)
 ON CONFLICT (tenant_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint,
     status = excluded.status, body = excluded.body, completed_at = excluded.completed_at,

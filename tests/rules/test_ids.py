@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import time
+from functools import reduce
+from operator import and_, or_
 from uuid import UUID
 
 import pytest
@@ -66,16 +69,30 @@ def test_new_ids_follow_time_and_do_not_repeat() -> None:
     assert len({value.int & (2**80 - 1) for value in made}) == 1_000
 
 
-def test_tokens_carry_132_bits_fit_for_an_address() -> None:
+def test_tokens_carry_128_random_bits_fit_for_an_address() -> None:
     made = {ids.new_token() for _ in range(3_000)}
     assert len(made) == 3_000
-    assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", token) for token in made)
-    # Every place takes every one of the 64 characters: no bits are stuck.
-    assert all(len({token[place] for token in made}) == 64 for place in range(22))
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{24}", token) for token in made)
+    assert all(map(ids.is_token, made))
+    # Behind the clock every bit is sometimes set and sometimes not: none is stuck.
+    random_parts = [int.from_bytes(base64.urlsafe_b64decode(token)[2:], "big") for token in made]
+    assert reduce(and_, random_parts) == 0
+    assert reduce(or_, random_parts) == 2**128 - 1
 
 
-def test_transaction_references_are_readable_and_use_every_bit() -> None:
+def test_what_is_made_together_stands_together() -> None:
+    assert len({ids.new_token()[:2] for _ in range(1_000)}) <= 2
+    assert len({ids.new_tid()[:3] for _ in range(1_000)}) <= 2
+
+
+def test_old_tokens_are_known_and_nothing_else() -> None:
+    assert ids.is_token("a" * 22)
+    assert not any(ids.is_token("a" * length) for length in (0, 21, 23, 25, 26))
+    assert not ids.is_token("a" * 22 + "==")
+
+
+def test_transaction_references_are_readable_and_random_behind_the_clock() -> None:
     made = {ids.new_tid() for _ in range(1_000)}
     assert len(made) == 1_000
     assert all(re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{16}", tid) for tid in made)
-    assert all(len({tid[place] for tid in made}) == 32 for place in range(16))
+    assert all(len({tid[place] for tid in made}) == 32 for place in range(4, 16))
