@@ -87,7 +87,7 @@ def test_four_times_the_load_is_served_as_fast_and_in_no_more_memory(single: Ser
         rate = answered[200] / SECONDS
         assert rate >= 0.8 * best, (clients, rate, best)
         # Connections and the requests inside take room of their own; then it stays where it is.
-        assert memory[-1] <= 1.05 * memory[len(memory) // 2], (clients, memory)
+        assert memory[-1] <= 1.1 * memory[len(memory) // 2], (clients, memory)
 
 
 async def overload(
