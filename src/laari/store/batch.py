@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -29,8 +30,7 @@ from laari.store.wallets import spending_by_day
 from laari.store.writes import writing
 
 # A process that is stopped in the middle of a batch must not keep its locks for ever. Every row is
-# found by a key, so one plan fits all: it is made once, and even where tables are small when it is
-# made, it does not walk through them.
+# found by a key, so one plan fits all.
 _SESSION = {
     "jit": "off",
     "plan_cache_mode": "force_generic_plan",
@@ -40,6 +40,12 @@ _SESSION = {
     "statement_timeout": "30s",
     "idle_in_transaction_session_timeout": "30s",
 }
+# A plan made for a handful of rows walks through them, and must not be kept when they are many.
+PLAN_SECONDS = 5.0
+
+_SAVED_RESPONSES = SAVED_RESPONSES.select_by("tenant_id", "operation", "key")
+_CLAIMS = CLAIMS.select_by("tenant_id", "reference")
+_AUTHORIZATIONS = AUTHORIZATIONS.select_by("tenant_id", "reference")
 
 
 class BatchRunner:
@@ -50,6 +56,7 @@ class BatchRunner:
         self._origin = origin
         self._connection: asyncpg.Connection | None = None
         self._lock_seconds: float | None = None
+        self._planned_at = 0.0
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -105,6 +112,10 @@ class BatchRunner:
         if self._lock_seconds != lock_seconds:
             await self._connection.execute(f"SET lock_timeout = '{int(lock_seconds * 1000)}ms'")
             self._lock_seconds = lock_seconds
+        now = time.monotonic()
+        if now - self._planned_at > PLAN_SECONDS:
+            await self._connection.execute("DISCARD PLANS")
+            self._planned_at = now
         return self._connection
 
     async def _roll_back(self, connection: asyncpg.Connection) -> None:
@@ -223,13 +234,7 @@ async def _load_keys(connection: asyncpg.Connection, needs: Needs, world: World)
     )
     world.keys_in_progress = {slots[row["n"]] for row in locked if not row["ours"]}
     tenants, operations, keys = zip(*slots.values(), strict=True)
-    found = await connection.fetch(
-        f"{SAVED_RESPONSES.select} WHERE (tenant_id, operation, key) IN "
-        "(SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]))",
-        tenants,
-        operations,
-        keys,
-    )
+    found = await connection.fetch(_SAVED_RESPONSES, tenants, operations, keys)
     for row in found:
         saved = SAVED_RESPONSES.read(row)
         world.saved_responses.seen[saved.tenant_id, saved.operation, saved.key] = saved
@@ -245,12 +250,7 @@ async def _load_claims(connection: asyncpg.Connection, needs: Needs, world: Worl
     if not needs.claims:
         return
     tenants, references = zip(*needs.claims, strict=True)
-    found = await connection.fetch(
-        f"{CLAIMS.select} WHERE (tenant_id, reference) IN "
-        "(SELECT * FROM unnest($1::bigint[], $2::text[]))",
-        tenants,
-        references,
-    )
+    found = await connection.fetch(_CLAIMS, tenants, references)
     claims = [CLAIMS.read(row) for row in found]
     for claim in claims:
         world.claims.seen[claim.tenant_id, claim.reference] = claim
@@ -266,12 +266,7 @@ async def _load_authorization_references(
     if not needs.authorization_references:
         return
     tenants, references = zip(*needs.authorization_references, strict=True)
-    found = await connection.fetch(
-        f"{AUTHORIZATIONS.select} WHERE (tenant_id, reference) IN "
-        "(SELECT * FROM unnest($1::bigint[], $2::text[]))",
-        tenants,
-        references,
-    )
+    found = await connection.fetch(_AUTHORIZATIONS, tenants, references)
     for authorization in map(AUTHORIZATIONS.read, found):
         world.authorizations.seen[authorization.id] = authorization
         slot = (authorization.tenant_id, authorization.reference)

@@ -78,6 +78,19 @@ class Table(Generic[R]):
         hints = get_type_hints(record, include_extras=True)
         self.types = {field: _pg_type(hints[field]) for field in record.__struct_fields__}
 
+    def select_by(self, *columns: str) -> str:
+        """The rows with these values, which are handed over as one array for each column.
+
+        Each is looked up by itself, which `OFFSET 0` insists on: while a table is small the
+        planner would rather walk through it, and a kept plan would still do so when it has grown.
+        """
+        arrays = (f"${n}::{self.types[column]}[]" for n, column in enumerate(columns, 1))
+        same = " AND ".join(f"{self.name}.{column} = wanted.{column}" for column in columns)
+        return (
+            f"SELECT found.* FROM unnest({', '.join(arrays)}) AS wanted ({', '.join(columns)}) "
+            f"CROSS JOIN LATERAL ({self.select} WHERE {same} OFFSET 0) AS found"
+        )
+
     def read(self, row: asyncpg.Record) -> R:
         return self.record(*row)
 
