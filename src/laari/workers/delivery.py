@@ -28,6 +28,7 @@ from laari.store import deliveries
 from laari.store.database import connection_to
 from laari.store.deliveries import Attempt, Claimed
 from laari.store.merchants import open_secret
+from laari.workers.pause import pause
 from laari.workers.sender import TIMEOUT_SECONDS, Answer, Sender
 
 log = logging.getLogger(__name__)
@@ -137,8 +138,9 @@ class Deliverer:
                 busy = await self._round(connection)
                 await asyncio.sleep(ROUND_SECONDS)
                 if not busy:
-                    with suppress(TimeoutError):
-                        await asyncio.wait_for(self._wake.wait(), self._limits.poll_seconds)
+                    # Not `wait_for`: before Python 3.12 it swallows a cancellation that comes at
+                    # the moment of the wake, and stopping would wait for ever.
+                    await pause(self._wake, self._limits.poll_seconds)
 
     async def _round(self, connection: Any) -> bool:
         """Takes up what there is room for; whether there may be more to take up at once."""
