@@ -8,6 +8,8 @@ import pytest
 from laari.settings import read_settings
 from laari.workers import background
 from laari.workers.background import Job, run_jobs
+from laari.workers.delivery import Deliverer
+from laari.workers.sender import Sender
 
 
 async def test_a_failing_job_is_tried_again_and_does_not_disturb_the_others(
@@ -61,3 +63,16 @@ async def test_the_real_jobs_run_on_the_real_database(
     async with asyncio.timeout(5):
         await running
     assert not caplog.records
+
+
+async def test_delivery_stops_though_it_is_woken_at_the_same_moment(dsn: str) -> None:
+    sender = Sender(allow_private=True)
+    stop = asyncio.Event()
+    deliverer = Deliverer(dsn, sender, lambda merchant, secret: "", (60,))
+    running = asyncio.create_task(deliverer.run(stop))
+    await asyncio.sleep(0.5)  # it waits for something to do
+    deliverer._wake.set()
+    stop.set()
+    done, _ = await asyncio.wait([running], timeout=5)
+    assert done
+    await sender.close()
