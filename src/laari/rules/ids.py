@@ -24,15 +24,14 @@ _TID = re.compile(f"[{_BASE32}]{{16}}", re.ASCII)
 
 def new_id() -> UUID:
     """48 bits of milliseconds, then 80 random bits: near neighbours in an index, hard to guess."""
-    milliseconds = time.time_ns() // 1_000_000
-    return _read_uuid((milliseconds.to_bytes(6, "big") + os.urandom(10)).hex())
+    return _read_uuid((_milliseconds().to_bytes(6, "big") + os.urandom(10)).hex())
 
 
 # What is new begins with a little of the clock: its neighbours in an index are new too, so that
 # few of the index's pages change. The same beginning comes again after days.
 def new_token() -> str:
     """128 random bits for a public address, behind 16 of the clock."""
-    clock = int(time.time()) // 4 & 0xFFFF
+    clock = _milliseconds() // 4_000 & 0xFFFF
     return base64.urlsafe_b64encode(clock.to_bytes(2, "big") + os.urandom(16)).decode()
 
 
@@ -43,7 +42,8 @@ def is_token(text: str) -> bool:
 
 def new_tid() -> str:
     """A transaction reference people can read out: 16 characters, the last 12 of them random."""
-    number = (int(time.time()) & 0xFFFFF) << 60 | int.from_bytes(os.urandom(8), "big") >> 4
+    clock = _milliseconds() // 1_000 & 0xFFFFF
+    number = clock << 60 | int.from_bytes(os.urandom(8), "big") >> 4
     return "".join(_BASE32[(number >> shift) & 31] for shift in range(75, -5, -5))
 
 
@@ -61,6 +61,10 @@ def read_id(prefix: str, text: str) -> UUID | None:
         return None
     digits = text[len(prefix) :]
     return _read_uuid(digits) if _HEX32.fullmatch(digits) else None
+
+
+def _milliseconds() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _read_uuid(digits: str) -> UUID:
