@@ -236,6 +236,18 @@ def test_a_full_house_refuses_at_once() -> None:
     assert (b"retry-after", b"1") in starts[0]["headers"]  # type: ignore[operator]
 
 
+def test_every_interface_says_when_to_come_back() -> None:
+    from laari.edge.merchant import envelope as merchant
+    from laari.edge.merchant import oauth
+    from laari.edge.wallet import envelope as wallet
+    from laari.rules.refusals import refuse
+
+    full = refuse("service_unavailable")._replace(retry_after=7)
+    for refused in (merchant.refused, oauth._failed, wallet.refused):
+        assert refused(full).status == 503
+        assert dict(refused(full).headers)[b"retry-after"] == b"7"
+
+
 def test_those_refused_come_back_one_after_another() -> None:
     from laari.edge.door import LONGEST_WAIT_SECONDS, RETURNS_PER_SECOND, Door
 
