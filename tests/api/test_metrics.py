@@ -1,4 +1,4 @@
-"""What the service tells about itself: figures, request ids, and the door when it is full."""
+"""What the service tells about itself: figures, request ids, and the admission when it is full."""
 
 from __future__ import annotations
 
@@ -199,28 +199,28 @@ def test_processes_share_one_file(tmp_path: Path) -> None:
             assert "laari_batch_commands_sum 3" in text
 
 
-def test_a_full_house_refuses_at_once() -> None:
-    from laari.edge.door import Door
-    from laari.edge.http import Exchange, Reply, Request
+def test_more_requests_than_are_admitted_are_refused_at_once() -> None:
+    from laari.edge.admission import Admission
+    from laari.edge.http import Exchange, Header, Reply, Request
     from laari.edge.merchant.envelope import refused
 
-    async def run() -> list[dict[str, object]]:
-        sent: list[dict[str, object]] = []
+    async def run() -> list[Reply]:
+        replies: list[Reply] = []
         go_on = asyncio.Event()
 
-        async def send(message: dict[str, object]) -> None:
-            sent.append(message)
+        def respond(reply: Reply, headers: tuple[Header, ...]) -> None:
+            replies.append(reply)
 
         async def slow(request: Request) -> Reply:
             await go_on.wait()
             return Reply(200, b"{}")
 
-        door, metrics = Door(most=2), Metrics([], [])
+        admission, metrics = Admission(most=2), Metrics([], [])
 
         def call() -> asyncio.Task[None]:
-            exchange = Exchange(send, metrics)  # type: ignore[arg-type]
+            exchange = Exchange(respond, None, metrics)  # type: ignore[arg-type]
             request = Request("GET", "/", b"", {}, False, "", None, exchange)  # type: ignore[arg-type]
-            return asyncio.create_task(door.serve(request, slow, refused))
+            return asyncio.create_task(admission.serve(request, slow, refused))
 
         tasks = [call(), call()]
         await asyncio.sleep(0)
@@ -228,12 +228,12 @@ def test_a_full_house_refuses_at_once() -> None:
         go_on.set()
         await asyncio.gather(*tasks)
         await call()
-        assert door.in_flight == 0
-        return [message for message in sent if message["type"] == "http.response.start"]
+        assert admission.in_flight == 0
+        return replies
 
-    starts = asyncio.run(run())
-    assert [start["status"] for start in starts] == [503, 200, 200, 200]
-    assert (b"retry-after", b"1") in starts[0]["headers"]  # type: ignore[operator]
+    replies = asyncio.run(run())
+    assert [reply.status for reply in replies] == [503, 200, 200, 200]
+    assert (b"retry-after", b"1") in replies[0].headers
 
 
 def test_every_interface_says_when_to_come_back() -> None:
@@ -243,19 +243,19 @@ def test_every_interface_says_when_to_come_back() -> None:
     from laari.rules.refusals import refuse
 
     full = refuse("service_unavailable")._replace(retry_after=7)
-    for refused in (merchant.refused, oauth._failed, wallet.refused):
+    for refused in (merchant.refused, oauth.token_refused, wallet.refused):
         assert refused(full).status == 503
         assert dict(refused(full).headers)[b"retry-after"] == b"7"
 
 
 def test_those_refused_come_back_one_after_another() -> None:
-    from laari.edge.door import LONGEST_WAIT_SECONDS, RETURNS_PER_SECOND, Door
+    from laari.edge.admission import LONGEST_WAIT_SECONDS, RETURNS_PER_SECOND, Admission
 
-    door = Door()
+    admission = Admission()
     now = 1000.0
-    told = Counter(door.wait_seconds(now) for _ in range(3 * RETURNS_PER_SECOND))
+    told = Counter(admission.wait_seconds(now) for _ in range(3 * RETURNS_PER_SECOND))
     assert told == dict.fromkeys((1, 2, 3), RETURNS_PER_SECOND)
     now += 3.5  # all have had their turn
-    assert door.wait_seconds(now) == 1
-    waits = [door.wait_seconds(now) for _ in range(20 * RETURNS_PER_SECOND)]
+    assert admission.wait_seconds(now) == 1
+    waits = [admission.wait_seconds(now) for _ in range(20 * RETURNS_PER_SECOND)]
     assert max(waits) == waits[-1] == LONGEST_WAIT_SECONDS

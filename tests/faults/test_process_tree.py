@@ -30,20 +30,22 @@ def create_app(dsn, master_key, settings, shared):
     assert os.fstat(rate_fd).st_size == 1 << 20
     assert os.fstat(metrics_fd).st_size >= (process + 1) << 16
 
-    async def app(scope, receive, send):
-        if scope["type"] == "lifespan":
-            for stage in ("startup", "shutdown"):
-                await receive()
-                await send({"type": f"lifespan.{stage}.complete"})
-            return
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        if scope["path"] == "/slow":
-            await send({"type": "http.response.body", "body": b"begun", "more_body": True})
-            await asyncio.sleep(1)
-        body = f"{os.getpid()} {settings.public_url}".encode()
-        await send({"type": "http.response.body", "body": body})
+    class App:
+        async def open(self):
+            pass
 
-    return app
+        async def close(self):
+            pass
+
+        async def __call__(self, scope, receive, send):
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            if scope["path"] == "/slow":
+                await send({"type": "http.response.body", "body": b"begun", "more_body": True})
+                await asyncio.sleep(1)
+            body = f"{os.getpid()} {settings.public_url}".encode()
+            await send({"type": "http.response.body", "body": body})
+
+    return App()
 
 if os.environ.get("STAND_IN") == "broken" and "laari.cli.worker" in sys.orig_argv:
     sys.stderr.write("broken on purpose\\n")

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from laari.edge.server.limits import BACKLOG
 from laari.errors import LaariError
 from laari.settings import Settings
 from laari.store.embedded import revive
@@ -35,7 +36,6 @@ HEALTHY_SECONDS = 30.0  # a process that lived so long starts with the first wai
 FIRST_START_ATTEMPTS = 4  # of a process, while the service has never been ready
 STOP_SECONDS = 30.0  # for the work in flight
 ENGINE_LOOK_SECONDS = 1.0
-BACKLOG = 2048  # connections that wait to be accepted
 RATE_MEMORY_BYTES = 1 << 20
 METRICS_BYTES = 1 << 16  # per interface process
 

@@ -16,24 +16,20 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 import click
-import uvicorn
 import uvloop
 
 from laari.cli.garbage import collect_seldom
 from laari.cli.logs import configure_logs
-from laari.cli.one_write import OneWriteProtocol
 from laari.cli.open import Service, open_service
-from laari.cli.supervisor import BACKLOG
 from laari.edge.app import Shared, create_app
+from laari.edge.server.server import Server
 from laari.errors import LaariError
 from laari.settings import read_settings
 from laari.workers import background
 
-KEEP_ALIVE_SECONDS = 65  # longer than the idle time of usual load balancers, which is a minute
 GRACEFUL_SECONDS = 20  # for requests in flight; the supervisor waits a little longer
 
 
@@ -83,45 +79,17 @@ def _tell_ready() -> None:
 async def _serve(service: Service, stop: asyncio.Event) -> None:
     numbers = ("LAARI_RATE_FD", "LAARI_METRICS_FD", "LAARI_PROCESS")
     shared = Shared(*(int(os.environ[name]) for name in numbers))
-    app = create_app(service.dsn, service.master_key, service.settings, shared)
-    server = _Server(
-        uvicorn.Config(
-            app,
-            http=OneWriteProtocol,
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            log_level="warning",
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            backlog=BACKLOG,
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=GRACEFUL_SECONDS,
-        )
-    )
-
-    async def end_when_told() -> None:
-        await stop.wait()
-        server.should_exit = True
-
-    ending = asyncio.create_task(end_when_told())
+    settings = service.settings
+    app = create_app(service.dsn, service.master_key, settings, shared)
+    server = Server(app, settings.trusted_proxies)
+    await app.open()
     try:
-        await server.serve([socket.socket(fileno=int(os.environ["LAARI_LISTEN_FD"]))])
-    finally:
-        ending.cancel()
-
-
-class _Server(uvicorn.Server):
-    """Uvicorn that leaves signals to this process and says when it accepts connections."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        await server.start([socket.socket(fileno=int(os.environ["LAARI_LISTEN_FD"]))])
         _tell_ready()
+        await stop.wait()
+        await server.stop(GRACEFUL_SECONDS)
+    finally:
+        await app.close()
 
 
 if __name__ == "__main__":

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from laari.edge.backend import Backend
-from laari.edge.http import Exchange, Receive, Reply, Scope, Send
+from laari.edge.faults import fault_reply
+from laari.edge.http import PLAIN, Exchange, Receive, Reply, Scope, Send, new_request_id
 from laari.edge.merchant.app import OPERATIONS, MerchantInterface
 from laari.edge.merchant.oauth import TOKEN_ERRORS, TOKEN_OPERATION
-from laari.edge.metrics import Metrics
+from laari.edge.metrics import OTHER, Metrics
 from laari.edge.pages.app import FIRST_SEGMENTS, PAGE_OPERATIONS, Pages
 from laari.edge.rate import RateBuckets
 from laari.edge.reference import reference_page
 from laari.edge.wallet.app import ENDPOINTS, WalletInterface
-from laari.rules.refusals import CODES
+from laari.rules.refusals import CODES, Refusal
 from laari.settings import Settings
 
-PLAIN = b"text/plain; charset=utf-8"
 EXPOSITION = b"text/plain; version=0.0.4; charset=utf-8"  # Prometheus's own
 _NO_STORE = ((b"cache-control", b"no-store"),)
 
@@ -28,16 +28,23 @@ class App:
         self._wallet = WalletInterface(backend)
         self._pages = Pages(backend)
 
+    async def open(self) -> None:
+        await self._backend.open()
+
+    async def close(self) -> None:
+        await self._backend.close()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._live(receive, send)
-        elif scope["type"] == "http":
-            exchange = Exchange(send, self._backend.metrics)
-            scope["laari.exchange"] = exchange
-            await self._answer(scope, receive, exchange)
-        else:  # nothing here speaks WebSocket
-            await receive()
-            await send({"type": "websocket.close", "code": 1000})
+        exchange = Exchange(scope["laari.respond"], send, self._backend.metrics)
+        scope["laari.exchange"] = exchange
+        await self._answer(scope, receive, exchange)
+
+    def fault(self, refusal: Refusal, path: str | None) -> Reply:
+        """The response to what never became a request, or that nobody answered."""
+        reply = fault_reply(refusal, path)
+        self._backend.metrics.count(OTHER, reply.status, reply.body, 0)
+        request_id = (b"request-id", new_request_id().encode())
+        return reply._replace(headers=(*reply.headers, request_id))
 
     async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> None:
         path: str = scope["path"]
@@ -48,33 +55,18 @@ class App:
         elif path.split("/", 2)[1] in FIRST_SEGMENTS:
             await self._pages(scope, receive, exchange)
         elif path == "/healthz":
-            await exchange.reply(Reply(200, b"ok\n", _NO_STORE, PLAIN))
+            exchange.reply(Reply(200, b"ok\n", _NO_STORE, PLAIN))
         elif path == "/metrics":
             text = await self._backend.measure()
-            await exchange.reply(Reply(200, text, _NO_STORE, EXPOSITION))
+            exchange.reply(Reply(200, text, _NO_STORE, EXPOSITION))
         elif path == "/readyz":
             ready = await self._backend.is_ready()
             body = b"ok\n" if ready else b"the database does not answer\n"
-            await exchange.reply(Reply(200 if ready else 503, body, _NO_STORE, PLAIN))
+            exchange.reply(Reply(200 if ready else 503, body, _NO_STORE, PLAIN))
         else:
             reply = await reference_page(scope, self._backend.origin)
             reply = reply or Reply(404, b"Not found\n", _NO_STORE, PLAIN)
-            await exchange.reply(reply, head=scope["method"] == "HEAD")
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                try:
-                    await self._backend.open()
-                except Exception as error:
-                    await send({"type": "lifespan.startup.failed", "message": str(error)})
-                    return
-                await send({"type": "lifespan.startup.complete"})
-            elif message["type"] == "lifespan.shutdown":
-                await self._backend.close()
-                await send({"type": "lifespan.shutdown.complete"})
-                return
+            exchange.reply(reply)
 
 
 class Shared(NamedTuple):

@@ -8,8 +8,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from msgspec import Struct
 
+from laari.edge.admission import Admission
 from laari.edge.cursors import Cursors
-from laari.edge.door import Door
 from laari.edge.metrics import Metrics
 from laari.edge.rate import RateBuckets
 from laari.settings import Settings
@@ -56,7 +56,7 @@ class Backend:
         self.cursors = Cursors(derive(master_key, "cursors", ""))
         self.rates = rates
         self.metrics = metrics
-        self.door = Door()
+        self.admission = Admission()
         self._dsn = dsn
         self._runner = BatchRunner(dsn, self.origin)
         self.spine = Spine(self._runner.run, settings.max_batch, on_batch=metrics.batch)
@@ -103,7 +103,7 @@ class Backend:
     def _set_gauges(self) -> None:
         """Of this process; a scrape that reaches another one finds them as they were last."""
         pool = self._pool
-        self.metrics.set_gauges(self.door.in_flight, self.spine.waiting, pool.size, pool.idle)
+        self.metrics.set_gauges(self.admission.in_flight, self.spine.waiting, pool.size, pool.idle)
 
     def _reading(
         self, fetch: Callable[[Any, list[K]], Awaitable[A]]

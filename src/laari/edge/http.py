@@ -14,15 +14,22 @@ from laari.edge.metrics import OTHER, Metrics
 from laari.rules.refusals import Refusal
 
 Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 
 Header: TypeAlias = tuple[bytes, bytes]
 
 JSON = b"application/json"
+PLAIN = b"text/plain; charset=utf-8"
 
 _process = secrets.token_hex(5)
 _numbers = count(1)
+
+
+def new_request_id() -> str:
+    return f"req_{_process}{next(_numbers):08x}"
 
 
 class ClientGone(Exception):  # noqa: N818  # named for what happened
@@ -36,6 +43,9 @@ class Reply(NamedTuple):
     content_type: bytes = JSON
 
 
+Respond: TypeAlias = Callable[[Reply, tuple[Header, ...]], None]
+
+
 def refusal_headers(refusal: Refusal, challenge: Header) -> tuple[Header, ...]:
     """How to be let in, or when to come back."""
     if refusal.status == 401:
@@ -46,19 +56,20 @@ def refusal_headers(refusal: Refusal, challenge: Header) -> tuple[Header, ...]:
 
 
 class Exchange:
-    """One request and its answer; stands in for `send`, so that nothing is answered past it."""
+    """One request and its response; stands in for `send`, so that nothing is sent past it."""
 
-    __slots__ = ("_metrics", "_send", "_started", "_status", "id", "operation")
+    __slots__ = ("_metrics", "_respond", "_send", "_started", "_status", "id", "operation")
 
-    def __init__(self, send: Send, metrics: Metrics) -> None:
+    def __init__(self, respond: Respond, send: Send, metrics: Metrics) -> None:
+        self._respond = respond
         self._send = send
         self._metrics = metrics
         self._status = 0
-        self.id = f"req_{_process}{next(_numbers):08x}"
+        self.id = new_request_id()
         self.operation = OTHER  # until it is known which one it is
         self._started = time.perf_counter()
 
-    async def __call__(self, message: MutableMapping[str, Any]) -> None:
+    async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._status = message["status"]
             message["headers"] = [*message["headers"], (b"request-id", self.id.encode())]
@@ -66,24 +77,10 @@ class Exchange:
             self._count(self._status, message.get("body", b""))
         await self._send(message)
 
-    async def reply(self, reply: Reply, *headers: Header, head: bool = False) -> None:
-        """The whole answer; to HEAD it goes without its body."""
-        status, body, own_headers, content_type = reply
-        self._count(status, body)
-        await self._send(
-            {
-                "type": "http.response.start",
-                "status": status,
-                "headers": [
-                    (b"content-type", content_type),
-                    (b"content-length", str(len(body)).encode()),
-                    *own_headers,
-                    *headers,
-                    (b"request-id", self.id.encode()),
-                ],
-            }
-        )
-        await self._send({"type": "http.response.body", "body": b"" if head else body})
+    def reply(self, reply: Reply, *headers: Header) -> None:
+        """The whole response; to HEAD it goes without its body."""
+        self._count(reply.status, reply.body)
+        self._respond(reply, (*headers, (b"request-id", self.id.encode())))
 
     def _count(self, status: int, body: bytes) -> None:
         self._metrics.count(self.operation, status, body, time.perf_counter() - self._started)
@@ -103,50 +100,44 @@ class Request:
     exchange: Exchange = field(repr=False)
 
     async def body(self, limit: int) -> bytes | None:
-        """The body, or None as soon as it is known to be longer than the limit."""
+        """The body, or None if it is longer than the limit.
+
+        The server has read all of it, or as much as shows that it is too long.
+        """
         length = self.headers.get(b"content-length")
-        if length is not None and (len(length) > 18 or int(length) > limit):
+        if length is not None and int(length) > limit:
             return None
-        chunks: list[bytes] = []
-        size = 0
-        while True:
-            message = await self.receive()
-            if message["type"] == "http.disconnect":
-                raise ClientGone
-            chunk = message.get("body", b"")
-            size += len(chunk)
-            if size > limit:
-                return None
-            chunks.append(chunk)
-            if not message.get("more_body", False):
-                return b"".join(chunks)
+        message = await self.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        body: bytes = message["body"]
+        return None if len(body) > limit else body
 
 
-def read_request(
-    scope: Scope,
-    receive: Receive,
-    path: str,
-    trusted_proxies: tuple[IPv4Network | IPv6Network, ...],
-) -> Request:
+def read_request(scope: Scope, receive: Receive, path: str, trusted_proxies: Networks) -> Request:
     headers: dict[bytes, str] = {}
     for name, value in scope["headers"]:
         text = value.decode("latin-1")
         headers[name] = f"{headers[name]}, {text}" if name in headers else text
     peer = scope["client"][0] if scope.get("client") else ""
-    proxied = bool(trusted_proxies) and _is_in(peer, trusted_proxies)
+    proxied = is_trusted(peer, trusted_proxies)
     return Request(
         method=scope["method"],
         path=path,
         query=scope["query_string"],
         headers=headers,
         secure=_is_secure(scope, headers, proxied),
-        client=_client(headers, trusted_proxies) or peer if proxied else peer,
+        client=client_address(peer, headers.get(b"x-forwarded-for", ""), trusted_proxies)
+        if proxied
+        else peer,
         receive=receive,
         exchange=scope["laari.exchange"],
     )
 
 
-def _is_in(address: str, networks: tuple[IPv4Network | IPv6Network, ...]) -> bool:
+def is_trusted(address: str, networks: Networks) -> bool:
+    if not networks:
+        return False
     try:
         read = ip_address(address)
     except ValueError:
@@ -154,18 +145,17 @@ def _is_in(address: str, networks: tuple[IPv4Network | IPv6Network, ...]) -> boo
     return any(read in network for network in networks)
 
 
+def client_address(peer: str, forwarded_for: str, trusted_proxies: Networks) -> str:
+    """Whom the nearest trusted proxy was asked by; what stands further left anyone may write."""
+    if is_trusted(peer, trusted_proxies):
+        for address in reversed(forwarded_for.split(",")):
+            if not is_trusted(address.strip(), trusted_proxies):
+                return address.strip() or peer
+    return peer
+
+
 def _is_secure(scope: Scope, headers: dict[bytes, str], proxied: bool) -> bool:
     """Whether the client's own connection was https; a proxy's word counts if it is trusted."""
     if proxied and b"x-forwarded-proto" in headers:
         return headers[b"x-forwarded-proto"].strip().lower() == "https"
     return bool(scope["scheme"] == "https")
-
-
-def _client(
-    headers: dict[bytes, str], trusted_proxies: tuple[IPv4Network | IPv6Network, ...]
-) -> str | None:
-    """Whom the nearest trusted proxy was asked by; what stands further left anyone may write."""
-    for address in reversed(headers.get(b"x-forwarded-for", "").split(",")):
-        if not _is_in(address.strip(), trusted_proxies):
-            return address.strip() or None
-    return None

@@ -34,6 +34,12 @@ CODES: dict[str, Code] = {
     "not_found": Code(404, "Not found."),
     "authorization_not_found": Code(404, "No such authorization."),
     "payment_request_not_found": Code(404, "No such payment request."),
+    "request_timeout": Code(
+        408, "The request did not arrive in time; nothing was done.", shown_as="invalid_request"
+    ),
+    "header_too_large": Code(
+        431, "The header exceeds 64 KiB or 100 fields.", shown_as="request_too_large"
+    ),
     "method_not_allowed": Code(405, "This method is not allowed here."),
     "reference_conflict": Code(
         409, "This reference belongs to a different payment, amount or request."

@@ -16,7 +16,7 @@ from laari.edge.backend import Backend
 from laari.edge.http import Header, Receive, Reply, Request, Scope, read_request
 from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
 from laari.edge.merchant.auth import authenticate
-from laari.edge.merchant.envelope import API_VERSION, NO_STORE, VERSION, refused
+from laari.edge.merchant.envelope import API_VERSION, HEADERS, refused
 from laari.edge.merchant.oauth import TOKEN_PATH, TokenEndpoint
 from laari.edge.merchant.operations import Call, Caller, Operation
 from laari.edge.strict_json import read_object
@@ -77,7 +77,7 @@ class MerchantInterface:
         if path == TOKEN_PATH:  # it has its own checks, shape and headers
             await self._tokens(request)
             return
-        await self._backend.door.serve(request, self._answer, refused, NO_STORE, VERSION)
+        await self._backend.admission.serve(request, self._answer, refused, *HEADERS)
 
     async def _answer(self, request: Request) -> Reply:
         found = ROUTES.find(request.path)

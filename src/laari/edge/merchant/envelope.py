@@ -10,6 +10,7 @@ API_VERSION = "2027-07-01"
 
 NO_STORE = (b"cache-control", b"no-store")
 VERSION = (b"service-version", API_VERSION.encode())
+HEADERS = (NO_STORE, VERSION)  # of every response
 CHALLENGE = (b"www-authenticate", b'Bearer realm="laari", Basic realm="laari"')
 
 

@@ -49,7 +49,7 @@ TOKEN_ERRORS = {
     503: ("temporarily_unavailable",),
 }
 
-_NO_CACHE = (b"pragma", b"no-cache")
+TOKEN_HEADERS = (NO_STORE, (b"pragma", b"no-cache"))
 _CHALLENGE = (b"www-authenticate", b'Basic realm="laari"')
 
 
@@ -90,11 +90,13 @@ def _later(status: int, description: str, seconds: float) -> Reply:
     return _error(status, "temporarily_unavailable", description, retry_after)
 
 
-def _failed(refusal: Refusal) -> Reply:
-    """What is not the client's doing."""
+def token_refused(refusal: Refusal) -> Reply:
+    """What is refused before the endpoint looks at it, or fails behind it, in its own shape."""
     if refusal.status == 503:
         return _later(503, refusal.message, refusal.retry_after or 1)
-    return _error(500, "server_error", refusal.message)
+    if refusal.status == 500:
+        return _error(500, "server_error", refusal.message)
+    return _error(refusal.status, "invalid_request", refusal.message)
 
 
 def _unknown_client() -> Reply:
@@ -107,7 +109,7 @@ class TokenEndpoint:
 
     async def __call__(self, request: Request) -> None:
         request.exchange.operation = TOKEN_OPERATION
-        await self._backend.door.serve(request, self._answer, _failed, NO_STORE, _NO_CACHE)
+        await self._backend.admission.serve(request, self._answer, token_refused, *TOKEN_HEADERS)
 
     async def _answer(self, request: Request) -> Reply:
         if request.method != "POST":

@@ -42,7 +42,7 @@ class Pages:
         reply = asset_reply(scope["path"], encodings.decode("latin-1"))
         if reply is not None:
             exchange.operation = ASSET
-            await exchange.reply(reply, head=scope["method"] == "HEAD")
+            exchange.reply(reply)
         else:
             await self._app(scope, receive, exchange)
 

@@ -106,7 +106,7 @@ class WalletInterface:
 
     async def __call__(self, scope: Scope, receive: Receive, path: str) -> None:
         request = read_request(scope, receive, path, self._backend.settings.trusted_proxies)
-        await self._backend.door.serve(request, self._answer, refused, NO_STORE)
+        await self._backend.admission.serve(request, self._answer, refused, NO_STORE)
 
     async def _answer(self, request: Request) -> Reply:
         if self._backend.settings.require_https and not request.secure:

@@ -1,4 +1,4 @@
-"""The door to the interfaces, which is shut when the house is full."""
+"""Admission control: a process answers a bounded number of requests at once."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from laari.rules.refusals import Refusal, refuse
 log = logging.getLogger(__name__)
 
 # Requests being answered by one process: about a second's work. Beyond it an honest refusal beats
-# a long wait, and memory stays where it is.
+# a long wait, and memory stays where it is. Only complete requests come here.
 MAX_IN_FLIGHT = 1024
 # Whoever is refused is told when to come back, so that no more than these come back in a second.
-# A refusal takes about an eighth of a millisecond: these take a twentieth of those inside's time.
+# A refusal takes about an eighth of a millisecond: these take a twentieth of the time there is.
 RETURNS_PER_SECOND = 400
 LONGEST_WAIT_SECONDS = 10
 
 
-class Door:
-    """Lets a bounded number of requests in; the others are refused at once."""
+class Admission:
+    """Admits a bounded number of requests; the others are refused at once."""
 
     def __init__(self, most: int = MAX_IN_FLIGHT) -> None:
         self._most = most
@@ -35,7 +35,7 @@ class Door:
         refused: Callable[[Refusal], Reply],
         *headers: Header,
     ) -> None:
-        """Answers one request of an interface, whatever happens, in the interface's own shape."""
+        """Responds to one request of an interface, whatever happens, in the interface's shape."""
         if self.in_flight >= self._most:
             seconds = self.wait_seconds(time.monotonic())
             reply = refused(refuse("service_unavailable")._replace(retry_after=seconds))
@@ -43,7 +43,7 @@ class Door:
             self.in_flight += 1
             try:
                 reply = await answer(request)
-            except ClientGone:
+            except ClientGone:  # nobody is there to answer
                 return
             except Exception:
                 exchange = request.exchange
@@ -51,10 +51,10 @@ class Door:
                 reply = refused(refuse("internal_error"))
             finally:
                 self.in_flight -= 1
-        await request.exchange.reply(reply, *headers, head=request.method == "HEAD")
+        request.exchange.reply(reply, *headers)
 
     def wait_seconds(self, now: float) -> int:
-        """How long the next one to be refused should stay away: those before it come first."""
+        """How long the next client to be refused should wait: those before it come first."""
         wait = min(max(self._next_return - now, 0.0), LONGEST_WAIT_SECONDS - 1)
         self._next_return = now + wait + 1 / RETURNS_PER_SECOND
         return int(wait) + 1

@@ -1,0 +1,40 @@
+"""How much, how many and how long: what one client, and all of them together, may take."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+BACKLOG = 2048  # connections that wait to be accepted
+
+
+class Limits(NamedTuple):
+    """Sizes in bytes, times in seconds. Tests make them smaller."""
+
+    head_bytes: int = 64 * 1024  # request line and fields
+    fields: int = 100
+    body_bytes: int = 512 * 1024  # a longer body is not read; the application refuses it
+    chunks: int = 8192  # of one body: a byte in each would cost more to read than to send
+    chunk_line_bytes: int = 256  # its size and extensions, which nobody uses
+    trailer_bytes: int = 8 * 1024
+
+    head_seconds: float = 10  # from its first byte to its last
+    # A body has a start of ten seconds and then a second for each KiB that came, a minute in all.
+    body_start_seconds: float = 10
+    body_bytes_per_second: int = 1024
+    body_seconds: float = 60
+    idle_seconds: float = 65  # longer than load balancers keep theirs, which is a minute
+    stalled_write_seconds: float = 30  # a client that takes nothing of its response
+    drain_seconds: float = 2  # after a response that came before the end of its request
+    drain_bytes: int = 1024 * 1024
+
+    # Per process. Unfinished requests are few where clients are honest: most arrive in one piece.
+    unfinished: int = 1024
+    unfinished_per_address: int = 128
+    unfinished_bytes: int = 64 * 1024 * 1024
+    connections: int = 16 * 1024
+    reserved_files: int = 128  # for the database, logs and pipes, out of what the system allows
+
+    def body_deadline(self, received: int) -> float:
+        """Seconds after which a body has to be complete, given how much of it has come."""
+        earned = self.body_start_seconds + received / self.body_bytes_per_second
+        return min(earned, self.body_seconds)

@@ -1,0 +1,265 @@
+"""All connections of one process: who may hold what, for how long, and how it ends.
+
+Deadlines are not timers of their own: one look every half second finds those that have passed,
+which costs a request nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import resource
+import socket
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from email.utils import formatdate
+from ipaddress import IPv4Network, IPv6Network
+from typing import Protocol
+
+from laari.edge.http import Receive, Reply, Scope, Send, client_address, is_trusted
+from laari.edge.server.connection import Connection, State
+from laari.edge.server.cycle import Cycle
+from laari.edge.server.head import Head
+from laari.edge.server.limits import BACKLOG, Limits
+from laari.rules.refusals import Refusal, refuse
+
+log = logging.getLogger(__name__)
+
+SWEEP_SECONDS = 0.5
+NOTICE_SECONDS = 10.0  # between two lines about the same thing
+
+
+class Application(Protocol):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+    def fault(self, refusal: Refusal, path: str | None) -> Reply:
+        """The response to what never became a request; its path, where that could be read."""
+        ...
+
+
+class Server:
+    def __init__(
+        self,
+        app: Application,
+        trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = (),
+        limits: Limits = Limits(),  # noqa: B008  # immutable
+    ) -> None:
+        self.app = app
+        self.limits = limits
+        self.now = 0.0  # of the last look: exact enough for deadlines of seconds
+        self.date = b""
+        self.is_stopping = False
+        # Connections in the order in which they came into this state.
+        self.draining: dict[Connection, float] = {}
+        self.stalled: dict[Connection, float] = {}
+        self._idle: dict[Connection, None] = {}
+        self._unfinished: dict[Connection, int] = {}  # with the bytes that each one holds
+        self._shares: Counter[str] = Counter()  # unfinished ones by address
+        self._held_bytes = 0
+        self._connections: set[Connection] = set()
+        self._all_closed = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._trusted_proxies = trusted_proxies
+        self._notices = Notices()
+        self._most_connections = _allowed_connections(limits)
+        self._listeners: list[asyncio.Server] = []
+
+    # Life of the server.
+
+    async def start(self, sockets: Sequence[socket.socket]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._sweep()
+        for each in sockets:
+            self._listeners.append(
+                await self._loop.create_server(lambda: Connection(self), sock=each, backlog=BACKLOG)
+            )
+
+    async def stop(self, seconds: float) -> None:
+        """Finishes the requests that have begun, as far as that takes no longer than this."""
+        self.is_stopping = True
+        for listener in self._listeners:
+            listener.close()
+        for connection in [*self._connections]:
+            connection.close()
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=seconds)
+            for task in late:
+                task.cancel()
+            if late:
+                log.error("%d requests did not end within %.0f s", len(late), seconds)
+                await asyncio.wait(late, timeout=1)
+        await self._await_closed(self.limits.drain_seconds)
+        for connection in [*self._connections]:
+            connection.abort()
+        self._sweeping.cancel()
+        await asyncio.sleep(0)  # the last connections are told
+
+    async def _await_closed(self, seconds: float) -> None:
+        if self._connections:
+            self._all_closed.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._all_closed.wait(), seconds)
+
+    def run(self, cycle: Cycle) -> None:
+        task = self._loop.create_task(self._run(cycle))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, cycle: Cycle) -> None:
+        try:
+            await self.app(cycle.scope(), cycle.receive, cycle.send)
+        except Exception:
+            if not cycle.is_lost:
+                log.exception("the application failed")
+        finally:
+            if not cycle.is_answered:
+                if cycle.has_started or cycle.is_lost:
+                    cycle.give_up()
+                else:
+                    cycle.respond(self.app.fault(refuse("internal_error"), cycle.head.path), ())
+
+    # What connections tell.
+
+    def admit(self, connection: Connection) -> bool:
+        """Takes a new connection in, if need be in the place of the one that is idle longest."""
+        connection.address = self._peer(connection)
+        self._connections.add(connection)
+        if len(self._connections) <= self._most_connections:
+            return True
+        self._notices.add("the number of open connections has reached its bound")
+        for candidates in (self._idle, self._unfinished):
+            victim = next((each for each in candidates if not each.is_closing), None)
+            if victim is not None:
+                victim.end()
+                return True
+        return False
+
+    def forget(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        if not self._connections:
+            self._all_closed.set()
+        self.draining.pop(connection, None)
+        self.stalled.pop(connection, None)
+
+    def entered(self, connection: Connection, old: State, new: State) -> None:
+        """Keeps the registers; every change of a connection's state comes through here."""
+        if old is State.IDLE:
+            self._idle.pop(connection, None)
+        elif connection in self._unfinished and new not in (State.HEAD, State.BODY):
+            self._release(connection)
+        if new is State.IDLE:
+            self._idle[connection] = None
+
+    def await_rest(self, connection: Connection) -> None:
+        """More of an unfinished request is held now; what is beyond the bounds is given up."""
+        if connection not in self._unfinished:
+            self._shares[connection.address] += 1
+            self._unfinished[connection] = 0
+        received = connection.received
+        self._held_bytes += received - self._unfinished[connection]
+        self._unfinished[connection] = received
+        share = self._shares[connection.address]
+        if connection.address and share > self.limits.unfinished_per_address:
+            self._give_up_oldest(connection.address)
+        elif len(self._unfinished) > self.limits.unfinished:
+            self._give_up_oldest(self._shares.most_common(1)[0][0])
+        elif self._held_bytes > self.limits.unfinished_bytes:
+            self._give_up(max(self._unfinished, key=self._unfinished.__getitem__))
+
+    def move_share(self, connection: Connection, head: Head) -> None:
+        """The head has said on whose behalf a proxy sends this request."""
+        if not self._trusted_proxies or connection.client is None:
+            return
+        forwarded = b",".join(v for n, v in head.fields if n == b"x-forwarded-for")
+        address = client_address(
+            connection.client[0], forwarded.decode("latin-1"), self._trusted_proxies
+        )
+        if connection in self._unfinished:
+            self._release(connection)
+        connection.address = address
+
+    def note_fault(self, refusal: Refusal) -> None:
+        self._notices.add(f"malformed requests were refused, the last one so: {refusal.message}")
+
+    def _peer(self, connection: Connection) -> str:
+        """Whose share a connection counts for: a trusted proxy's own is everybody's."""
+        peer = connection.client[0] if connection.client is not None else ""
+        return "" if is_trusted(peer, self._trusted_proxies) else peer
+
+    def _release(self, connection: Connection) -> None:
+        self._held_bytes -= self._unfinished.pop(connection)
+        self._shares[connection.address] -= 1
+        if self._shares[connection.address] <= 0:
+            del self._shares[connection.address]
+
+    def _give_up_oldest(self, address: str) -> None:
+        self._give_up(next(each for each in self._unfinished if each.address == address))
+
+    def _give_up(self, connection: Connection) -> None:
+        self._notices.add("unfinished requests were given up: there were too many")
+        connection.refuse(refuse("service_unavailable"))
+
+    # Time.
+
+    def _sweep(self) -> None:
+        self.now = now = self._loop.time()
+        self.date = b"date: %b\r\n" % formatdate(usegmt=True).encode()
+        limits = self.limits
+        for connection in [each for each in self._unfinished if each.is_overdue(now)]:
+            self._notices.add("requests that did not come to their end in time were given up")
+            connection.refuse(refuse("request_timeout"))
+        for connection in [*_older(self._idle, now - limits.idle_seconds)]:
+            connection.end()
+        for register, seconds in (
+            (self.draining, limits.drain_seconds),
+            (self.stalled, limits.stalled_write_seconds),
+        ):
+            for connection in [c for c, since in register.items() if now - since > seconds]:
+                connection.abort()
+        self._notices.write(now)
+        self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
+
+
+class Notices:
+    """What strangers cause is told in one line for many, not in one line each."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._latest: dict[str, str] = {}
+        self._told_at: dict[str, float] = {}
+
+    def add(self, what: str) -> None:
+        kind = what.partition(",")[0]
+        self._counts[kind] += 1
+        self._latest[kind] = what
+
+    def write(self, now: float) -> None:
+        for kind in [*self._counts]:
+            if now - self._told_at.get(kind, -NOTICE_SECONDS) >= NOTICE_SECONDS:
+                self._told_at[kind] = now
+                log.warning("%s (%d times)", self._latest[kind], self._counts.pop(kind))
+
+
+def _older(connections: dict[Connection, None], moment: float) -> list[Connection]:
+    """Those that have been so since before this moment; the order of entering is that of time."""
+    found = []
+    for connection in connections:
+        if connection.since > moment:
+            break
+        found.append(connection)
+    return found
+
+
+def _allowed_connections(limits: Limits) -> int:
+    """As many as the system has files for, after asking it for as many as it may give."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = limits.connections + limits.reserved_files
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        soft = wanted
+    if soft == resource.RLIM_INFINITY:
+        return limits.connections
+    return max(min(limits.connections, soft - limits.reserved_files), 16)
