@@ -8,6 +8,8 @@ VERSIONS := pyproject.toml constraints.txt
 
 # What the tests use that pip does not install: Debian's names.
 TEST_PACKAGES := chromium-headless-shell curl
+# What the campaigns use besides.
+FAULT_PACKAGES := nginx-light haproxy caddy
 
 .PHONY: help run test lint bench bench-peers faults docs screenshots format lock clean
 
@@ -35,6 +37,7 @@ bench-peers: $(READY_DEV) ## install the peers that `make bench` compares with
 	@$(BIN)/python -m bench.peers
 
 faults: $(READY_DEV) ## run the long fault campaigns that `make test` leaves out
+	@tools/debian-packages $(TEST_PACKAGES) $(FAULT_PACKAGES)
 	@$(BIN)/python -m pytest -m campaign -rs $(ARGS)
 
 docs: $(READY_DEV) ## write the generated pages of docs/ anew

@@ -32,6 +32,7 @@ class Case(NamedTuple):
     half_close: bool = False
     heads: bool = False  # the responses have no body
     requests: int = 0  # at most, where that is not the number of statuses
+    other_version: bool = False  # of HTTP: some proxies answer in that one
     cut: int = 0  # the bytes of each piece, where it is sent in smaller ones
 
     @property
@@ -216,9 +217,14 @@ def _heads() -> list[Case]:
         case("OPTIONS *", b"OPTIONS * HTTP/1.1\r\n" + H + b"\r\n", 400),
         case("GET *", b"GET * HTTP/1.1\r\n" + H + b"\r\n", 400),
         case("CONNECT", b"CONNECT shop.example:443 HTTP/1.1\r\n" + H + b"\r\n", 400),
-        case("no version", b"GET /merchant/payments\r\n\r\n", 400),
-        case("HTTP/2.0", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
-        case("HTTP/0.9", b"GET / HTTP/0.9\r\n\r\n", 400),
+        *(
+            case(name, data, 400)._replace(other_version=True)
+            for name, data in (
+                ("no version", b"GET /merchant/payments\r\n\r\n"),
+                ("HTTP/2.0", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+                ("HTTP/0.9", b"GET / HTTP/0.9\r\n\r\n"),
+            )
+        ),
         case("two spaces", b"GET  /merchant/payments HTTP/1.1\r\n" + H + b"\r\n", 400),
         case("a raw byte in the path", b"GET /merchant/\xff HTTP/1.1\r\n" + H + b"\r\n", 400),
         case("a fragment", b"GET /merchant/payments#x HTTP/1.1\r\n" + H + b"\r\n", 400),
