@@ -115,10 +115,7 @@ class Request:
 
 
 def read_request(scope: Scope, receive: Receive, path: str, trusted_proxies: Networks) -> Request:
-    headers: dict[bytes, str] = {}
-    for name, value in scope["headers"]:
-        text = value.decode("latin-1")
-        headers[name] = f"{headers[name]}, {text}" if name in headers else text
+    headers: dict[bytes, str] = scope["laari.headers"]
     peer = scope["client"][0] if scope.get("client") else ""
     proxied = is_trusted(peer, trusted_proxies)
     return Request(

@@ -36,13 +36,32 @@ def test_an_ordinary_head() -> None:
     assert head.query == b"a=1&b=%2F"
     assert head.length == 12
     assert head.keep_alive
-    assert head.fields == [
+    assert head.fields.pairs == [
         (b"host", b"shop.example:8000"),
         (b"x-api-key", b"sk_1"),
         (b"content-length", b"12"),
         (b"x-empty", b""),
         (b"x-api-key", b"two"),
     ]
+
+
+def test_the_same_fields_are_read_once() -> None:
+    first = read(b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close")
+    again = read_head(
+        b"GET /b HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nConnection: close", MOST, first.fields
+    )
+    assert isinstance(again, Head)
+    assert (again.method, again.path, again.length, again.keep_alive) == ("GET", "/b", 3, False)
+    assert again.fields is first.fields
+    other = read_head(
+        b"GET /b HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nConnection: close", MOST, first.fields
+    )
+    assert isinstance(other, Head)
+    assert other.length == 4
+    # The version and the target are looked at anew.
+    chunked = read(b"GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked").fields
+    assert isinstance(read_head(b"GET / HTTP/1.0" + chunked.raw, MOST, chunked), Fault)
+    assert isinstance(read_head(b"GET http://b/ HTTP/1.1" + chunked.raw, MOST, chunked), Fault)
 
 
 @pytest.mark.parametrize(

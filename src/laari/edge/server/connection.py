@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from laari.edge.http import Reply
 from laari.edge.server.chunks import Chunks
 from laari.edge.server.cycle import Cycle, write_head
-from laari.edge.server.head import CHUNKED, Fault, Head, read_head
+from laari.edge.server.head import CHUNKED, Fault, Fields, Head, read_head
 from laari.rules.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ class State(Enum):
 
 class Connection(asyncio.Protocol):
     __slots__ = (
-        *("_blank", "_body", "_buffer", "_cycle", "_drained", "_eof", "_head", "_paused", "_seen"),
+        *("_blank", "_body", "_buffer", "_cycle", "_drained", "_eof", "_fields"),
+        *("_head", "_paused", "_seen"),
         *("_server", "_stalled", "_transport", "address", "client", "local", "since", "state"),
     )
 
@@ -46,6 +47,7 @@ class Connection(asyncio.Protocol):
         self._seen = 0  # bytes of the buffer that hold no end of a head
         self._blank = 0
         self._head: Head | None = None
+        self._fields: Fields | None = None  # of the last request
         self._body: Chunks | None = None
         self._cycle: Cycle | None = None
         self._drained = 0
@@ -91,6 +93,14 @@ class Connection(asyncio.Protocol):
             if self._drained > self._server.limits.drain_bytes:
                 self._transport.abort()
             return
+        if self.state is State.IDLE and not self._buffer and not self._stalled:
+            # Nearly always one whole request, or its head, in one piece.
+            end = data.find(_END, 0, self._server.limits.head_bytes)
+            if end > 0 and data[0] != 0x0D:
+                self._buffer += data[end + len(_END) :]
+                if self._take_head(data[:end]):
+                    self._advance()
+                return
         self._buffer += data
         if self.state is State.BUSY or self._stalled:
             self._hold_back()
@@ -151,13 +161,18 @@ class Connection(asyncio.Protocol):
             elif buffer:
                 self._wait(State.HEAD)
             return False
-        read = read_head(bytes(buffer[:end]), limits.fields)
+        head = bytes(buffer[:end])
         del buffer[: end + len(_END)]
+        return self._take_head(head)
+
+    def _take_head(self, data: bytes) -> bool:
         self._seen = self._blank = 0
+        read = read_head(data, self._server.limits.fields, self._fields)
         if isinstance(read, Fault):
             self._answer_fault(read)
             return False
         self._head = read
+        self._fields = read.fields
         return True
 
     def _read_chunks(self, head: Head) -> None:

@@ -88,7 +88,8 @@ class Cycle:
             "path": head.path,
             "raw_path": head.raw_path,
             "query_string": head.query,
-            "headers": head.fields,
+            "headers": head.fields.pairs,
+            "laari.headers": head.fields.by_name,
             "laari.respond": self.respond,
         }
 

@@ -28,12 +28,24 @@ _ENCODED_SLASH = re.compile("%2[Ff]")
 CHUNKED = -1  # the length of a body that says where it ends
 
 
+class Fields(NamedTuple):
+    """The fields of a head. Clients repeat them word for word on a connection that they keep."""
+
+    raw: bytes
+    pairs: list[Field]  # names in lower case; nobody may change it
+    by_name: dict[bytes, str]  # repeated ones joined as HTTP says; nobody may change it
+    hosts: list[bytes]
+    length: int | Refusal  # of the body, or CHUNKED; as HTTP/1.1 has it
+    closes: bool
+    expects_continue: bool
+
+
 class Head(NamedTuple):
     method: str
     path: str  # decoded, but for encoded slashes: they separate nothing
     raw_path: bytes
     query: bytes
-    fields: list[Field]  # names in lower case
+    fields: Fields
     length: int  # of the body, or CHUNKED
     keep_alive: bool
     expects_continue: bool
@@ -47,10 +59,12 @@ class Fault(NamedTuple):
     path: str | None = None
 
 
-def read_head(head: bytes, most_fields: int) -> Head | Fault:
-    """Reads a head without the empty line that ends it."""
+def read_head(head: bytes, most_fields: int, last: Fields | None = None) -> Head | Fault:
+    """Reads a head without the empty line that ends it; `last` are the fields of the one before."""
     line_end = head.find(b"\r\n")
-    line = _REQUEST_LINE.fullmatch(head, 0, len(head) if line_end < 0 else line_end)
+    if line_end < 0:
+        line_end = len(head)
+    line = _REQUEST_LINE.fullmatch(head, 0, line_end)
     if line is None:
         return _fault("The request line is malformed.")
     method, target, major, minor = line.groups()
@@ -61,19 +75,17 @@ def read_head(head: bytes, most_fields: int) -> Head | Fault:
         return _fault("The request target is malformed.")
     raw_path, query, authority = place
     path = _decode(raw_path)
-    if _FIELDS.fullmatch(head, line.end()) is None:
-        return _fault("A header field is malformed.", path)
-    lines = head[line.end() + 2 :].split(b"\r\n") if line_end >= 0 else []
-    if len(lines) > most_fields:
-        return Fault(refuse("header_too_large", f"At most {most_fields} header fields."), path)
-    fields: list[Field] = []
-    for each in lines:
-        name, _, value = each.partition(b":")
-        fields.append((name.lower(), value.strip(b" \t")))
+    raw = head[line_end:]
+    fields = last if last is not None and last.raw == raw else _read_fields(raw, most_fields)
+    if isinstance(fields, Refusal):
+        return Fault(fields, path)
     modern = minor != b"0"
-    notable = _read_notable(fields)
-    refusal = _check_host(notable.hosts, authority, required=modern)
-    length = _read_length(notable, modern) if refusal is None else refusal
+    refusal = _check_host(fields.hosts, authority, required=modern)
+    if refusal is not None:
+        return Fault(refusal, path)
+    length = fields.length
+    if length == CHUNKED and not modern:
+        length = refuse("invalid_request", "HTTP/1.0 has no Transfer-Encoding.")
     if isinstance(length, Refusal):
         return Fault(length, path)
     return Head(
@@ -83,8 +95,8 @@ def read_head(head: bytes, most_fields: int) -> Head | Fault:
         query,
         fields,
         length,
-        modern and b"close" not in notable.connection,
-        modern and notable.expects_continue,
+        modern and not fields.closes,
+        modern and fields.expects_continue,
         "1.1" if modern else "1.0",
     )
 
@@ -120,34 +132,41 @@ def _decode(raw_path: bytes) -> str:
     return "%2F".join(unquote(part) for part in _ENCODED_SLASH.split(path))
 
 
-class _Notable(NamedTuple):
-    """The fields that say how the connection and the body are to be treated."""
-
-    hosts: list[bytes]
-    lengths: list[bytes]
-    codings: list[bytes]
-    connection: set[bytes]
-    expects_continue: bool
-
-
-def _read_notable(fields: list[Field]) -> _Notable:
+def _read_fields(raw: bytes, most: int) -> Fields | Refusal:
+    """Each line of it begins with the CRLF that ended the one before."""
+    if _FIELDS.fullmatch(raw) is None:
+        return refuse("invalid_request", "A header field is malformed.")
+    lines = raw.split(b"\r\n")[1:]
+    if len(lines) > most:
+        return refuse("header_too_large", f"At most {most} header fields.")
+    pairs: list[Field] = []
+    by_name: dict[bytes, str] = {}
     hosts: list[bytes] = []
     lengths: list[bytes] = []
     codings: list[bytes] = []
-    connection: set[bytes] = set()
-    expects_continue = False
-    for name, value in fields:
+    closes = expects_continue = False
+    for each in lines:
+        name, _, value = each.partition(b":")
+        name, value = name.lower(), value.strip(b" \t")
+        pairs.append((name, value))
+        text = value.decode("latin-1")
+        by_name[name] = f"{by_name[name]}, {text}" if name in by_name else text
         if name == b"host":
             hosts.append(value)
         elif name == b"content-length":
             lengths.append(value)
         elif name == b"transfer-encoding":
-            codings += [each.strip(b" \t").lower() for each in value.split(b",")]
+            codings += _items(value)
         elif name == b"connection":
-            connection.update(each.strip(b" \t").lower() for each in value.split(b","))
+            closes = closes or b"close" in _items(value)
         elif name == b"expect":
             expects_continue = value.lower() == b"100-continue"
-    return _Notable(hosts, lengths, codings, connection, expects_continue)
+    length = _read_length(lengths, codings)
+    return Fields(raw, pairs, by_name, hosts, length, closes, expects_continue)
+
+
+def _items(value: bytes) -> list[bytes]:
+    return [each.strip(b" \t").lower() for each in value.split(b",")]
 
 
 def _check_host(hosts: list[bytes], authority: bytes | None, *, required: bool) -> Refusal | None:
@@ -160,18 +179,18 @@ def _check_host(hosts: list[bytes], authority: bytes | None, *, required: bool) 
     return None
 
 
-def _read_length(notable: _Notable, modern: bool) -> int | Refusal:
+def _read_length(lengths: list[bytes], codings: list[bytes]) -> int | Refusal:
     """How long the body is, where no two readers could disagree about it."""
-    if notable.codings:
-        if notable.lengths:
+    if codings:
+        if lengths:
             return refuse("invalid_request", "Send Content-Length or Transfer-Encoding.")
-        if not modern or notable.codings[-1] != b"chunked" or b"chunked" in notable.codings[:-1]:
+        if codings[-1] != b"chunked" or b"chunked" in codings[:-1]:
             return refuse("invalid_request", "Transfer-Encoding must be chunked.")
-        if len(notable.codings) > 1:
+        if len(codings) > 1:
             return refuse("not_implemented", "Transfer-Encoding must be chunked.")
         return CHUNKED
-    if not notable.lengths:
+    if not lengths:
         return 0
-    if len(notable.lengths) > 1 or _DIGITS.fullmatch(notable.lengths[0]) is None:
+    if len(lengths) > 1 or _DIGITS.fullmatch(lengths[0]) is None:
         return refuse("invalid_request", "Content-Length must be one number.")
-    return int(notable.lengths[0])
+    return int(lengths[0])

@@ -171,10 +171,8 @@ class Server:
         """The head has said on whose behalf a proxy sends this request."""
         if not self._trusted_proxies or connection.client is None:
             return
-        forwarded = b",".join(v for n, v in head.fields if n == b"x-forwarded-for")
-        address = client_address(
-            connection.client[0], forwarded.decode("latin-1"), self._trusted_proxies
-        )
+        forwarded = head.fields.by_name.get(b"x-forwarded-for", "")
+        address = client_address(connection.client[0], forwarded, self._trusted_proxies)
         if connection in self._unfinished:
             self._release(connection)
         connection.address = address
