@@ -63,6 +63,8 @@ class App:
             self.left += 1
         if scope["path"] == "/broken":
             raise ValueError("broken on purpose")
+        if scope["path"] == "/newline":
+            scope["laari.respond"](Reply(200, b"", ((b"x", b"a\r\nSet-Cookie: b"),)), ())
         if scope["path"] == "/half":
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": b"half", "more_body": True})
@@ -315,8 +317,9 @@ async def test_the_application_hears_that_a_client_has_left() -> None:
 async def test_an_application_that_fails() -> None:
     async with running() as here:
         client = await here.client()
-        client.write(b"GET /broken HTTP/1.1\r\nHost: a\r\n\r\n")
-        assert await client.response() == (500, b"500 /broken")
+        for path in (b"/broken", b"/newline"):
+            client.write(b"GET %b HTTP/1.1\r\nHost: a\r\n\r\n" % path)
+            assert await client.response() == (500, b"500 " + path)
         client.write(GET)
         assert (await client.response())[0] == 200
         client.write(b"GET /half HTTP/1.1\r\nHost: a\r\n\r\n" + GET)

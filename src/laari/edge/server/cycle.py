@@ -109,11 +109,11 @@ class Cycle:
         """The whole response at once; to HEAD it goes without its body."""
         if self._started:
             raise RuntimeError("a response has begun already")
-        self._started = True
         if self.is_lost:
-            self._ended = True
+            self._started = self._ended = True
             return
         head = write_head(reply, self._connection.date, *headers, keep_alive=self.keep_alive)
+        self._started = True
         bare = self._method == "HEAD" or reply.status in _BODILESS
         self._transport.write(head if bare else head + reply.body)
         self._end()
