@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeAlias, TypeVar
 
+from laari.spine.turns import Turns
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -21,39 +23,36 @@ _Waiting: TypeAlias = dict[K, list["asyncio.Future[V | None]"]]
 class Coalesced(Generic[K, V]):
     """Turns `fetch(keys) -> found` into look-ups of one key each.
 
-    While one query is under way the next one's keys gather.
+    While one query is under way the next one's keys gather, unless it takes long.
     """
 
     def __init__(self, fetch: Callable[[list[K]], Awaitable[dict[K, V]]]) -> None:
         self._fetch = fetch
         # Every caller waits on a future of its own: one that goes away leaves the others alone.
         self._gathering: dict[K, list[asyncio.Future[V | None]]] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._turns = Turns(self._take_turn, lambda: bool(self._gathering))
 
     async def get(self, key: K) -> V | None:
         future: asyncio.Future[V | None] = asyncio.get_running_loop().create_future()
         self._gathering.setdefault(key, []).append(future)
-        if self._task is None:
-            self._task = asyncio.create_task(self._work())
+        self._turns.wake()
         return await future
 
-    async def _work(self) -> None:
-        while self._gathering:
-            taken, self._gathering = self._take()
-            try:
-                found = await self._fetch(list(taken))
-            except Exception as error:
-                for waiting in taken.values():
-                    for future in waiting:
-                        if not future.done():
-                            future.set_exception(error)
-            else:
-                for key, waiting in taken.items():
-                    value = found.get(key)
-                    for future in waiting:
-                        if not future.done():
-                            future.set_result(value)
-        self._task = None
+    async def _take_turn(self) -> None:
+        taken, self._gathering = self._take()
+        try:
+            found = await self._fetch(list(taken))
+        except Exception as error:
+            for waiting in taken.values():
+                for future in waiting:
+                    if not future.done():
+                        future.set_exception(error)
+        else:
+            for key, waiting in taken.items():
+                value = found.get(key)
+                for future in waiting:
+                    if not future.done():
+                        future.set_result(value)
 
     def _take(self) -> tuple[_Waiting[K, V], _Waiting[K, V]]:
         """What the next query asks for, and what has to wait for another one."""

@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, TypeVar
 
+from laari.spine.turns import Turns
+
 Q = TypeVar("Q")
 A = TypeVar("A")
 
@@ -23,7 +25,7 @@ class _Waiting(NamedTuple, Generic[Q, A]):
 class Gathered(Generic[Q, A]):
     """Turns `ask(questions) -> answers`, in the same order, into calls of one question each.
 
-    While one statement is under way the next one's questions gather.
+    While one statement is under way the next one's questions gather, unless it takes long.
     """
 
     def __init__(
@@ -32,27 +34,24 @@ class Gathered(Generic[Q, A]):
         self._ask = ask
         self._most = most
         self._gathering: list[_Waiting[Q, A]] = []
-        self._task: asyncio.Task[None] | None = None
+        self._turns = Turns(self._take_turn, lambda: bool(self._gathering))
 
     async def ask(self, question: Q) -> A:
         waiting = _Waiting[Q, A](question, asyncio.get_running_loop().create_future())
         self._gathering.append(waiting)
-        if self._task is None:
-            self._task = asyncio.create_task(self._work())
+        self._turns.wake()
         return await waiting.answer
 
-    async def _work(self) -> None:
-        while self._gathering:
-            taken = self._gathering[: self._most]
-            del self._gathering[: self._most]
-            try:
-                answers = await self._ask([waiting.question for waiting in taken])
-            except Exception as error:
-                for waiting in taken:
-                    if not waiting.answer.done():
-                        waiting.answer.set_exception(error)
-            else:
-                for waiting, answer in zip(taken, answers, strict=True):
-                    if not waiting.answer.done():  # whoever asked may have gone away
-                        waiting.answer.set_result(answer)
-        self._task = None
+    async def _take_turn(self) -> None:
+        taken = self._gathering[: self._most]
+        del self._gathering[: self._most]
+        try:
+            answers = await self._ask([waiting.question for waiting in taken])
+        except Exception as error:
+            for waiting in taken:
+                if not waiting.answer.done():
+                    waiting.answer.set_exception(error)
+        else:
+            for waiting, answer in zip(taken, answers, strict=True):
+                if not waiting.answer.done():  # whoever asked may have gone away
+                    waiting.answer.set_result(answer)
