@@ -21,7 +21,7 @@ import httpx
 
 from laari.rules.scopes import SCOPES
 from laari.store import customers, merchants, oauth
-from laari.store.database import connect
+from laari.store.connect import connect
 
 T = TypeVar("T")
 

@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class LaariError(Exception):
     """One clear line about what is wrong; the command line shows it and exits with status 1."""
+
+
+class UnavailableError(LaariError):
+    """The database is away or too busy, and nothing was begun: the same again is always safe."""

@@ -178,7 +178,7 @@ def test_a_count_is_cheap() -> None:
 def test_an_outcome_that_is_not_listed_is_counted_too() -> None:
     metrics = Metrics(["one"], [])
     metrics.count("one", 418, b'{"error":{"code":"teapot"}}', 0.1)
-    text = metrics.text(0, 0.0).decode()
+    text = metrics.text(True, (0, 0.0)).decode()
     assert 'laari_requests_total{operation="one",status="0",code="unknown"} 1' in text
     assert 'laari_request_seconds_bucket{operation="one",le="0.1"} 1' in text
     assert 'laari_request_seconds_bucket{operation="one",le="0.05"} 0' in text
@@ -193,7 +193,7 @@ def test_processes_share_one_file(tmp_path: Path) -> None:
         second.count("one", 200, b"", 0.002)
         second.batch(3, 0.5)
         for metrics in (first, second):
-            text = metrics.text(0, 0.0).decode()
+            text = metrics.text(True, (0, 0.0)).decode()
             assert 'laari_requests_total{operation="one",status="200",code=""} 2' in text
             assert 'laari_request_seconds_sum{operation="one"} 0.003' in text
             assert "laari_batch_commands_sum 3" in text

@@ -11,7 +11,8 @@ import pytest
 
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World
-from laari.spine.engine import Command, LockTimeout, LostRace, Rerun, Spine
+from laari.spine import engine
+from laari.spine.engine import Away, Command, LockTimeout, LostRace, Rerun, Spine, TooSlow
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,61 @@ async def test_reruns_are_bounded() -> None:
     (outcome,) = await outcomes(runner, 1)
     assert outcome == refuse("service_unavailable")
     assert len(runner.batches) == 8  # four as a batch, four alone
+
+
+async def test_a_race_that_is_lost_at_the_last_rerun_is_no_defect() -> None:
+    failures = [Rerun(), Rerun(), Rerun(), LostRace()]
+    (outcome,) = await outcomes(Runner(*failures, *failures), 1)
+    assert outcome == refuse("service_unavailable")
+
+
+async def test_a_database_that_is_away_is_not_asked_for_every_command() -> None:
+    runner = Runner(*[Away()] * 100)
+    assert await outcomes(runner, *range(50)) == [refuse("service_unavailable")] * 50
+    assert len(runner.batches) == 4
+
+
+async def test_a_database_that_goes_away_between_single_commands() -> None:
+    runner = Runner(LockTimeout(), None, *[Away()] * 100)
+    results = await outcomes(runner, 1, 2, 3, 4)
+    assert results == [1, *[refuse("service_unavailable")] * 3]
+    assert len(runner.batches) == 2 + 4
+
+
+async def test_a_command_that_takes_too_long_fails_alone() -> None:
+    runner = Runner(TooSlow(), None, TooSlow(), None)
+    assert await outcomes(runner, 1, 2, 3) == [1, refuse("service_unavailable"), 3]
+    assert runner.batches == [[1, 2, 3], [1], [2], [3]]
+
+
+async def test_a_batch_is_not_begun_again_when_it_took_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine, "RERUN_SECONDS", 0.0)
+    runner = Runner(Away())
+    assert await outcomes(runner, 1) == [refuse("service_unavailable")]
+    assert len(runner.batches) == 1
+
+
+async def test_single_commands_are_begun_for_so_long_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "SINGLY_SECONDS", 0.0)
+    runner = Runner(LockTimeout())
+    assert await outcomes(runner, 1, 2) == [refuse("service_unavailable")] * 2
+    assert runner.batches == [[1, 2]]
+
+
+async def test_whoever_has_waited_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "WAIT_SECONDS", 0.05)
+    runner = Runner()
+    spine = Spine(runner)
+    waiting = [asyncio.create_task(spine.submit(Echo(number))) for number in (1, 2)]
+    await asyncio.sleep(0.1)
+    late = asyncio.create_task(spine.submit(Echo(3)))
+    await asyncio.sleep(0)
+    spine.start()
+    assert await asyncio.gather(*waiting, late) == [*[refuse("service_unavailable")] * 2, 3]
+    assert runner.batches == [[3]]
+    await spine.close()
 
 
 async def test_a_full_queue_refuses_at_once() -> None:

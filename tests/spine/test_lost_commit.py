@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import asyncpg
@@ -12,7 +13,9 @@ import pytest
 from laari.rules.tokens import IssueToken
 from laari.rules.wallets import MoveMoney
 from laari.spine.engine import Command, OutcomeUnknown, Spine
+from laari.store import customers
 from laari.store.batch import BatchRunner
+from laari.store.database import connection_to
 
 
 class CutAt(BatchRunner):
@@ -84,6 +87,38 @@ async def test_a_batch_that_is_one_statement_is_not_run_again_either(dsn: str) -
     await spine.close()
     await runner.close()
     await connection.close()
+
+
+class _Failed(_Cut):
+    """A transaction that has failed without anybody noticing, when it comes to its commit."""
+
+    async def execute(self, statement: str, *values: Any) -> Any:
+        if statement == "COMMIT" and not self._runner.cuts:
+            self._runner.cuts += 1
+            with suppress(asyncpg.DivisionByZeroError):
+                await self._connection.execute("SELECT 1 / 0")
+        return await self._connection.execute(statement, *values)
+
+
+class FailedBeforeCommit(CutAt):
+    async def _ready(self, lock_seconds: float) -> Any:
+        return _Failed(self, await BatchRunner._ready(self, lock_seconds))
+
+
+async def test_a_commit_that_is_answered_with_a_rollback_is_no_success(dsn: str) -> None:
+    async with connection_to(dsn) as connection:
+        customer = await customers.create(
+            connection, name="Aisha", mode="live", tier="basic", balance=0, password="x"
+        )
+    runner = FailedBeforeCommit(dsn, "COMMIT")
+    spine = Spine(runner.run)
+    spine.start()
+    await spine.submit(MoveMoney(None, customer.account, "topup", 500, "Cash"))
+    assert runner.cuts == 1
+    async with connection_to(dsn) as connection:
+        assert await connection.fetchval("SELECT balance FROM wallets") == 500
+    await spine.close()
+    await runner.close()
 
 
 async def test_every_command_of_the_batch_hears_of_it() -> None:

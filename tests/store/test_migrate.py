@@ -7,9 +7,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from laari.store.connect import DatabaseUnreachableError
 from laari.store.migrate import (
     FOLDER,
-    DatabaseUnreachableError,
     MigrationError,
     check,
     known_migrations,

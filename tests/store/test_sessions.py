@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from laari.store import customers, merchants, sessions
-from laari.store.database import connect
+from laari.store.connect import connect
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 

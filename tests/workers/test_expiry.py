@@ -52,7 +52,7 @@ async def ask(spine: Spine, tenant: Tenant, reference: str) -> CreateRequest:
 
 
 async def statuses(pool: Pool) -> dict[str, str]:
-    rows = await pool.run(
+    rows = await pool.read(
         asyncpg.Connection.fetch, "SELECT reference, status FROM payment_requests"
     )
     return dict(map(tuple, rows))
@@ -75,7 +75,7 @@ async def test_requests_expire_by_their_own_clock_once(dsn: str, pool: Pool, spi
         "reserved": "pending",
         "early": "pending",
     }
-    events = await pool.run(
+    events = await pool.read(
         asyncpg.Connection.fetchval,
         "SELECT count(*) FROM events WHERE type = 'payment_request.expired'",
     )
@@ -98,6 +98,6 @@ async def test_expired_tokens_are_forgotten(pool: Pool, spine: Spine) -> None:
     for number in range(7):
         await spine.submit(IssueToken(bytes([number]) * 32, "cl_x", "", 0))
     now = datetime.now(UTC)
-    assert await pool.run(forget_expired_tokens, now + timedelta(hours=23)) == 0
-    assert await pool.run(forget_expired_tokens, now + timedelta(hours=25), chunk=3) == 7
-    assert await pool.run(asyncpg.Connection.fetchval, "SELECT count(*) FROM access_tokens") == 0
+    assert await pool.write_each(forget_expired_tokens, now + timedelta(hours=23)) == 0
+    assert await pool.write_each(forget_expired_tokens, now + timedelta(hours=25), chunk=3) == 7
+    assert await pool.read(asyncpg.Connection.fetchval, "SELECT count(*) FROM access_tokens") == 0

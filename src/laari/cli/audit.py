@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 
 import click
@@ -40,6 +41,6 @@ def audit_command(as_json: bool) -> None:
 async def _audit() -> Report:
     async with (
         open_service(read_settings(os.environ)) as service,
-        connection_to(service.dsn) as connection,
+        connection_to(service.dsn, math.inf) as connection,
     ):
         return await audit(connection)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
 from laari.settings import Settings
+from laari.store.database import check_writable
 from laari.store.embedded import embedded_server
 from laari.store.migrate import check, migrate, schema_version
 from laari.store.secrets import load_master_key
@@ -33,7 +34,8 @@ def open_engine(settings: Settings) -> Iterator[Service]:
 
 @asynccontextmanager
 async def open_service(settings: Settings, *, upgrade: bool = False) -> AsyncIterator[Service]:
-    """`upgrade` migrates the schema; otherwise one that does not fit is refused.
+    """`upgrade` migrates the schema and wants a database that can be written; otherwise a schema
+    that does not fit is refused.
 
     A new embedded database is filled by whichever command comes first: there is nothing in it
     that an operator would want to look after.
@@ -42,6 +44,7 @@ async def open_service(settings: Settings, *, upgrade: bool = False) -> AsyncIte
         is_new = settings.database_url is None and await schema_version(service.dsn) == 0
         if upgrade or is_new:
             await migrate(service.dsn)
+            await check_writable(service.dsn)
         else:
             await check(service.dsn)
         yield service

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from laari.edge.http import ClientGone, Header, Reply, Request
+from laari.errors import UnavailableError
 from laari.rules.refusals import Refusal, refuse
 
 log = logging.getLogger(__name__)
@@ -45,6 +46,8 @@ class Admission:
                 reply = await answer(request)
             except ClientGone:  # nobody is there to answer
                 return
+            except UnavailableError:
+                reply = refused(refuse("service_unavailable"))
             except Exception:
                 exchange = request.exchange
                 log.exception("%s failed", exchange.operation, extra={"request_id": exchange.id})

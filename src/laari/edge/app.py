@@ -61,7 +61,7 @@ class App:
             exchange.reply(Reply(200, text, _NO_STORE, EXPOSITION))
         elif path == "/readyz":
             ready = await self._backend.is_ready()
-            body = b"ok\n" if ready else b"the database does not answer\n"
+            body = b"ok\n" if ready else b"nothing can be committed to the database\n"
             exchange.reply(Reply(200 if ready else 503, body, _NO_STORE, PLAIN))
         else:
             reply = await reference_page(scope, self._backend.origin)

@@ -12,6 +12,7 @@ from laari.edge.admission import Admission
 from laari.edge.cursors import Cursors
 from laari.edge.metrics import Metrics
 from laari.edge.rate import RateBuckets
+from laari.errors import UnavailableError
 from laari.settings import Settings
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
@@ -27,7 +28,7 @@ from laari.store import (
     wallets,
 )
 from laari.store.batch import BatchRunner
-from laari.store.database import answers, open_pool
+from laari.store.database import open_pool
 from laari.store.listing import Found, Listing, page, plain_pages
 from laari.store.secrets import derive
 
@@ -38,6 +39,7 @@ P = ParamSpec("P")
 
 PAGES_AT_ONCE = 32  # in one statement: their rows are in memory together
 LONGEST_GATHERED_PAGE = 100  # rows
+SCRAPE_SECONDS = 2.0  # for what a scrape asks of the database
 SAMPLE_SECONDS = 1.0  # between two looks at what only this process knows
 
 
@@ -71,7 +73,7 @@ class Backend:
         self.payments_by_token = Coalesced(self._reading(payments.by_token))
         self.events = Coalesced(self._reading(events.by_id))
         self.delivery_states = self._reading(events.delivery_states)
-        self.wallet_visits = Gathered(self._reading(wallets.visit))
+        self.wallet_visits = Gathered(self._count_visits)
         self.wallets = Coalesced(self._reading(wallets.by_account))
         self._plain_pages = Gathered(self._reading(plain_pages), most=PAGES_AT_ONCE)
 
@@ -87,13 +89,20 @@ class Backend:
         await self._pool.close()
 
     async def is_ready(self) -> bool:
-        return await answers(self._pool)
+        return await self._pool.is_writable()
 
     async def measure(self) -> bytes:
-        """The figures of the whole service, for Prometheus."""
+        """The figures of the whole service, for Prometheus; without the database, most of them."""
         self._set_gauges()
-        waiting, oldest_seconds = await self.ask(deliveries.backlog)
-        return self.metrics.text(waiting, oldest_seconds)
+        up, backlog = await asyncio.gather(self.is_ready(), self._backlog())
+        return self.metrics.text(up, backlog)
+
+    async def _backlog(self) -> tuple[int, float] | None:
+        try:
+            async with asyncio.timeout(SCRAPE_SECONDS):
+                return await self.ask(deliveries.backlog)
+        except (UnavailableError, TimeoutError):
+            return None
 
     async def _sample(self) -> None:
         while True:
@@ -122,5 +131,17 @@ class Backend:
         *arguments: P.args,
         **named: P.kwargs,
     ) -> A:
-        """Runs one function of the store on a connection; not for money, which takes the spine."""
-        return await self._pool.run(query, *arguments, **named)
+        """Runs one function of the store that only reads: the database refuses it anything else."""
+        return await self._pool.read(query, *arguments, **named)
+
+    async def write(
+        self,
+        query: Callable[Concatenate[Any, P], Awaitable[A]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> A:
+        """Runs one function of the store that writes; not for money, which takes the spine."""
+        return await self._pool.write(query, *arguments, **named)
+
+    async def _count_visits(self, keys: list[bytes]) -> list[wallets.Visit | None]:
+        return await self._pool.write_each(wallets.visit, keys)

@@ -104,11 +104,15 @@ class Metrics:
         self._counts[cell + bisect_left(bounds, value)] += 1
         self._sums[cell + len(bounds) + 1] += value
 
-    def text(self, webhooks: int, oldest_seconds: float) -> bytes:
-        """Everything there is to say, of all processes together, and of webhooks that wait."""
-        return "".join(f"{line}\n" for line in self._lines(webhooks, oldest_seconds)).encode()
+    def text(self, database_up: bool, backlog: tuple[int, float] | None) -> bytes:
+        """Everything there is to say, of all processes together, and of webhooks that wait.
 
-    def _lines(self, webhooks: int, oldest_seconds: float) -> Iterator[str]:
+        Their number and the age of the oldest are left out where they are not known.
+        """
+        lines = [*self._lines(), *_database_lines(database_up, backlog)]
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    def _lines(self) -> Iterator[str]:
         counts = [sum(cells) for cells in zip(*(p.cast("q") for p in self._parts), strict=True)]
         sums = [p.cast("d") for p in self._parts]
 
@@ -142,11 +146,20 @@ class Metrics:
         for number, (name, meaning) in enumerate(GAUGES.items()):
             yield from _head(f"laari_{name}", "gauge", meaning)
             yield f"laari_{name} {counts[self._gauges + number]}"
-        yield from _head("laari_webhooks_waiting", "gauge", "Events not delivered yet.")
-        yield f"laari_webhooks_waiting {webhooks}"
-        name = "laari_webhooks_oldest_seconds"
-        yield from _head(name, "gauge", "Age of the oldest event that is not delivered yet.")
-        yield f"{name} {oldest_seconds:.3f}"
+
+
+def _database_lines(up: bool, backlog: tuple[int, float] | None) -> Iterator[str]:
+    name = "laari_database_up"
+    yield from _head(name, "gauge", "Whether something can be committed to the database.")
+    yield f"{name} {int(up)}"
+    if backlog is None:
+        return
+    waiting, oldest_seconds = backlog
+    yield from _head("laari_webhooks_waiting", "gauge", "Events not delivered yet.")
+    yield f"laari_webhooks_waiting {waiting}"
+    name = "laari_webhooks_oldest_seconds"
+    yield from _head(name, "gauge", "Age of the oldest event that is not delivered yet.")
+    yield f"{name} {oldest_seconds:.3f}"
 
 
 def _places(outcomes: Iterable[tuple[int, str]]) -> dict[tuple[int, str], int]:

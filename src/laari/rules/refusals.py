@@ -73,7 +73,9 @@ CODES: dict[str, Code] = {
     "idempotency_unavailable": Code(
         503, "The Idempotency-Key could not be looked up; retry with the same key and body."
     ),
-    "service_unavailable": Code(503, "The service is busy; retry shortly."),
+    "service_unavailable": Code(
+        503, "The service cannot do this at the moment and has begun nothing; retry shortly."
+    ),
     # Wallet interface only.
     "invalid_pagination": Code(400, "The page size or cursor is not valid."),
 }

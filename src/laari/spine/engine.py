@@ -21,6 +21,11 @@ log = logging.getLogger(__name__)
 MAX_BATCH = 256  # commands: keeps a batch's locks short; larger ones gained nothing
 MAX_WAITING = 4096  # commands: beyond this an honest refusal beats a long wait
 MAX_RERUNS = 3  # of one batch, after deadlocks and serialization failures
+# A client waits ten seconds at most, its look-ups included. A command that has waited so long to be
+# begun is refused; a batch that has failed is not begun again later than so; nor are its commands.
+WAIT_SECONDS = 3.0
+RERUN_SECONDS = 3.0
+SINGLY_SECONDS = 3.0
 PATIENT_LOCK_SECONDS = 1.0
 IMPATIENT_LOCK_SECONDS = 0.05  # for commands already waited for once, alone
 
@@ -43,6 +48,14 @@ class LockTimeout(Exception):  # noqa: N818
 
 class Rerun(Exception):  # noqa: N818
     """Nothing was committed, and the same batch may well succeed now."""
+
+
+class Away(Rerun):
+    """The database cannot be reached, or not written: nothing was begun."""
+
+
+class TooSlow(Exception):  # noqa: N818
+    """A statement ran into the server's limit, and was undone."""
 
 
 class OutcomeUnknown(Exception):  # noqa: N818
@@ -113,12 +126,23 @@ class Spine:
                     return
                 self._arrived.clear()
                 continue
-            size = min(len(self._waiting), self._max_batch)
-            batch = [self._waiting.popleft() for _ in range(size)]
+            batch = self._next_batch()
+            if not batch:
+                continue
             self.batches += 1
-            self.commands += size
-            self._on_batch(size, asyncio.get_running_loop().time() - batch[0].since)
+            self.commands += len(batch)
+            self._on_batch(len(batch), asyncio.get_running_loop().time() - batch[0].since)
             await self._settle(batch)
+
+    def _next_batch(self) -> list[_Waiting]:
+        """Those who wait, as many as fit; who has waited too long is refused."""
+        oldest = asyncio.get_running_loop().time() - WAIT_SECONDS
+        while self._waiting and self._waiting[0].since < oldest:
+            outcome = self._waiting.popleft().outcome
+            if not outcome.done():
+                outcome.set_result(refuse("service_unavailable"))
+        size = min(len(self._waiting), self._max_batch)
+        return [self._waiting.popleft() for _ in range(size)]
 
     async def _settle(self, batch: list[_Waiting]) -> None:
         """Brings every command of the batch to an outcome, whatever goes wrong."""
@@ -128,11 +152,13 @@ class Spine:
         except OutcomeUnknown as error:
             log.error("batch of %d: outcome of the commit unknown", len(batch), exc_info=error)
             outcomes = [error for _ in batch]
+        except Away:
+            log.warning("batch of %d not begun: the database is away", len(batch))
+            outcomes = [refuse("service_unavailable") for _ in batch]
         except Exception as error:
             if not isinstance(error, LockTimeout):
                 log.warning("batch of %d failed, running singly", len(batch), exc_info=error)
-            # One bad command must not fail its neighbours.
-            outcomes = [await self._run_alone(command) for command in commands]
+            outcomes = await self._run_singly(commands)
         for waiting, outcome in zip(batch, outcomes, strict=True):
             if waiting.outcome.done():  # the client has gone away
                 continue
@@ -143,19 +169,38 @@ class Spine:
 
     async def _run(self, commands: Sequence[Command], lock_seconds: float) -> list[Any]:
         """Runs a batch, again where that can help: once after a lost race, thrice in all."""
+        loop = asyncio.get_running_loop()
+        last_start = loop.time() + RERUN_SECONDS
         races = 0
         for attempt in range(MAX_RERUNS + 1):
             try:
                 return await self._run_batch(commands, lock_seconds)
             except LostRace:
                 races += 1
-                if races > 1:
+                if races > 1 or attempt == MAX_RERUNS:
                     raise
             except Rerun:
-                if attempt == MAX_RERUNS:
+                wait_seconds = 0.01 * 4**attempt
+                if attempt == MAX_RERUNS or loop.time() + wait_seconds > last_start:
                     raise
-                await asyncio.sleep(0.01 * 4**attempt)
+                await asyncio.sleep(wait_seconds)
         raise AssertionError("unreachable")
+
+    async def _run_singly(self, commands: Sequence[Command]) -> list[Any]:
+        """One bad command must not fail its neighbours; nor must they wait for ever."""
+        loop = asyncio.get_running_loop()
+        last_start = loop.time() + SINGLY_SECONDS
+        outcomes: list[Any] = []
+        for command in commands:
+            if loop.time() > last_start:
+                outcomes.append(refuse("service_unavailable"))
+                continue
+            try:
+                outcomes.append(await self._run_alone(command))
+            except Away:
+                outcomes.append(refuse("service_unavailable"))
+                last_start = loop.time()  # the others would find the same
+        return outcomes
 
     async def _run_alone(self, command: Command) -> Any:
         try:
@@ -163,7 +208,9 @@ class Spine:
         except LockTimeout:
             busy = getattr(command, "busy", None)
             return busy() if busy is not None else refuse("service_unavailable")
-        except (LostRace, Rerun):
+        except Away:
+            raise
+        except (LostRace, Rerun, TooSlow):
             return refuse("service_unavailable")
         except Exception as error:
             log.exception("command %s failed", type(command).__name__)

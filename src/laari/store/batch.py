@@ -10,10 +10,19 @@ from typing import Any
 
 import asyncpg
 
+from laari.errors import UnavailableError
 from laari.rules.world import Needs, Rows, World
-from laari.spine.engine import Command, LockTimeout, LostRace, OutcomeUnknown, Rerun
+from laari.spine.engine import (
+    Away,
+    Command,
+    LockTimeout,
+    LostRace,
+    OutcomeUnknown,
+    Rerun,
+    TooSlow,
+)
 from laari.store import authorizations, tenants
-from laari.store.database import connect
+from laari.store.connect import STALE_SECONDS, close, connect, is_lost
 from laari.store.recipients import accounts_of
 from laari.store.tables import (
     AUTHORIZATIONS,
@@ -27,6 +36,7 @@ from laari.store.tables import (
 )
 from laari.store.tiers import all_tiers
 from laari.store.wallets import spending_by_day
+from laari.store.watch import Watch
 from laari.store.writes import writing
 
 # A process that is stopped in the middle of a batch must not keep its locks for ever. Every row is
@@ -37,9 +47,12 @@ _SESSION = {
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
-    "statement_timeout": "30s",
-    "idle_in_transaction_session_timeout": "30s",
+    "statement_timeout": "2s",
+    "idle_in_transaction_session_timeout": "10s",
 }
+# A connection that is silent for longer is dropped; the server's own limit comes first.
+LOAD_SECONDS = 2.5  # all that is read and written before the last statement
+COMMIT_SECONDS = 4.0  # the last statement, which may wait for a standby; then nobody knows
 # A plan made for a handful of rows walks through them, and must not be kept when they are many.
 PLAN_SECONDS = 5.0
 
@@ -55,26 +68,48 @@ class BatchRunner:
         self._dsn = dsn
         self._origin = origin
         self._connection: asyncpg.Connection | None = None
+        self._watch = Watch()
+        self._warned = False
         self._lock_seconds: float | None = None
         self._planned_at = 0.0
+        self._used_at = 0.0
 
     async def close(self) -> None:
         if self._connection is not None:
-            await self._connection.close()
+            await close(self._connection)
 
     async def run(self, commands: Sequence[Command], lock_seconds: float) -> list[Any]:
         """One transaction. Where nothing is locked, the one statement that writes is enough."""
         needs = Needs()
         for command in commands:
             command.needs(needs)
-        locks = needs.takes_locks
+        connection = await self._begin(lock_seconds, needs.takes_locks)
+        try:
+            return await self._decide(connection, commands, needs)
+        finally:
+            self._watch.done(connection)
+            self._used_at = time.monotonic()
+
+    async def _begin(self, lock_seconds: float, locks: bool) -> asyncpg.Connection:
         try:
             connection = await self._ready(lock_seconds)
+            self._watch.expect(connection, LOAD_SECONDS)
             if locks:
                 await connection.execute("BEGIN")
-        except (OSError, asyncpg.InterfaceError, asyncpg.PostgresError) as error:
-            await self._forget()
-            raise Rerun from error
+            elif time.monotonic() - self._used_at > STALE_SECONDS:
+                # Its first statement may be its last: a dead connection is better found before.
+                await connection.execute("SELECT")
+        except UnavailableError as error:
+            raise Away(str(error)) from error
+        except Exception as error:
+            self._forget()
+            raise Away from error
+        return connection
+
+    async def _decide(
+        self, connection: asyncpg.Connection, commands: Sequence[Command], needs: Needs
+    ) -> list[Any]:
+        locks = needs.takes_locks
         try:
             world = await load(connection, needs, self._origin)
             outcomes = [command.decide(world) for command in commands]
@@ -84,10 +119,10 @@ class BatchRunner:
                     await connection.execute(*last)
                 last = ["COMMIT"]
         except BaseException as error:
-            if locks:
+            if _is_unusable(error):
+                self._forget()
+            elif locks:
                 await self._roll_back(connection)
-            elif _is_lost(error):
-                await self._forget()
             raise _translated(error) from error
         if last:
             await self._finish(connection, last)
@@ -95,38 +130,56 @@ class BatchRunner:
 
     async def _finish(self, connection: asyncpg.Connection, statement: list[str]) -> None:
         """The statement after which the work is done; where its answer is lost, nobody knows."""
+        self._watch.expect(connection, COMMIT_SECONDS)
+        self._warned = False
         try:
-            await connection.execute(*statement)
+            done = await connection.execute(*statement)
         except BaseException as error:
-            if isinstance(error, asyncpg.PostgresError) and not _is_lost(error):
+            if isinstance(error, asyncpg.PostgresError) and not is_lost(error):
+                if _is_unusable(error):
+                    self._forget()
                 raise _translated(error) from error
-            await self._forget()
+            self._forget()
             if isinstance(error, Exception):
                 raise OutcomeUnknown from error
             raise
+        if self._warned:
+            raise OutcomeUnknown("the server warned of this commit")
+        if done == "ROLLBACK":  # what a transaction that has failed is answered to its COMMIT
+            self._forget()
+            raise Rerun("the transaction had failed before its commit")
 
     async def _ready(self, lock_seconds: float) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
-            self._connection = await connect(self._dsn, **_SESSION)
+            self._connection = await connect(self._dsn, _SESSION, writing=True)
+            self._connection.add_log_listener(self._hear)
             self._lock_seconds = None
+        connection = self._connection
         if self._lock_seconds != lock_seconds:
-            await self._connection.execute(f"SET lock_timeout = '{int(lock_seconds * 1000)}ms'")
+            with self._watch.bound(connection, LOAD_SECONDS):
+                await connection.execute(f"SET lock_timeout = '{int(lock_seconds * 1000)}ms'")
             self._lock_seconds = lock_seconds
         now = time.monotonic()
         if now - self._planned_at > PLAN_SECONDS:
-            await self._connection.execute("DISCARD PLANS")
+            with self._watch.bound(connection, LOAD_SECONDS):
+                await connection.execute("DISCARD PLANS")
             self._planned_at = now
-        return self._connection
+        return connection
+
+    def _hear(self, connection: asyncpg.Connection, message: asyncpg.PostgresLogMessage) -> None:
+        """A commit that somebody stops from waiting for its standby is done with a warning."""
+        self._warned = self._warned or message.severity_en == "WARNING"
 
     async def _roll_back(self, connection: asyncpg.Connection) -> None:
         try:
             await connection.execute("ROLLBACK")
         except Exception:
-            await self._forget()
+            self._forget()
 
-    async def _forget(self) -> None:
+    def _forget(self) -> None:
         if self._connection is not None:
             self._connection.terminate()
+            self._watch.done(self._connection)
             self._connection = None
 
 
@@ -139,20 +192,14 @@ def _translated(error: BaseException) -> BaseException:
             return LockTimeout()
         case asyncpg.DeadlockDetectedError() | asyncpg.SerializationError():
             return Rerun()
-    return Rerun() if _is_lost(error) else error
+        case asyncpg.QueryCanceledError():
+            return TooSlow()
+    return Away() if _is_unusable(error) else error
 
 
-def _is_lost(error: BaseException) -> bool:
-    """Whether it is the connection that failed, not the statement."""
-    return isinstance(
-        error,
-        asyncpg.PostgresConnectionError
-        | asyncpg.AdminShutdownError
-        | asyncpg.CrashShutdownError
-        | asyncpg.CannotConnectNowError
-        | asyncpg.InterfaceError
-        | OSError,
-    )
+def _is_unusable(error: BaseException) -> bool:
+    """Whether nothing more can be written on the connection: it is lost, or its server demoted."""
+    return is_lost(error) or isinstance(error, asyncpg.ReadOnlySQLTransactionError)
 
 
 async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> World:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,11 +10,10 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.errors import LaariError
-from laari.store.database import connect
+from laari.errors import LaariError, UnavailableError
+from laari.store.connect import close, connect, is_lost
 
 FOLDER = Path(__file__).parent / "migrations"
-CONNECT_SECONDS = 10
 ADVISORY_LOCK = 0x6C61617269  # "laari": one migration at a time in a database
 
 _FILE_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql", re.ASCII)
@@ -23,10 +21,6 @@ _FILE_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql", re.ASCII)
 
 class MigrationError(LaariError):
     """The database's schema does not fit this version of the code."""
-
-
-class DatabaseUnreachableError(LaariError):
-    """There is no database at the given address, or it does not let us in."""
 
 
 class Migration(NamedTuple):
@@ -117,19 +111,15 @@ def _refuse_newer(version: int, known: int) -> None:
 
 @asynccontextmanager
 async def _connected(dsn: str) -> AsyncIterator[asyncpg.Connection]:
-    try:
-        async with asyncio.timeout(CONNECT_SECONDS):
-            connection = await connect(dsn)
-    except TimeoutError:
-        raise DatabaseUnreachableError(
-            f"the database does not answer within {CONNECT_SECONDS} seconds"
-        ) from None
-    except ValueError:  # its text may quote a piece of the password
-        raise DatabaseUnreachableError("LAARI_DATABASE_URL is not a usable URL") from None
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-        reason = " ".join(str(error).split())
-        raise DatabaseUnreachableError(f"the database cannot be reached: {reason}") from None
+    """A migration may take its time, so only the network bounds it."""
+    connection = await connect(dsn)
     try:
         yield connection
+    except asyncpg.ReadOnlySQLTransactionError:
+        raise UnavailableError("the database cannot be written: it is read-only") from None
+    except Exception as error:
+        if is_lost(error):
+            raise MigrationError("the connection to the database was lost") from error
+        raise
     finally:
-        await connection.close()
+        await close(connection)

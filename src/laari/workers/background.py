@@ -21,6 +21,7 @@ from laari.workers.pause import pause
 log = logging.getLogger(__name__)
 
 CONNECTIONS = 4
+JOB_SECONDS = 60.0  # nobody waits for them
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
 
@@ -33,19 +34,19 @@ class Job(NamedTuple):
 
 async def run(dsn: str, master_key: bytes, settings: Settings, stop: asyncio.Event) -> None:
     """Works until `stop` is set, then finishes what is under way."""
-    pool = await open_pool(dsn, CONNECTIONS)
+    pool = await open_pool(dsn, CONNECTIONS, JOB_SECONDS)
     runner = BatchRunner(dsn, settings.public_url)
     spine = Spine(runner.run)
     spine.start()
 
     async def forget_old_responses() -> None:
-        await pool.run(forget_saved_responses, datetime.now(UTC))
+        await pool.write_each(forget_saved_responses, datetime.now(UTC))
 
     async def forget_old_tokens() -> None:
-        await pool.run(forget_expired_tokens, datetime.now(UTC))
+        await pool.write_each(forget_expired_tokens, datetime.now(UTC))
 
     async def forget_old_sessions() -> None:
-        await pool.run(forget_ended, datetime.now(UTC))
+        await pool.write_each(forget_ended, datetime.now(UTC))
 
     async def expire_requests() -> None:
         await expiry.expire_overdue_requests(pool, spine)

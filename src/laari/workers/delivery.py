@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import random
 import time
 from collections import deque
@@ -28,6 +29,7 @@ from laari.store import deliveries
 from laari.store.database import connection_to
 from laari.store.deliveries import Attempt, Claimed
 from laari.store.merchants import open_secret
+from laari.store.watch import Watch
 from laari.workers.pause import pause
 from laari.workers.sender import TIMEOUT_SECONDS, Answer, Sender
 
@@ -35,6 +37,7 @@ log = logging.getLogger(__name__)
 
 ROUND_SECONDS = 0.04  # between two looks for more, and between two recordings: each finds several
 RECONNECT_SECONDS = 1.0
+ANSWER_SECONDS = 3.0  # of the database; after that its connection is taken for dead
 TENANTS_AT_ONCE = 256  # looked at in one round
 SWITCHED_OFF = "webhooks are switched off or no URL is set"
 
@@ -103,6 +106,7 @@ class Deliverer:
         self._lanes: dict[int, Lane] = {}
         self._workers: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
+        self._watch = Watch()
         self._outcomes: asyncio.Queue[Attempt | None] = asyncio.Queue()
         self._after_tenant = 0
 
@@ -127,15 +131,17 @@ class Deliverer:
             lane.line.clear()
         if waiting:
             with suppress(Exception):  # their leases run out anyway
-                async with connection_to(self._dsn) as connection:
+                async with connection_to(self._dsn, ANSWER_SECONDS) as connection:
                     await deliveries.give_back(connection, waiting)
 
     async def _take_up(self) -> None:
-        async with connection_to(self._dsn, synchronous_commit="off") as connection:
-            await deliveries.listen(connection, self._wake.set)
+        async with connection_to(self._dsn, math.inf, synchronous_commit="off") as connection:
+            with self._watch.bound(connection, ANSWER_SECONDS):
+                await deliveries.listen(connection, self._wake.set)
             while True:
                 self._wake.clear()
-                busy = await self._round(connection)
+                with self._watch.bound(connection, ANSWER_SECONDS):
+                    busy = await self._round(connection)
                 await asyncio.sleep(ROUND_SECONDS)
                 if not busy:
                     # Not `wait_for`: before Python 3.12 it swallows a cancellation that comes at
@@ -235,7 +241,7 @@ class Deliverer:
 
         A commit that is lost in a crash leads to one more attempt, so nobody waits for the disk.
         """
-        async with connection_to(self._dsn, synchronous_commit="off") as connection:
+        async with connection_to(self._dsn, math.inf, synchronous_commit="off") as connection:
             while True:
                 gathered = [await self._outcomes.get()]
                 while not self._outcomes.empty():
@@ -243,7 +249,8 @@ class Deliverer:
                 attempts = [attempt for attempt in gathered if attempt is not None]
                 try:
                     if attempts:
-                        await deliveries.record(connection, attempts)
+                        with self._watch.bound(connection, ANSWER_SECONDS):
+                            await deliveries.record(connection, attempts)
                 except BaseException:
                     for attempt in gathered:
                         self._outcomes.put_nowait(attempt)

@@ -19,8 +19,8 @@ async def expire_overdue_requests(pool: Pool, spine: Spine, chunk: int = CHUNK) 
     """Expires what is overdue by its tenant's own clock, through the spine like any reader."""
     expired = 0
     while True:
-        found = await pool.run(payment_requests.overdue, datetime.now(UTC), chunk)
-        owners = await pool.run(tenants.by_id, [tenant_id for _, tenant_id in found])
+        found = await pool.read(payment_requests.overdue, datetime.now(UTC), chunk)
+        owners = await pool.read(tenants.by_id, [tenant_id for _, tenant_id in found])
         outcomes = await asyncio.gather(
             *(spine.submit(ExpireRequest(owners[tenant_id], id)) for id, tenant_id in found)
         )

@@ -91,7 +91,7 @@ async def confirm_password(visit: Visit, session: Session) -> Problem | None:
     password_hash = await visit.backend.ask(sessions.password_hash_of, session)
     problem = await _try(visit, password_hash, session.digest.hex())
     if problem is None:
-        await visit.backend.ask(sessions.note_authenticated, session, visit.now)
+        await visit.backend.write(sessions.note_authenticated, session, visit.now)
     return problem
 
 
@@ -104,8 +104,8 @@ async def change_password(visit: Visit, customer: CustomerSession, password: str
     """Gives the customer a new password; whoever else is logged in with the old one is out."""
     async with _hashing:
         password_hash = await asyncio.to_thread(hash_password, password)
-    await visit.backend.ask(customers.set_password, customer.customer_id, password_hash)
-    await visit.backend.ask(sessions.end_others, customer)
+    await visit.backend.write(customers.set_password, customer.customer_id, password_hash)
+    await visit.backend.write(sessions.end_others, customer)
     await visit.start_session(customer.customer_id)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -23,6 +24,8 @@ from laari.edge.http import ClientGone, Request, read_request
 from laari.edge.pages.language import Language, choose
 from laari.edge.pages.render import render
 from laari.edge.pages.security import HEADERS, came_from_us, form_token, new_visit, token_fits
+from laari.errors import UnavailableError
+from laari.spine.engine import OutcomeUnknown
 from laari.store import sessions
 from laari.store.sessions import LIFE, SEEN_EVERY, CustomerSession, UserSession
 
@@ -121,21 +124,22 @@ class Visit:
 
     async def _seen(self, session: S) -> S:
         if session is not None and self.now - session.seen_at > SEEN_EVERY:
-            await self.backend.ask(sessions.note_seen, session, self.now)
+            with suppress(UnavailableError, OutcomeUnknown):  # the next visit will note it
+                await self.backend.write(sessions.note_seen, session, self.now)
         return session
 
     async def start_session(self, whose: UUID | str) -> None:
         """After a log-in: always a new token, and the old one ends."""
         old = self._session_token
         if old is not None:
-            await self.backend.ask(sessions.end, old)
-        token = await self.backend.ask(sessions.open_for, whose, self.now)
+            await self.backend.write(sessions.end, old)
+        token = await self.backend.write(sessions.open_for, whose, self.now)
         self._keep_cookie(_SESSION_COOKIES[self._audience], token, int(LIFE.total_seconds()))
 
     async def end_session(self) -> None:
         token = self._session_token
         if token is not None:
-            await self.backend.ask(sessions.end, token)
+            await self.backend.write(sessions.end, token)
             self._keep_cookie(_SESSION_COOKIES[self._audience], "", 0)
 
     # Answers.
@@ -205,6 +209,9 @@ def page_route(
             response = await _answer(visit, post if request.method == "POST" else get or _lead_home)
         except ClientGone:
             response = Response(status_code=400)  # nobody is there to read it
+        except UnavailableError:
+            response = visit.refusal(503, "unavailable")
+            response.headers["Retry-After"] = "1"
         except Exception:
             request_id = visit.http.exchange.id
             log.exception("%s of %s failed", request.method, path, extra={"request_id": request_id})

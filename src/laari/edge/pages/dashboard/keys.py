@@ -39,7 +39,7 @@ async def rotate(desk: Desk) -> Response:
     problem = await desk.confirm()
     if problem is not None:
         return await ask_rotation(desk, problem)
-    secret_key = await desk.backend.ask(
+    secret_key = await desk.backend.write(
         merchants.rotate_marked_key,
         desk.backend.master_key,
         desk.merchant.id,
@@ -56,7 +56,7 @@ async def create_client(desk: Desk) -> Response:
         message = "Choose at least one scope: a client without any can do nothing."
         return await show(desk, refuse("invalid_request", message))
     before = read_count(desk.form.get("clients", ""))
-    made = await desk.backend.ask(oauth.create_next_client, desk.merchant.id, scope, before)
+    made = await desk.backend.write(oauth.create_next_client, desk.merchant.id, scope, before)
     if made is None:
         return await show(desk, CHANGED)
     client, secret = made
@@ -77,7 +77,7 @@ async def revoke_client(desk: Desk) -> Response:
     client = await _own_client(desk)
     if client is None:
         return desk.missing()
-    await desk.backend.ask(oauth.revoke_client, client.id)
+    await desk.backend.write(oauth.revoke_client, client.id)
     return desk.go("/keys", done="revoked")
 
 
@@ -93,7 +93,7 @@ async def set_mode(desk: Desk) -> Response:
     problem = await desk.confirm()
     if problem is not None:
         return await ask_mode(desk, problem)
-    await desk.backend.ask(merchants.update, desk.merchant.id, mode=mode)
+    await desk.backend.write(merchants.update, desk.merchant.id, mode=mode)
     return desk.go("/keys", done="mode")
 
 

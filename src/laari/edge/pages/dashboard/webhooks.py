@@ -58,7 +58,7 @@ async def save(desk: Desk) -> Response:
         if refusal is not None:
             message = refusal.message.replace("webhook_url", "The URL")
             return await show(desk, refusal._replace(message=message), url)
-    await desk.backend.ask(
+    await desk.backend.write(
         merchants.update, desk.merchant.id, webhook_url=url, webhooks="webhooks" in desk.form
     )
     return desk.go("/webhooks", done="webhook")
@@ -69,7 +69,7 @@ async def send_sample(desk: Desk) -> Response:
         message = "Set a URL and switch webhooks on first."
         return await show(desk, refuse("conflict", message))
     sample = sample_event(desk.tenant, desk.now)
-    await desk.backend.ask(deliveries.save_events, [sample])
+    await desk.backend.write(deliveries.save_events, [sample])
     return desk.go(f"/webhooks/{ids.show_id(ids.EVENT, sample.id)}", done="tested")
 
 
@@ -102,7 +102,7 @@ async def resend(desk: Desk) -> Response:
     if desk.merchant.webhook_url is None or not desk.merchant.webhooks:
         message = "Set a URL and switch webhooks on first."
         return await show_event(desk, refuse("conflict", message))
-    await desk.backend.ask(deliveries.resend, event.id)
+    await desk.backend.write(deliveries.resend, event.id)
     return desk.go(f"/webhooks/{desk.visit.params['id']}", done="resent")
 
 

@@ -62,7 +62,9 @@ async def create(visit: Visit, customer: CustomerSession) -> Response:
     if wrong is not None:
         return await _page(visit, customer, wrong.status, problem=wrong.words)
     api_key, before = new_secret(PREFIX), read_count(visit.form.get("made", ""))
-    outcome = await visit.backend.ask(wallet_keys.add_key, customer.account, api_key, name, before)
+    outcome = await visit.backend.write(
+        wallet_keys.add_key, customer.account, api_key, name, before
+    )
     match outcome:
         case "added":
             return await _page(visit, customer, new_key=api_key)
@@ -75,7 +77,7 @@ async def create(visit: Visit, customer: CustomerSession) -> Response:
 async def revoke(visit: Visit, customer: CustomerSession) -> Response:
     if _DIGEST.fullmatch(visit.params["digest"]):
         key_digest = bytes.fromhex(visit.params["digest"])
-        await visit.backend.ask(wallet_keys.revoke_key, customer.account, key_digest)
+        await visit.backend.write(wallet_keys.revoke_key, customer.account, key_digest)
     return visit.go("/app/keys")
 
 

@@ -1,0 +1,255 @@
+"""New connections to PostgreSQL: to whichever host is the primary, within a bounded time.
+
+Every host of the URL has a bound of its own, and the next one is tried before it has run out: a
+host that is silent must not hide one that works. What a connection is to be used for is proved
+before it is handed out. Settings are made with statements, because a pooler in front refuses
+start-up parameters that it does not know.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import asyncpg
+
+from laari.errors import UnavailableError
+
+CONNECT_SECONDS = 2.0  # for one host: network, authentication, settings and proof
+NEXT_HOST_SECONDS = 0.25  # a host that takes longer has company
+CLOSE_SECONDS = 1.0
+STALE_SECONDS = 1.0  # a connection that was not used for so long is tried before a write
+# How long a commit may wait for a synchronous standby until others need not try.
+STUCK_COMMIT_SECONDS = 2
+
+# A peer that is gone is noticed on connections that nobody uses, too.
+_KEEP_ALIVE = {
+    "TCP_KEEPIDLE": 5,  # seconds
+    "TCP_KEEPINTVL": 2,  # seconds
+    "TCP_KEEPCNT": 3,
+    "TCP_USER_TIMEOUT": 8000,  # milliseconds until what was sent has to be acknowledged
+}
+_PRIMARY = ("any", "primary", "read-write")  # what a URL may ask for: it gets a primary
+
+# Why nothing can be committed here. A backend of ours that has waited long for a standby stands
+# for the next one, which would only wait beside it: a connection that is dropped does not end it.
+_OBSTACLE = f"""
+SELECT CASE
+    WHEN current_setting('transaction_read_only')::boolean THEN 'it is read-only'
+    WHEN EXISTS (
+        SELECT FROM pg_stat_activity
+        WHERE usename = current_user AND wait_event = 'SyncRep' AND state = 'active'
+            AND query_start < clock_timestamp() - interval '{STUCK_COMMIT_SECONDS} seconds'
+    ) THEN 'commits wait for a synchronous standby that does not answer'
+END
+"""
+# Something to commit that is in no table and meets no lock. It waits for standbys like any other.
+_COMMIT_NOTHING = "SELECT pg_logical_emit_message(true, 'laari', '')"
+
+
+class DatabaseUnreachableError(UnavailableError):
+    """There is no database at the given address that can be used, or it does not let us in."""
+
+
+class Host(NamedTuple):
+    """One server of a URL; None leaves it to the driver's defaults."""
+
+    name: str | None
+    port: int | None
+
+    def __str__(self) -> str:
+        return self.name or "the database"
+
+
+# The host that was last found to be the primary, by URL: the first to be tried.
+_last_primary: dict[str, Host] = {}
+
+
+@lru_cache(maxsize=16)
+def hosts_of(dsn: str) -> tuple[Host, ...]:
+    """The servers a URL names, in its order."""
+    parts = urlsplit(dsn)
+    query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+    attributes = query.get("target_session_attrs", "any")
+    if attributes not in _PRIMARY:
+        raise DatabaseUnreachableError(
+            f"LAARI_DATABASE_URL asks for target_session_attrs={attributes}, and Laari needs a "
+            "server that can be written: leave it out"
+        )
+    listed = parts.netloc.partition("@")[2] if "@" in parts.netloc else parts.netloc
+    names = [unquote(each) for each in listed.split(",")] if listed else []
+    names = names or [each for each in query.get("host", "").split(",") if each]
+    if not names:
+        return (Host(None, None),)
+    hosts = [_read_host(name) for name in names]
+    ports = [int(port) for port in query.get("port", "").split(",") if port]
+    if len(ports) not in (0, 1, len(hosts)):
+        raise ValueError("as many ports as hosts")
+    if ports:
+        ports = ports if len(ports) == len(hosts) else ports * len(hosts)
+        hosts = [Host(h.name, h.port or port) for h, port in zip(hosts, ports, strict=True)]
+    return tuple(hosts)
+
+
+def _read_host(text: str) -> Host:
+    if text.startswith("/"):  # the directory of a Unix socket
+        return Host(text, None)
+    if text.startswith("["):
+        name, _, rest = text[1:].partition("]")
+        port = rest.removeprefix(":")
+    else:
+        name, _, port = text.partition(":")
+    return Host(name, int(port) if port else None)
+
+
+async def connect(
+    dsn: str, settings: Mapping[str, str] | None = None, *, writing: bool = False
+) -> asyncpg.Connection:
+    """A connection to the primary; for `writing` one that has just committed something."""
+    try:
+        hosts = list(hosts_of(dsn))
+    except ValueError:  # its text may quote a piece of the password
+        raise DatabaseUnreachableError("LAARI_DATABASE_URL is not a usable URL") from None
+    known = _last_primary.get(dsn)
+    if known in hosts:
+        hosts.remove(known)
+        hosts.insert(0, known)
+    if len(hosts) == 1:
+        return await _connect_to(dsn, hosts[0], settings or {}, writing)
+    return await _connect_to_first(dsn, hosts, settings or {}, writing)
+
+
+async def _connect_to_first(
+    dsn: str, hosts: Sequence[Host], settings: Mapping[str, str], writing: bool
+) -> asyncpg.Connection:
+    """Tries the hosts in order, without waiting long for one before the next is tried."""
+    left = list(hosts)
+    trying: dict[asyncio.Task[asyncpg.Connection], Host] = {}
+    reasons: list[str] = []
+    try:
+        while left or trying:
+            if left:
+                host = left.pop(0)
+                trying[asyncio.create_task(_connect_to(dsn, host, settings, writing))] = host
+            done, _ = await asyncio.wait(
+                trying,
+                timeout=NEXT_HOST_SECONDS if left else None,
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            for task in done:
+                error = task.exception()
+                if error is None:
+                    _last_primary[dsn] = trying.pop(task)
+                    return task.result()
+                if not isinstance(error, UnavailableError):
+                    raise error
+                reasons.append(f"{trying.pop(task)}: {error}")
+    finally:
+        for task in trying:
+            task.cancel()
+            task.add_done_callback(_end_unwanted)
+    raise DatabaseUnreachableError("; ".join(reasons))
+
+
+def _end_unwanted(task: asyncio.Task[asyncpg.Connection]) -> None:
+    """One that was a moment too late to be wanted, and too early to be cancelled."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().terminate()
+
+
+async def _connect_to(
+    dsn: str, host: Host, settings: Mapping[str, str], writing: bool
+) -> asyncpg.Connection:
+    connection: asyncpg.Connection | None = None
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            connection = await asyncpg.connect(
+                dsn,
+                host=host.name,
+                port=host.port,
+                target_session_attrs="any",
+                server_settings={"application_name": "laari"},
+            )
+            await _prepare(connection, settings)
+            if writing:
+                await prove_writable(connection)
+            return connection
+    except BaseException as error:
+        if connection is not None:
+            connection.terminate()
+        raise _explained(error) from None
+
+
+def _explained(error: BaseException) -> BaseException:
+    """Why there is no connection, in one line without a secret; anything else as it is."""
+    if isinstance(error, TimeoutError):
+        return DatabaseUnreachableError(
+            f"the database does not answer within {CONNECT_SECONDS:.0f} seconds"
+        )
+    if isinstance(error, ValueError):  # its text may quote a piece of the password
+        return DatabaseUnreachableError("LAARI_DATABASE_URL is not a usable URL")
+    if isinstance(
+        error,
+        OSError | asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError,
+    ):
+        reason = " ".join(str(error).split())
+        return DatabaseUnreachableError(f"the database cannot be reached: {reason}")
+    return error
+
+
+async def _prepare(connection: asyncpg.Connection, settings: Mapping[str, str]) -> None:
+    _keep_alive(connection)
+    columns = ["pg_is_in_recovery()"]
+    columns += [f"set_config('{name}', '{value}', false)" for name, value in settings.items()]
+    if await connection.fetchval(f"SELECT {', '.join(columns)}"):
+        raise DatabaseUnreachableError("the database is a standby, which cannot be written")
+    # Sums that pass 2^63 are exact Python integers here, never Decimal or float.
+    await connection.set_type_codec(
+        "numeric", schema="pg_catalog", encoder=str, decoder=int, format="text"
+    )
+
+
+def _keep_alive(connection: asyncpg.Connection) -> None:
+    own = connection._transport.get_extra_info("socket")  # asyncpg has no public way to it
+    if own is None or own.family == socket.AF_UNIX:
+        return
+    own.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _KEEP_ALIVE.items():
+        option = getattr(socket, name, None)  # Linux has them all
+        if option is not None:
+            own.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+async def prove_writable(connection: asyncpg.Connection) -> None:
+    """Commits something tiny; whoever calls this bounds it, since a commit may wait for ever."""
+    obstacle = await connection.fetchval(_OBSTACLE)
+    if obstacle is not None:
+        raise DatabaseUnreachableError(f"the database cannot be written: {obstacle}")
+    await connection.execute(_COMMIT_NOTHING)
+
+
+async def close(connection: asyncpg.Connection) -> None:
+    """Takes leave of the server where it listens, and goes anyway."""
+    try:
+        await connection.close(timeout=CLOSE_SECONDS)
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
+        connection.terminate()
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether it is the connection that failed, not the statement."""
+    if isinstance(error, ValueError | asyncpg.QueryCanceledError):  # an argument's type; too slow
+        return False
+    return isinstance(
+        error,
+        asyncpg.PostgresConnectionError
+        | asyncpg.OperatorInterventionError  # shut down, crashed, starting
+        | asyncpg.IdleInTransactionSessionTimeoutError
+        | asyncpg.InterfaceError
+        | asyncpg.InternalClientError
+        | OSError,
+    )

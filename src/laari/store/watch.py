@@ -1,0 +1,58 @@
+"""Ends connections whose answer is overdue.
+
+A peer that has gone silent never answers and never resets: only a clock finds it. One timer looks
+at everything that is under way, so that a statement costs an entry in a dictionary and no timer.
+
+The connection is dropped without a word to the server. The driver's own timeouts would ask the
+server to cancel the statement, and a commit that waits for a synchronous standby would then be
+reported as done without having reached it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import asyncpg
+
+SWEEP_SECONDS = 0.25
+
+
+class Watch:
+    def __init__(self) -> None:
+        self._due: dict[asyncpg.Connection, float] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._swept_at = 0.0
+
+    def expect(self, connection: asyncpg.Connection, seconds: float) -> None:
+        """Drops the connection unless `done` is called, or `expect` again, within the time."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        self._due[connection] = now + seconds
+        if self._timer is None:
+            self._swept_at = now
+            self._timer = loop.call_later(SWEEP_SECONDS, self._sweep)
+
+    def done(self, connection: asyncpg.Connection) -> None:
+        self._due.pop(connection, None)
+
+    @contextmanager
+    def bound(self, connection: asyncpg.Connection, seconds: float) -> Iterator[None]:
+        self.expect(connection, seconds)
+        try:
+            yield
+        finally:
+            self.done(connection)
+
+    def _sweep(self) -> None:
+        loop = asyncio.get_running_loop()
+        now, late = loop.time(), loop.time() - self._swept_at > 3 * SWEEP_SECONDS
+        self._swept_at = now
+        if late:
+            # This process was held up itself: answers may have come that nobody has read yet.
+            self._due = {each: max(due, now + SWEEP_SECONDS) for each, due in self._due.items()}
+        for connection in [each for each, due in self._due.items() if due <= now]:
+            del self._due[connection]
+            connection.terminate()
+        self._timer = loop.call_later(SWEEP_SECONDS, self._sweep) if self._due else None

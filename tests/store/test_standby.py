@@ -1,0 +1,210 @@
+"""A primary and a standby of its own: only what can be written is used, and it has to be proved."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import asyncpg
+import pytest
+
+from laari.rules.records import AccessToken
+from laari.rules.refusals import refuse
+from laari.rules.tokens import IssueToken
+from laari.spine.engine import OutcomeUnknown, Spine
+from laari.store.batch import BatchRunner
+from laari.store.connect import DatabaseUnreachableError, connect
+from laari.store.database import Pool, open_pool
+from laari.store.embedded import embedded_server
+from laari.store.migrate import migrate
+from laari.store.postgres import run
+
+
+class Pair(NamedTuple):
+    primary: str
+    standby: str
+
+    @property
+    def both(self) -> str:
+        """One URL with the standby first."""
+        first = self.standby.partition("host=")[2].partition("&")[0]
+        return self.primary.replace("host=", f"host={first},")
+
+    async def execute(self, *statements: str) -> None:
+        connection = await asyncpg.connect(self.primary)
+        try:
+            await connection.execute("SET synchronous_commit = local")
+            for statement in statements:
+                await connection.execute(statement)
+        finally:
+            await connection.close()
+
+    async def waiting_commits(self) -> int:
+        connection = await asyncpg.connect(self.primary)
+        try:
+            return await connection.fetchval(
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+            )
+        finally:
+            await connection.close()
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    folder = tmp_path_factory.mktemp("pair")
+    with embedded_server(folder / "primary", durable=False) as primary:
+        asyncio.run(migrate(primary))
+        cluster, sockets = folder / "cluster", folder / "sockets"
+        sockets.mkdir()
+        own = primary.partition("host=")[2].partition("&")[0]
+        copied = run("pg_basebackup", "-h", own, "-U", "laari", "-D", str(cluster), "-R", "-cfast")
+        assert copied.returncode == 0, copied.stderr
+        started = run(
+            *("pg_ctl", "start", "-w", "-D", str(cluster), "-l", str(folder / "log")),
+            *("-o", f"-k {sockets}"),
+        )
+        assert started.returncode == 0, (folder / "log").read_text()
+        try:
+            yield Pair(primary, primary.replace(own, str(sockets)))
+        finally:
+            run("pg_ctl", "stop", "-m", "immediate", "-D", str(cluster))
+
+
+def issue(number: int) -> IssueToken:
+    return IssueToken(number.to_bytes(32, "big"), "cl_" + "a" * 20, "payments:read", 0)
+
+
+async def test_of_several_hosts_the_primary_is_taken(pair: Pair) -> None:
+    for _ in range(2):
+        connection = await connect(pair.both, writing=True)
+        assert not await connection.fetchval("SELECT pg_is_in_recovery()")
+        connection.terminate()
+
+
+async def test_a_standby_alone_will_not_do(pair: Pair) -> None:
+    with pytest.raises(DatabaseUnreachableError, match="is a standby"):
+        await connect(pair.standby)
+    assert not await Pool(pair.standby).is_writable()
+
+
+@pytest.mark.parametrize("command", [["serve", "--port", "0"], ["merchant", "list"], ["migrate"]])
+def test_a_command_on_a_standby_is_refused_in_one_line(pair: Pair, command: list[str]) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "laari", *command],
+        env={**os.environ, "LAARI_DATABASE_URL": pair.standby, "LAARI_MASTER_KEY": "00" * 32},
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == "laari: the database is a standby, which cannot be written\n"
+
+
+async def test_a_connection_whose_server_was_demoted_is_dropped(pair: Pair) -> None:
+    runner = BatchRunner(pair.primary, "http://laari.test")
+    spine = Spine(runner.run)
+    spine.start()
+    try:
+        await spine.submit(issue(1))
+        assert runner._connection is not None
+        before = runner._connection
+        await before.execute("SET default_transaction_read_only = on")
+        assert isinstance(await spine.submit(issue(2)), AccessToken)
+        assert before.is_closed()
+    finally:
+        await spine.close()
+        await runner.close()
+
+
+async def test_a_read_only_database_is_neither_ready_nor_started_on(pair: Pair) -> None:
+    pool = await open_pool(pair.primary)
+    runner = BatchRunner(pair.primary, "http://laari.test")
+    spine = Spine(runner.run)
+    spine.start()
+    try:
+        await pair.execute("ALTER DATABASE laari SET default_transaction_read_only = on")
+        assert not await pool.is_writable()
+        assert await spine.submit(issue(3)) == refuse("service_unavailable")
+        with pytest.raises(DatabaseUnreachableError, match="cannot be written: it is read-only"):
+            await connect(pair.primary, writing=True)
+        assert await pool.read(asyncpg.Connection.fetchval, "SELECT 1") == 1
+    finally:
+        await pair.execute(
+            "SET default_transaction_read_only = off", "ALTER DATABASE laari RESET ALL"
+        )
+        await spine.close()
+        await runner.close()
+        await pool.close()
+
+
+async def test_commits_that_wait_for_a_standby_that_is_gone(tmp_path: Path, pair: Pair) -> None:
+    """One is in doubt; then it is known, and the others are refused before they begin."""
+    pool = await open_pool(pair.primary)
+    runner = BatchRunner(pair.primary, "http://laari.test")
+    spine = Spine(runner.run)
+    spine.start()
+    try:
+        assert await pool.is_writable()
+        assert isinstance(await spine.submit(issue(10)), AccessToken)
+        await pair.execute(
+            "ALTER SYSTEM SET synchronous_commit = on",
+            "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
+            "SELECT pg_reload_conf()",
+        )
+        await asyncio.sleep(1.1)
+        began = time.monotonic()
+        assert not await pool.is_writable()
+        assert time.monotonic() - began < 2.5
+        with pytest.raises(OutcomeUnknown):
+            await spine.submit(issue(11))
+        waiting = await pair.waiting_commits()
+        for number in range(12, 15):
+            began = time.monotonic()
+            assert await spine.submit(issue(number)) == refuse("service_unavailable")
+            assert time.monotonic() - began < 2.5
+            await asyncio.sleep(1.0)
+            assert not await pool.is_writable()
+        # Whoever tries leaves nobody behind who waits: connections are few.
+        assert await pair.waiting_commits() == waiting
+        assert await pool.read(asyncpg.Connection.fetchval, "SELECT 1") == 1
+    finally:
+        await pair.execute("ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()")
+    await asyncio.sleep(1.1)
+    assert await pool.is_writable()
+    assert isinstance(await spine.submit(issue(15)), AccessToken)
+    await spine.close()
+    await runner.close()
+    await pool.close()
+
+
+async def test_a_commit_that_is_told_not_to_wait_for_its_standby_is_in_doubt(pair: Pair) -> None:
+    runner = BatchRunner(pair.primary, "http://laari.test")
+    spine = Spine(runner.run)
+    spine.start()
+    try:
+        await spine.submit(issue(20))
+        await pair.execute(
+            "ALTER SYSTEM SET synchronous_commit = on",
+            "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
+            "SELECT pg_reload_conf()",
+        )
+        await asyncio.sleep(0.2)
+        submitted = asyncio.create_task(spine.submit(issue(21)))
+        while not await pair.waiting_commits():
+            await asyncio.sleep(0.05)
+        await pair.execute(
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        )
+        with pytest.raises(OutcomeUnknown):
+            await submitted
+    finally:
+        await pair.execute("ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()")
+        await spine.close()
+        await runner.close()
