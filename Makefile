@@ -7,7 +7,7 @@ READY_DEV := .venv/.ready-dev
 VERSIONS := pyproject.toml constraints.txt
 
 # What the tests use that pip does not install: Debian's names.
-TEST_PACKAGES := chromium-headless-shell curl
+TEST_PACKAGES := chromium-headless-shell curl pgbouncer postgresql
 # What the campaigns use besides.
 FAULT_PACKAGES := nginx-light haproxy caddy
 
@@ -21,6 +21,7 @@ run: $(READY) ## start Laari with a demo merchant on http://127.0.0.1:8000
 
 test: $(READY_DEV) ## run the whole test suite
 	@tools/debian-packages $(TEST_PACKAGES)
+	@$(if $(ARGS),,tools/test-other-postgres)
 	@$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal -rs $(ARGS)
 
 lint: $(READY_DEV) ## check style, types and the directions of imports

@@ -17,6 +17,7 @@ from hypothesis import settings
 from laari.store import passwords
 from laari.store.embedded import embedded_server
 from laari.store.migrate import migrate
+from tests.other_engine import PROGRAMS, other_server
 
 TEMPLATE = "migrated"  # a database that every test's own is a copy of
 
@@ -61,7 +62,12 @@ class Engine(NamedTuple):
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    with embedded_server(tmp_path_factory.mktemp("engine"), durable=False) as dsn:
+    folder = tmp_path_factory.mktemp("engine")
+    with (
+        other_server(folder, PROGRAMS)
+        if PROGRAMS
+        else embedded_server(folder, durable=False) as dsn
+    ):
         engine = Engine(dsn)
         asyncio.run(engine.execute(f"CREATE DATABASE {TEMPLATE}"))
         asyncio.run(migrate(engine.url(TEMPLATE)))

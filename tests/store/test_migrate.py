@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import asyncpg
@@ -107,6 +108,35 @@ async def test_schema_sql_is_what_the_migrations_make(dsn: str, empty_dsn: str) 
     assert written == f"{HEADER}\n{dump_schema(dsn)}", "run `python -m laari.store.schema`"
     await run_sql_script(empty_dsn, written)
     assert dump_schema(empty_dsn) == dump_schema(dsn)
+
+
+async def test_an_older_check_of_metadata_becomes_the_new_one(dsn: str, empty_dsn: str) -> None:
+    """As the first migration made it before PostgreSQL 15 was thought of."""
+    await migrate(empty_dsn)
+    (migration,) = [each for each in known_migrations() if each.name == "json_check"]
+    await run_sql_script(
+        empty_dsn,
+        "ALTER TABLE payments DROP CONSTRAINT payments_metadata_check;"
+        "ALTER TABLE payments ADD CHECK (metadata IS JSON OBJECT)",
+    )
+    assert dump_schema(empty_dsn) != dump_schema(dsn)
+    for _ in range(2):  # and nothing to do the second time
+        await run_sql_script(empty_dsn, migration.sql)
+        assert dump_schema(empty_dsn) == dump_schema(dsn)
+
+
+@pytest.mark.parametrize("text", ["[]", "1", "null", '"a"', "{", ""])
+async def test_metadata_is_an_object_in_json(dsn: str, text: str) -> None:
+    (row,) = await run_sql(
+        dsn,
+        "SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint "
+        "WHERE conname = 'payments_metadata_check'",
+    )
+    assert await run_sql(dsn, f"SELECT FROM (VALUES ('{{}}')) AS v (metadata) WHERE {row[0]}")
+    with suppress(asyncpg.InvalidTextRepresentationError):  # no JSON at all
+        assert not await run_sql(
+            dsn, f"SELECT FROM (VALUES ('{text}')) AS v (metadata) WHERE {row[0]}"
+        )
 
 
 async def run_sql_script(dsn: str, script: str) -> None:

@@ -47,6 +47,7 @@ _SESSION = {
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
+    "enable_material": "off",  # PostgreSQL 15 would rather walk through a table once and keep it
     "statement_timeout": "2s",
     "idle_in_transaction_session_timeout": "10s",
 }

@@ -235,7 +235,7 @@ CREATE TABLE public.payments (
     CONSTRAINT payments_check1 CHECK (((fee >= 0) AND (fee <= amount))),
     CONSTRAINT payments_description_check CHECK (((char_length(description) >= 1) AND (char_length(description) <= 500))),
     CONSTRAINT payments_kind_check CHECK ((kind = ANY (ARRAY['hosted'::text, 'request'::text, 'charge'::text]))),
-    CONSTRAINT payments_metadata_check CHECK ((metadata IS JSON OBJECT)),
+    CONSTRAINT payments_metadata_check CHECK ((json_typeof((metadata)::json) = 'object'::text)),
     CONSTRAINT payments_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 100))),
     CONSTRAINT payments_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'paid'::text, 'rejected'::text, 'expired'::text, 'cancelled'::text, 'refunded'::text]))),
     CONSTRAINT payments_terminal_label_check CHECK (((char_length(terminal_label) >= 1) AND (char_length(terminal_label) <= 10))),

@@ -121,7 +121,7 @@ CREATE TABLE payments (
         AND char_length(return_url) <= 2048
         AND (kind = 'request' OR octet_length(return_url) <= 2048)
     ),
-    metadata text NOT NULL CHECK (metadata IS JSON OBJECT),
+    metadata text NOT NULL CHECK (json_typeof(metadata::json) = 'object'),
     created_at timestamptz NOT NULL,
     expires_at timestamptz,
     request_id uuid,
