@@ -71,7 +71,7 @@ class Books:
     def world(self) -> World:
         """What a batch would load now."""
         world = World(self.real, "http://laari.test")
-        world.clocks.seen[1] = TenantClock(1, self.offset)
+        world.clocks.lock(1, TenantClock(1, self.offset))
         world.active = {"mer_1": True}
         for payment in self.rows["payments"].values():
             by_day = world.charged.setdefault(payment.authorization_id, Counter())
@@ -79,7 +79,8 @@ class Books:
         world.tiers = self.tiers
         world.authorization_ids = dict(self.references)
         for name in ROWS:
-            getattr(world, name).seen.update(self.rows[name])
+            for key, row in self.rows[name].items():
+                getattr(world, name).lock(key, row)
         return world
 
     def run(self, command: Any) -> Any:

@@ -34,7 +34,7 @@ def world() -> World:
     world.active = {"mer_1": True, "mer_2": True}
     start = date(2027, 7, 1)
     wallet = Wallet(ACCOUNT, uuid4(), "live", "open", 1_000, start, 0, start, 0, start, 0)
-    world.wallets.seen[ACCOUNT] = wallet
+    world.wallets.lock(ACCOUNT, wallet)
     world.tiers = {"open": Tier("open", None, None, None, None)}
     world.recipients = {("email", "aisha@laari.test"): ACCOUNT}
     return world

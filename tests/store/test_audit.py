@@ -97,7 +97,7 @@ async def _charge(run: Any, live: Tenant, account: int) -> None:
         if status in ("active", "suspended", "revoked", "consumed"):
             await run(authorizations.ApproveAuthorization(live, made[status], account))
     await run(authorizations.SuspendAuthorization(live, made["suspended"]))
-    await run(authorizations.RejectAuthorization(live, made["rejected"]))
+    await run(authorizations.RejectAuthorization(live, made["rejected"], account))
     await run(authorizations.CancelAuthorization(live, made["cancelled"]))
     await run(authorizations.RevokeAuthorization(live, made["revoked"], account))
     later = replace(live, clock_offset_seconds=40 * 86_400)

@@ -133,9 +133,13 @@ class OneAuthorization:
 
     def decide(self, world: World) -> Authorization | Refusal:
         authorization = find(world, self.tenant, self.authorization_id)
-        if authorization is None:
+        if authorization is None or not self.exists_for_actor(world, authorization):
             return refuse("authorization_not_found")
         return self.act(world, authorization)
+
+    def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
+        """Whether whoever gives the command may know of this authorization of the tenant's."""
+        return True
 
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
         raise NotImplementedError
@@ -158,14 +162,25 @@ def find(world: World, tenant: Tenant, authorization_id: UUID) -> Authorization 
 
 
 @dataclass(frozen=True, slots=True)
-class ApproveAuthorization(OneAuthorization):
-    """The customer is whoever approves: charges go to this account from now on."""
+class CustomerDecision(OneAuthorization):
+    """A decision of any customer of the tenant's mode who was sent the link."""
 
     account: int
 
     def needs(self, needs: Needs) -> None:
-        needs.merchants.add(self.tenant.merchant_id)
         needs.authorizations.add(self.authorization_id)
+        needs.accounts.add(self.account)
+
+    def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
+        return world.same_mode(self.tenant, self.account)
+
+
+class ApproveAuthorization(CustomerDecision):
+    """The customer is whoever approves: charges go to this account from now on."""
+
+    def needs(self, needs: Needs) -> None:
+        CustomerDecision.needs(self, needs)
+        needs.merchants.add(self.tenant.merchant_id)
 
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
         now = world.at(self.tenant)
@@ -183,7 +198,7 @@ class ApproveAuthorization(OneAuthorization):
         return approved
 
 
-class RejectAuthorization(OneAuthorization):
+class RejectAuthorization(CustomerDecision):
     """The customer declines: final."""
 
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
@@ -230,16 +245,22 @@ class CancelAuthorization(OneAuthorization):
         return revoked
 
 
+def _is_payer(world: World, tenant: Tenant, authorization: Authorization, account: int) -> bool:
+    return authorization.account == account and world.same_mode(tenant, account)
+
+
 @dataclass(frozen=True, slots=True)
 class RevokeAuthorization(CancelAuthorization):
     """The payer takes the leave back."""
 
     account: int
 
-    def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
-        if authorization.account != self.account:
-            return refuse("authorization_not_found")
-        return CancelAuthorization.act(self, world, authorization)
+    def needs(self, needs: Needs) -> None:
+        needs.authorizations.add(self.authorization_id)
+        needs.accounts.add(self.account)
+
+    def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
+        return _is_payer(world, self.tenant, authorization, self.account)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,11 +269,17 @@ class PauseCommand(OneAuthorization):
 
     account: int | None = None
 
+    def needs(self, needs: Needs) -> None:
+        needs.authorizations.add(self.authorization_id)
+        if self.account is not None:
+            needs.accounts.add(self.account)
+
+    def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
+        return self.account is None or _is_payer(world, self.tenant, authorization, self.account)
+
     def turn(
         self, world: World, authorization: Authorization, before: str, after: str
     ) -> Authorization | Refusal:
-        if self.account is not None and authorization.account != self.account:
-            return refuse("authorization_not_found")
         if authorization.status == after:
             return authorization
         if authorization.status == before:

@@ -49,7 +49,7 @@ class ChargeAuthorization:
     def decide(self, world: World) -> Payment | Refusal:
         tenant, draft, now = self.tenant, self.draft, world.at(self.tenant)
         authorization = find(world, tenant, self.authorization_id)
-        if authorization is None:
+        if authorization is None or not self._payer_is_of_mode(world, authorization):
             return refuse("authorization_not_found")
         claim = world.claims.get(self._slot)
         if claim is not None:
@@ -75,6 +75,11 @@ class ChargeAuthorization:
         world.payments.add(payment.id, payment)
         emit_payment(world, tenant, "payment.paid", payment)
         return payment
+
+    def _payer_is_of_mode(self, world: World, authorization: Authorization) -> bool:
+        """Whether its payer, if there is one, is of the tenant's mode."""
+        account = authorization.account
+        return account is None or world.same_mode(self.tenant, account)
 
     def _retry(self, world: World, claim: Claim) -> Payment | Refusal:
         if claim.kind != "charge":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from laari.rules import ids
-from laari.rules.records import Mode, Transfer, TransferKind
+from laari.rules.records import Mode, Tenant, Transfer, TransferKind, Wallet
 from laari.rules.world import World
 
 # Accounts that are not a customer's wallet. They carry no stored balance (it is the sum of their
@@ -21,28 +22,47 @@ _FIRST_MERCHANT_ACCOUNT = 1_000_000_000
 FIRST_WALLET_ACCOUNT = 7_700_000_000_000
 
 
-def fee_account(mode: Mode) -> int:
-    return _SERVICE_ACCOUNTS["fees", mode]
+class Account(NamedTuple):
+    """One side of a transfer. Every account is of one mode."""
+
+    number: int
+    mode: Mode
 
 
-def outside_account(mode: Mode) -> int:
-    return _SERVICE_ACCOUNTS["outside", mode]
+class ModesMixedError(Exception):
+    """Money was to move between the modes: a defect, and nothing is committed."""
 
 
-def merchant_account(tenant_id: int) -> int:
-    return _FIRST_MERCHANT_ACCOUNT + tenant_id
+def fee_account(mode: Mode) -> Account:
+    return Account(_SERVICE_ACCOUNTS["fees", mode], mode)
+
+
+def outside_account(mode: Mode) -> Account:
+    return Account(_SERVICE_ACCOUNTS["outside", mode], mode)
+
+
+def merchant_account(tenant: Tenant) -> Account:
+    return Account(_FIRST_MERCHANT_ACCOUNT + tenant.id, tenant.mode)
+
+
+def wallet_account(wallet: Wallet) -> Account:
+    return Account(wallet.account, wallet.mode)
 
 
 def transfer(
     world: World,
     kind: TransferKind,
-    debit: int,
-    credit: int,
+    debit: Account,
+    credit: Account,
     amount: int,
     tid: str,
     created_at: datetime,
     payment_id: UUID | None = None,
 ) -> None:
+    if debit.mode != credit.mode:
+        raise ModesMixedError(f"{kind} from account {debit.number} to {credit.number}")
     world.transfers.append(
-        Transfer(ids.new_id(), kind, debit, credit, amount, payment_id, tid, created_at)
+        Transfer(
+            ids.new_id(), kind, debit.number, credit.number, amount, payment_id, tid, created_at
+        )
     )

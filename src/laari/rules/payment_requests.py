@@ -217,10 +217,20 @@ class RecipientCommand(OneRequest):
 
     account: int
 
+    def needs(self, needs: Needs) -> None:
+        needs.requests.add(self.request_id)
+        needs.accounts.add(self.account)
+
+    def find(self, world: World) -> PaymentRequest | None:
+        request = OneRequest.find(self, world)
+        if request is None or request.account != self.account:
+            return None
+        return request if world.same_mode(self.tenant, self.account) else None
+
     def payable(self, world: World) -> PaymentRequest | Refusal:
         """The request, if this account may pay it now."""
         request = self.find(world)
-        if request is None or request.account != self.account:
+        if request is None:
             return refuse("payment_request_not_found")
         if request.status != "pending":
             return refuse("payment_conflict", f"The request is {request.status}.")
@@ -302,8 +312,8 @@ class ReserveRequest(RecipientCommand):
     """An attempt to pay starts and stays in processing."""
 
     def needs(self, needs: Needs) -> None:
+        RecipientCommand.needs(self, needs)
         needs.merchants.add(self.tenant.merchant_id)
-        needs.requests.add(self.request_id)
 
     def decide(self, world: World) -> PaymentRequest | Refusal:
         request = self.payable(world)

@@ -205,9 +205,16 @@ class ExpirePayment(OnePayment):
 
 @dataclass(frozen=True, slots=True)
 class PayerCommand(OnePayment):
-    """A command of a customer about one payment."""
+    """A command of a customer about one payment; it does not exist for one of the other mode."""
 
     account: int
+
+    def needs(self, needs: Needs) -> None:
+        needs.payments.add(self.payment_id)
+        needs.accounts.add(self.account)
+
+    def find(self, world: World) -> Payment | None:
+        return OnePayment.find(self, world) if world.same_mode(self.tenant, self.account) else None
 
     def payable(self, world: World) -> Payment | Refusal:
         """The payment, if this account may pay it now."""
@@ -257,11 +264,12 @@ def not_taking(world: World, tenant: Tenant) -> Refusal | None:
 
 def settle(world: World, tenant: Tenant, payment: Payment, account: int, tid: str) -> Payment:
     """Books a payment whose amount has left the payer's wallet, and answers it paid."""
-    now = world.at(tenant)
+    now, wallet = world.at(tenant), world.wallets.get(account)
+    assert wallet is not None
     fee = fee_for(payment.amount, tenant.fee_bps, tenant.fee_fixed)
-    merchant = ledger.merchant_account(tenant.id)
+    payer, merchant = ledger.wallet_account(wallet), ledger.merchant_account(tenant)
     ledger.transfer(
-        world, "payment", account, merchant, payment.amount, tid, now, payment_id=payment.id
+        world, "payment", payer, merchant, payment.amount, tid, now, payment_id=payment.id
     )
     if fee:
         fees = ledger.fee_account(tenant.mode)
@@ -294,8 +302,8 @@ class ReservePayment(PayerCommand):
     """An attempt to pay starts and stays in processing."""
 
     def needs(self, needs: Needs) -> None:
+        PayerCommand.needs(self, needs)
         needs.merchants.add(self.tenant.merchant_id)
-        needs.payments.add(self.payment_id)
 
     def decide(self, world: World) -> Payment | Refusal:
         payment = self.payable(world)
@@ -339,6 +347,8 @@ class RefundPayment(OnePayment):
             return refuse("not_found")
         if payment.status != "paid":
             return refuse("payment_conflict", f"The payment is {payment.status}, not paid.")
+        if payment.payer_account is None or not world.same_mode(self.tenant, payment.payer_account):
+            return refuse("not_found")
         give_back(world, self.tenant, payment)
         refunded = replace(payment, status="refunded", refunded_at=world.at(self.tenant))
         world.payments.change(payment.id, refunded)

@@ -117,9 +117,9 @@ def give_back(world: World, tenant: Tenant, payment: Payment) -> None:
     wallet = world.wallets.get(account)
     assert wallet is not None
     now, tid = world.at(tenant), ids.new_tid()
-    merchant = ledger.merchant_account(tenant.id)
+    merchant, payer = ledger.merchant_account(tenant), ledger.wallet_account(wallet)
     ledger.transfer(
-        world, "refund", merchant, account, payment.amount, tid, now, payment_id=payment.id
+        world, "refund", merchant, payer, payment.amount, tid, now, payment_id=payment.id
     )
     world.wallets.change(account, replace(wallet, balance=wallet.balance + payment.amount))
     world.transactions.append(
@@ -146,8 +146,8 @@ def move_outside_money(
 ) -> Transaction:
     """Brings money into a wallet from outside the books, or takes it out where negative."""
     now, tid = world.at(tenant), ids.new_tid()
-    outside = ledger.outside_account(wallet.mode)
-    debit, credit = (outside, wallet.account) if amount > 0 else (wallet.account, outside)
+    outside, own = ledger.outside_account(wallet.mode), ledger.wallet_account(wallet)
+    debit, credit = (outside, own) if amount > 0 else (own, outside)
     ledger.transfer(world, kind, debit, credit, abs(amount), tid, now)
     world.wallets.change(wallet.account, replace(wallet, balance=wallet.balance + amount))
     transaction = Transaction(
@@ -205,7 +205,8 @@ class SetSandboxWallet:
     def decide(self, world: World) -> Wallet | Refusal:
         account = self.tenant.sandbox_account
         wallet = world.wallets.get(account)
-        assert wallet is not None
+        if wallet is None or not world.same_mode(self.tenant, account):
+            return refuse("not_found")
         if self.tier is not None and self.tier not in world.tiers:
             return invalid("tier", f"tier must be one of: {', '.join(sorted(world.tiers))}.")
         if self.balance is not None and self.balance != wallet.balance:

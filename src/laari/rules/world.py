@@ -17,6 +17,7 @@ from laari.rules.records import (
     Claim,
     CustomerType,
     Event,
+    Mode,
     Payment,
     PaymentRequest,
     SavedResponse,
@@ -32,15 +33,29 @@ K = TypeVar("K", bound=Hashable)
 R = TypeVar("R")
 
 
+class UnlockedRowError(Exception):
+    """A command changed a row that its batch has not locked: a defect, and nothing is committed."""
+
+
 class Rows(Generic[K, R]):
     """The rows of one table as this batch sees them."""
 
-    __slots__ = ("added", "changed", "seen")
+    __slots__ = ("_locked", "added", "changed", "seen")
 
     def __init__(self) -> None:
         self.seen: dict[K, R] = {}
         self.added: dict[K, R] = {}
         self.changed: dict[K, R] = {}
+        self._locked: set[K] = set()
+
+    def show(self, key: K, row: R) -> None:
+        """Takes in a row that was read without a lock: another process may be changing it now."""
+        self.seen.setdefault(key, row)
+
+    def lock(self, key: K, row: R) -> None:
+        """Takes in a row that nobody else can change until this batch is done."""
+        self._locked.add(key)
+        self.seen[key] = row
 
     def get(self, key: K) -> R | None:
         return self.seen.get(key)
@@ -49,9 +64,14 @@ class Rows(Generic[K, R]):
         self.seen[key] = self.added[key] = row
 
     def change(self, key: K, row: R) -> None:
-        self.seen[key] = row
         # A row added in this same batch is inserted in its latest form.
-        (self.added if key in self.added else self.changed)[key] = row
+        if key in self.added:
+            self.added[key] = row
+        elif key in self._locked:
+            self.changed[key] = row
+        else:
+            raise UnlockedRowError(f"{type(row).__name__} {key} was read without a lock")
+        self.seen[key] = row
 
 
 def local_time(now: datetime, tenant: Tenant | TenantClock | None) -> datetime:
@@ -82,6 +102,8 @@ class World:
         # The wallets of live customers by how they were named, each in the form that is compared.
         self.recipients: dict[tuple[CustomerType, str], int] = {}
         self.wallets: Rows[int, Wallet] = Rows()
+        # The modes of wallets that a command names without touching them.
+        self.modes: dict[int, Mode] = {}
         self.tiers: dict[str, Tier] = {}
         # What was spent by accounts and charged to authorizations on each day, before this batch,
         # where a command asked for it.
@@ -103,11 +125,22 @@ class World:
         """Whether the tenant's merchant may take money; it stays so until the batch is done."""
         return self.active[tenant.merchant_id]
 
+    def same_mode(self, tenant: Tenant, account: int) -> bool:
+        """Whether this wallet exists in the tenant's mode.
+
+        What belongs to one mode does not exist for the other: a command in which a tenant and a
+        payer meet asks this first, whatever page or key it came from.
+        """
+        wallet = self.wallets.get(account)
+        mode = self.modes.get(account) if wallet is None else wallet.mode
+        return mode == tenant.mode
+
 
 class Needs:
     """What the commands of a batch ask to be loaded, and locked where they may change it."""
 
     __slots__ = (
+        "accounts",
         "authorization_references",
         "authorizations",
         "charges_of_tenants",
@@ -135,6 +168,7 @@ class Needs:
         self.authorizations: set[UUID] = set()
         self.recipients: set[tuple[CustomerType, str]] = set()
         self.wallets: set[int] = set()
+        self.accounts: set[int] = set()  # wallets of which only the mode is asked, not locked
         # Whose history is to be counted by day: accounts, and the authorizations of tenants that
         # have a limit per period.
         self.spending_of: set[int] = set()

@@ -35,7 +35,7 @@ from laari.store.tables import (
     Table,
 )
 from laari.store.tiers import all_tiers
-from laari.store.wallets import spending_by_day
+from laari.store.wallets import modes_of, spending_by_day
 from laari.store.watch import Watch
 from laari.store.writes import writing
 
@@ -226,6 +226,8 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
     if needs.wallets:
         world.tiers = await all_tiers(connection)
         await _load_locked(connection, WALLETS, "account", needs.wallets, world.wallets)
+    if needs.accounts:
+        world.modes = await modes_of(connection, needs.accounts)
     world.spending = await spending_by_day(connection, needs.spending_of)
     world.charged = await authorizations.charged_by_day(connection, limited)
     await _load_claims(connection, needs, world)
@@ -264,7 +266,7 @@ async def _load_locked(
         f"{table.select} WHERE {key} = ANY($1) ORDER BY {key} FOR NO KEY UPDATE", list(wanted)
     )
     for row in found:
-        rows.seen[row[key]] = table.read(row)
+        rows.lock(row[key], table.read(row))
 
 
 async def _load_keys(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
@@ -285,7 +287,9 @@ async def _load_keys(connection: asyncpg.Connection, needs: Needs, world: World)
     found = await connection.fetch(_SAVED_RESPONSES, tenants, operations, keys)
     for row in found:
         saved = SAVED_RESPONSES.read(row)
-        world.saved_responses.seen[saved.tenant_id, saved.operation, saved.key] = saved
+        slot = (saved.tenant_id, saved.operation, saved.key)
+        taken = slot in world.keys_in_progress
+        (world.saved_responses.show if taken else world.saved_responses.lock)(slot, saved)
 
 
 def _lock_number(slot: tuple[int, str, str]) -> int:
@@ -301,7 +305,7 @@ async def _load_claims(connection: asyncpg.Connection, needs: Needs, world: Worl
     found = await connection.fetch(_CLAIMS, tenants, references)
     claims = [CLAIMS.read(row) for row in found]
     for claim in claims:
-        world.claims.seen[claim.tenant_id, claim.reference] = claim
+        world.claims.show((claim.tenant_id, claim.reference), claim)
     requests = [claim.resource_id for claim in claims if claim.kind == "request"]
     payments = [claim.resource_id for claim in claims if claim.kind != "request"]
     await _load_unlocked(connection, REQUESTS, requests, world.requests)
@@ -316,7 +320,7 @@ async def _load_authorization_references(
     tenants, references = zip(*needs.authorization_references, strict=True)
     found = await connection.fetch(_AUTHORIZATIONS, tenants, references)
     for authorization in map(AUTHORIZATIONS.read, found):
-        world.authorizations.seen[authorization.id] = authorization
+        world.authorizations.show(authorization.id, authorization)
         slot = (authorization.tenant_id, authorization.reference)
         world.authorization_ids[slot] = authorization.id
 
@@ -326,4 +330,4 @@ async def _load_unlocked(
 ) -> None:
     if ids:
         for row in await connection.fetch(f"{table.select} WHERE id = ANY($1)", ids):
-            rows.seen[row["id"]] = table.read(row)
+            rows.show(row["id"], table.read(row))

@@ -124,5 +124,6 @@ async def open_wallet(
     wallet = WALLETS.read(row)
     if balance:
         world = World(datetime.now(UTC), origin="")  # nothing here carries a link
+        world.wallets.lock(account, wallet)  # nobody else sees it yet
         move_outside_money(world, None, wallet, "topup", balance, "Opening balance")
         await save(connection, world)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.rules.records import TenantClock, Tier, Transaction, Wallet
+from laari.rules.records import Mode, TenantClock, Tier, Transaction, Wallet
 from laari.store.tables import TRANSACTIONS
 from laari.store.tiers import LIMITS
 
@@ -92,6 +92,14 @@ async def by_account(connection: asyncpg.Connection, accounts: list[int]) -> dic
         for row in map(tuple, rows)
     )
     return {standing.wallet.account: standing for standing in standings}
+
+
+async def modes_of(connection: asyncpg.Connection, accounts: Collection[int]) -> dict[int, Mode]:
+    """The mode of each of these wallets that exists; it never changes, so nothing is locked."""
+    rows = await connection.fetch(
+        "SELECT account, mode FROM wallets WHERE account = ANY($1)", list(accounts)
+    )
+    return dict(map(tuple, rows))
 
 
 async def history(

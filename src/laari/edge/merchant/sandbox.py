@@ -216,7 +216,7 @@ OPERATIONS = (
     _authorization_control(
         "reject",
         "The sandbox customer declines",
-        _for_anyone(RejectAuthorization, ids.AUTHORIZATION),
+        _as_customer(RejectAuthorization, ids.AUTHORIZATION),
         ("authorization_not_pending",),
     ),
     _authorization_control(

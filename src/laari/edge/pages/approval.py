@@ -84,7 +84,7 @@ async def approve(visit: Visit, approval: Approval, payer: CustomerSession) -> R
 
 
 async def reject(visit: Visit, approval: Approval, payer: CustomerSession) -> Response:
-    command = RejectAuthorization(approval.tenant, approval.authorization.id)
+    command = RejectAuthorization(approval.tenant, approval.authorization.id, payer.account)
     return await _decide(visit, approval, command)
 
 
@@ -95,7 +95,7 @@ async def act_in_sandbox(visit: Visit, approval: Approval) -> Response:
         case "sandbox", "approve":
             decision: Decision = ApproveAuthorization(tenant, asked, tenant.sandbox_account)
         case "sandbox", "reject":
-            decision = RejectAuthorization(tenant, asked)
+            decision = RejectAuthorization(tenant, asked, tenant.sandbox_account)
         case _:
             return visit.refusal(404, "not_found")
     return await _decide(visit, approval, decision)

@@ -88,7 +88,7 @@ def _moved(desk: Desk, transfer: Transfer) -> Entry:
 
 
 def _account(desk: Desk, account: int) -> str:
-    if account == fee_account(desk.tenant.mode):
+    if account == fee_account(desk.tenant.mode).number:
         return "service fees"
     return "the payer's wallet" if account >= FIRST_WALLET_ACCOUNT else "your account"
 

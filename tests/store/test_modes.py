@@ -1,0 +1,223 @@
+"""Live and sandbox never meet: whatever is asked, a wallet of the other mode finds nothing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from laari.rules import authorizations as auth
+from laari.rules import ledger, payment_requests, payments
+from laari.rules.charges import ChargeAuthorization
+from laari.rules.records import Mode, Tenant
+from laari.rules.refusals import Refusal
+from laari.rules.sandbox_clock import MoveClock
+from laari.rules.wallets import SetSandboxWallet
+from laari.rules.world import World
+from laari.store import customers, merchants, tenants
+from laari.store.batch import BatchRunner
+from laari.store.database import connection_to
+
+MODES: tuple[Mode, Mode] = ("live", "sandbox")
+TABLES = ("payments", "payment_requests", "authorizations", "wallets", "transfers", "transactions")
+
+
+class Meeting(NamedTuple):
+    """A tenant, a payer of its mode and one of the other, and what there is to decide about."""
+
+    connection: asyncpg.Connection
+    runner: BatchRunner
+    tenant: Tenant
+    payer: int
+    stranger: int
+    payment: UUID
+    reserved: UUID
+    paid: UUID
+    request: UUID
+    reserved_request: UUID
+    pending: UUID
+    active: UUID
+    suspended: UUID
+
+    async def run(self, command: Any) -> Any:
+        [outcome] = await self.runner.run([command], 1.0)
+        return outcome
+
+    async def state(self) -> list[Any]:
+        rows = [
+            await self.connection.fetch(f"SELECT * FROM {table} ORDER BY 1") for table in TABLES
+        ]
+        return [tuple(row) for found in rows for row in found]
+
+    async def forge(self) -> None:
+        """Writes the stranger where no command could have: behind the service's back."""
+        await self.connection.execute(
+            "UPDATE authorizations SET account = $1 WHERE account IS NOT NULL", self.stranger
+        )
+        await self.connection.execute("UPDATE payment_requests SET account = $1", self.stranger)
+        await self.connection.execute(
+            "UPDATE payments SET payer_account = $1 WHERE payer_account IS NOT NULL", self.stranger
+        )
+        await self.connection.execute(
+            "UPDATE payments SET reserved_by = $1 WHERE reserved_by IS NOT NULL", self.stranger
+        )
+
+
+@pytest.fixture(params=MODES)
+async def meeting(request: pytest.FixtureRequest, dsn: str) -> AsyncIterator[Meeting]:
+    mode: Mode = request.param
+    other: Mode = "sandbox" if mode == "live" else "live"
+    runner = BatchRunner(dsn, "http://laari.test")
+
+    async def run(command: Any) -> Any:
+        [outcome] = await runner.run([command], 1.0)
+        assert not isinstance(outcome, Refusal), outcome
+        return outcome
+
+    async with connection_to(dsn) as connection:
+        shop = await merchants.create(connection, bytes(32), name="Shop", mode=mode)
+        tenant = await tenants.of_merchant(connection, shop.merchant.id, mode)
+        accounts = {
+            each: (
+                await customers.create(
+                    connection, name=each, mode=each, tier="business", balance=10_000, vpa="payer"
+                )
+            ).account
+            for each in MODES
+        }
+        payer = accounts[mode] if mode == "live" else tenant.sandbox_account
+        made = [
+            (await run(payments.CreatePayment(tenant, payments.PaymentDraft(f"p{n}", 100)))).id
+            for n in range(3)
+        ]
+        await run(payments.ReservePayment(tenant, made[1], payer))
+        await run(payments.PayPayment(tenant, made[2], payer))
+        asked = [
+            (
+                await run(
+                    payment_requests.CreateRequest(
+                        tenant,
+                        payment_requests.RequestDraft(f"r{n}", 100, "vpa", "payer"),
+                        designated=True,
+                    )
+                )
+            ).id
+            for n in range(2)
+        ]
+        await run(payment_requests.ReserveRequest(tenant, asked[1], payer))
+        given = [
+            (
+                await run(auth.CreateAuthorization(tenant, auth.AuthorizationDraft(f"a{n}", "Box")))
+            ).id
+            for n in range(3)
+        ]
+        for each in given[1:]:
+            await run(auth.ApproveAuthorization(tenant, each, payer))
+        await run(auth.SuspendAuthorization(tenant, given[2], payer))
+        yield Meeting(connection, runner, tenant, payer, accounts[other], *made, *asked, *given)
+    await runner.close()
+
+
+Make = Callable[[Meeting, int], Any]
+
+# Each command with the payer that is handed in, and what it answers to one of the other mode.
+BY_PAYER: dict[str, tuple[Make, str]] = {
+    "pay": (lambda m, who: payments.PayPayment(m.tenant, m.payment, who), "not_found"),
+    "reject": (lambda m, who: payments.RejectPayment(m.tenant, m.payment, who), "not_found"),
+    "reserve": (lambda m, who: payments.ReservePayment(m.tenant, m.payment, who), "not_found"),
+    "release": (lambda m, who: payments.ReleasePayment(m.tenant, m.reserved, who), "not_found"),
+    "pay request": (
+        lambda m, who: payment_requests.PayRequest(m.tenant, m.request, who),
+        "payment_request_not_found",
+    ),
+    "reject request": (
+        lambda m, who: payment_requests.RejectRequest(m.tenant, m.request, who),
+        "payment_request_not_found",
+    ),
+    "reserve request": (
+        lambda m, who: payment_requests.ReserveRequest(m.tenant, m.request, who),
+        "payment_request_not_found",
+    ),
+    "release request": (
+        lambda m, who: payment_requests.ReleaseRequest(m.tenant, m.reserved_request, who),
+        "payment_request_not_found",
+    ),
+    "approve": (
+        lambda m, who: auth.ApproveAuthorization(m.tenant, m.pending, who),
+        "authorization_not_found",
+    ),
+    "reject authorization": (
+        lambda m, who: auth.RejectAuthorization(m.tenant, m.pending, who),
+        "authorization_not_found",
+    ),
+    "suspend": (
+        lambda m, who: auth.SuspendAuthorization(m.tenant, m.active, who),
+        "authorization_not_found",
+    ),
+    "resume": (
+        lambda m, who: auth.ResumeAuthorization(m.tenant, m.suspended, who),
+        "authorization_not_found",
+    ),
+    "revoke": (
+        lambda m, who: auth.RevokeAuthorization(m.tenant, m.active, who),
+        "authorization_not_found",
+    ),
+    # These name no payer: it stands on the row.
+    "charge": (
+        lambda m, who: ChargeAuthorization(m.tenant, m.active, payments.PaymentDraft("c", 100)),
+        "authorization_not_found",
+    ),
+    "refund": (lambda m, who: payments.RefundPayment(m.tenant, m.paid), "not_found"),
+}
+
+
+@pytest.mark.parametrize("name", BY_PAYER)
+async def test_a_payer_of_the_other_mode_finds_nothing(meeting: Meeting, name: str) -> None:
+    make, code = BY_PAYER[name]
+    await meeting.forge()  # so that nothing but the mode can be what stops it
+    before = await meeting.state()
+    outcome = await meeting.run(make(meeting, meeting.stranger))
+    assert isinstance(outcome, Refusal), outcome
+    assert outcome.code == code
+    assert await meeting.state() == before
+
+
+@pytest.mark.parametrize("name", BY_PAYER)
+async def test_the_payer_of_the_mode_is_served(meeting: Meeting, name: str) -> None:
+    outcome = await meeting.run(BY_PAYER[name][0](meeting, meeting.payer))
+    assert not isinstance(outcome, Refusal), outcome
+
+
+async def test_an_account_that_does_not_exist_finds_nothing(meeting: Meeting) -> None:
+    outcome = await meeting.run(payments.PayPayment(meeting.tenant, meeting.payment, 42))
+    assert outcome.code == "not_found"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        lambda tenant: SetSandboxWallet(tenant, 5, None),
+        lambda tenant: MoveClock(tenant, 60),
+    ],
+)
+async def test_sandbox_controls_do_not_exist_in_live_mode(dsn: str, command: Any) -> None:
+    async with connection_to(dsn) as connection:
+        shop = await merchants.create(connection, bytes(32), name="Shop", mode="live")
+        tenant = await tenants.of_merchant(connection, shop.merchant.id, "live")
+    runner = BatchRunner(dsn, "http://laari.test")
+    [outcome] = await runner.run([command(tenant)], 1.0)
+    await runner.close()
+    assert outcome.code == "not_found"
+
+
+def test_the_ledger_moves_no_money_between_the_modes() -> None:
+    now = datetime(2026, 2, 27, tzinfo=UTC)
+    world = World(now, "http://laari.test")
+    live, sandbox = ledger.outside_account("live"), ledger.fee_account("sandbox")
+    with pytest.raises(ledger.ModesMixedError):
+        ledger.transfer(world, "adjustment", live, sandbox, 1, "t", now)
+    assert world.transfers == []
