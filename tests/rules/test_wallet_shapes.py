@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from laari.rules.calendar import MALDIVES
+from laari.rules.periods import Moment
 from laari.rules.records import Tier, Wallet
 from laari.rules.shapes import to_json
 from laari.rules.wallet_shapes import balance_shape, mvr, usage_shape
@@ -85,7 +86,7 @@ def test_remaining_is_what_the_limit_leaves_and_never_negative(
         month_start=date(2026, 1, 1),
         month_spent=month,
     )
-    shown = read(usage_shape(wallet, Tier("t", limit, limit, limit, limit), SATURDAY))
+    shown = read(usage_shape(wallet, Tier("t", limit, limit, limit, limit), Moment(SATURDAY)))
     for period, spent in (("daily", day), ("weekly", week), ("monthly", month)):
         assert shown["usage"][period].scaleb(2) == spent
         if limit is None:
@@ -97,7 +98,7 @@ def test_remaining_is_what_the_limit_leaves_and_never_negative(
 
 
 def test_a_tier_without_limits_still_shows_what_is_used() -> None:
-    shown = read(usage_shape(WALLET, FREE, SATURDAY))
+    shown = read(usage_shape(WALLET, FREE, Moment(SATURDAY)))
     assert set(shown["limits"].values()) == {None}
     assert set(shown["remaining"].values()) == {None}
     assert set(shown["usage"].values()) == {0}
@@ -113,7 +114,7 @@ def test_usage_ends_with_its_period() -> None:
         month_start=date(2026, 1, 1),
         month_spent=900,
     )
-    before = read(usage_shape(wallet, BASIC, SATURDAY))
+    before = read(usage_shape(wallet, BASIC, Moment(SATURDAY)))
     assert before["usage"] == {"daily": 7, "weekly": 8, "monthly": 9}
     assert before["remaining"] == {"daily": 9_993, "weekly": 29_992, "monthly": 49_991}
     assert before["reset_at"] == {
@@ -121,7 +122,7 @@ def test_usage_ends_with_its_period() -> None:
         "weekly": "2026-02-01T00:00:00+05:00",
         "monthly": "2026-02-01T00:00:00+05:00",
     }
-    after = read(usage_shape(wallet, BASIC, SATURDAY + timedelta(seconds=1)))
+    after = read(usage_shape(wallet, BASIC, Moment(SATURDAY + timedelta(seconds=1))))
     assert after["usage"] == {"daily": 0, "weekly": 0, "monthly": 0}
     assert after["reset_at"] == {
         "daily": "2026-02-02T00:00:00+05:00",

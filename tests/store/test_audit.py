@@ -157,6 +157,10 @@ _NEW_EVENT = (
 DAMAGE: list[tuple[str, set[str]]] = [
     ("UPDATE wallets SET balance = balance + 1 WHERE mode = 'live'", {"wallet_balance"}),
     ("UPDATE wallets SET mode = 'sandbox' WHERE mode = 'live'", {"wallet_mode", "transfer_mode"}),
+    *(
+        (f"UPDATE wallets SET {unit}_spent = 0 WHERE mode = 'live'", {"wallet_period"})
+        for unit in ("day", "week", "month")
+    ),
     ("UPDATE customers SET mode = 'sandbox', sandbox_of = NULL", {"wallet_mode"}),
     (
         "UPDATE transfers SET credit_account = 7800000000000 WHERE kind = 'topup'",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Literal
@@ -109,8 +108,12 @@ def period_start(moment: datetime, interval: Interval) -> date:
 
 
 def period_end(moment: datetime, interval: Interval) -> datetime:
-    """When the next calendar period begins."""
-    start = period_start(moment, interval)
+    """When the calendar period after the one of this moment begins."""
+    return period_after(period_start(moment, interval), interval)
+
+
+def period_after(start: date, interval: Interval) -> datetime:
+    """When the calendar period that began on this day ends, and the next one begins."""
     match interval:
         case "day":
             following = start + timedelta(days=1)
@@ -121,11 +124,3 @@ def period_end(moment: datetime, interval: Interval) -> datetime:
         case "year":
             following = start.replace(year=start.year + 1)
     return datetime(following.year, following.month, following.day, tzinfo=MALDIVES)
-
-
-def total_in_period(
-    by_day: Mapping[date, int], moment: datetime, interval: Interval
-) -> tuple[date, int]:
-    """The first day of the period containing this moment, and the sum of its days."""
-    start, end = period_start(moment, interval), period_end(moment, interval).date()
-    return start, sum(amount for day, amount in by_day.items() if start <= day < end)

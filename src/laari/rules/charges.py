@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from laari.rules.authorizations import CURRENCY, find
-from laari.rules.limits import Remaining, current_period, exceeded, remaining, use
+from laari.rules.limits import Remaining, counted, current_period, exceeded, remaining, use
 from laari.rules.payments import PaymentDraft, emit_payment, new_payment, settle
 from laari.rules.records import Authorization, Claim, Payment, Tenant
 from laari.rules.refusals import Refusal, refuse
@@ -40,21 +40,20 @@ class ChargeAuthorization:
 
     def needs(self, needs: Needs) -> None:
         needs.claims.add(self._slot)
-        needs.authorizations.add(self.authorization_id)
-        needs.wallets_of_authorizations.add(self.authorization_id)
+        needs.charging(self.tenant, self.authorization_id)
 
     def busy(self) -> Refusal:
         return refuse("payment_in_progress")
 
     def decide(self, world: World) -> Payment | Refusal:
-        tenant, draft, now = self.tenant, self.draft, world.at(self.tenant)
+        tenant, draft, moment = self.tenant, self.draft, world.moment(self.tenant)
         authorization = find(world, tenant, self.authorization_id)
         if authorization is None or not self._payer_is_of_mode(world, authorization):
             return refuse("authorization_not_found")
         claim = world.claims.get(self._slot)
         if claim is not None:
             return self._retry(world, claim)
-        period = current_period(authorization, now)
+        period = current_period(authorization, moment)
         refusal = may_charge(authorization, draft.amount, remaining(authorization, period))
         if refusal is not None:
             return refusal
@@ -63,11 +62,14 @@ class ChargeAuthorization:
         tid = take_payment(world, tenant, account, draft.amount, draft.title or authorization.title)
         if isinstance(tid, Refusal):
             return tid
-        world.authorizations.change(authorization.id, use(authorization, draft.amount, period, now))
+        if period is not None:
+            world.enter_periods(tenant, counted(authorization), [period])
+        used = use(authorization, draft.amount, period, moment)
+        world.authorizations.change(authorization.id, used)
         payment = settle(
             world,
             tenant,
-            new_payment(tenant, "charge", draft, now, authorization_id=authorization.id),
+            new_payment(tenant, "charge", draft, moment.now, authorization_id=authorization.id),
             account,
             tid,
         )

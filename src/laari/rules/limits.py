@@ -1,27 +1,17 @@
 """The limits of an authorization: what a charge may still take.
 
 Usage stands on the authorization's own row: its lifetime, and the calendar period it was last
-charged in, which only ever sees time go forward. Where a sandbox's clock is moved, the move itself
-counts anew (rules/sandbox_clock.py).
+charged in (rules/periods.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import date, datetime
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from laari.rules.calendar import period_start, total_in_period
+from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records import Authorization
-
-
-class Period(NamedTuple):
-    """The calendar period that a charge counts in, and what was charged in it before."""
-
-    start: date
-    paid: int
 
 
 class Remaining(NamedTuple):
@@ -33,34 +23,31 @@ class Remaining(NamedTuple):
     payments: int | None
 
 
-def current_period(authorization: Authorization, now: datetime) -> Period | None:
-    """The running period; None where no period is limited."""
+def counted(authorization: Authorization) -> list[Counted]:
+    """The period that the authorization keeps; none where no period is limited."""
     if authorization.period_amount is None or authorization.period_interval is None:
-        return None
-    running = period_start(now, authorization.period_interval)
-    if authorization.period_start is None or authorization.period_start < running:
-        return Period(running, 0)
-    # A later one than the running was begun by a server whose clock is a moment ahead. To go back
-    # would forget it.
-    return Period(authorization.period_start, authorization.period_paid)
+        return []
+    return [
+        Counted(
+            authorization.id,
+            authorization.period_interval,
+            authorization.period_start,
+            authorization.period_paid,
+            authorization.counted_offset_seconds,
+        )
+    ]
 
 
-def recount(
-    authorization: Authorization, charged: Mapping[date, int], now: datetime
-) -> Authorization:
-    """The authorization with what was charged in the period around this moment, from its days."""
-    interval = authorization.period_interval
-    if authorization.period_amount is None or interval is None:
-        return authorization
-    start, paid = total_in_period(charged, now, interval)
-    return replace(authorization, period_start=start, period_paid=paid)
+def current_period(authorization: Authorization, moment: Moment) -> Period | None:
+    """The period that a charge counts in; None where no period is limited."""
+    return next((running(each, moment) for each in counted(authorization)), None)
 
 
 def remaining(authorization: Authorization, period: Period | None) -> Remaining:
     allowed = 1 if authorization.type == "one_time" else authorization.max_payments
     return Remaining(
         per_payment=authorization.per_payment,
-        period=None if period is None else _left(authorization.period_amount, period.paid),
+        period=None if period is None else _left(authorization.period_amount, period.spent),
         total=_left(authorization.total, authorization.total_paid),
         payments=_left(allowed, authorization.payment_count),
     )
@@ -84,7 +71,7 @@ def exceeded(left: Remaining, amount: int) -> str | None:
 
 
 def use(
-    authorization: Authorization, amount: int, period: Period | None, now: datetime
+    authorization: Authorization, amount: int, period: Period | None, moment: Moment
 ) -> Authorization:
     """The authorization after a charge; a one-time one is consumed by it."""
     used = replace(
@@ -92,9 +79,14 @@ def use(
         status="consumed" if authorization.type == "one_time" else authorization.status,
         payment_count=authorization.payment_count + 1,
         total_paid=authorization.total_paid + amount,
-        last_used_at=now,
-        updated_at=now,
+        last_used_at=moment.now,
+        updated_at=moment.now,
     )
     if period is None:
         return used
-    return replace(used, period_start=period.start, period_paid=period.paid + amount)
+    return replace(
+        used,
+        period_start=period.start,
+        period_paid=period.spent + amount,
+        counted_offset_seconds=moment.offset_seconds,
+    )

@@ -245,7 +245,7 @@ class PayRequest(RecipientCommand):
     def needs(self, needs: Needs) -> None:
         needs.merchants.add(self.tenant.merchant_id)
         needs.requests.add(self.request_id)
-        needs.wallets.add(self.account)
+        needs.spending(self.tenant, self.account)
 
     def decide(self, world: World) -> PaymentRequest | Refusal:
         request = self.payable(world)

@@ -234,7 +234,7 @@ class PayPayment(PayerCommand):
     def needs(self, needs: Needs) -> None:
         needs.merchants.add(self.tenant.merchant_id)
         needs.payments.add(self.payment_id)
-        needs.wallets.add(self.account)
+        needs.spending(self.tenant, self.account)
 
     def decide(self, world: World) -> Payment | Refusal:
         payment = self.payable(world)

@@ -152,6 +152,7 @@ class Authorization(Struct, frozen=True):
     cancelled_at: datetime | None
     last_used_at: datetime | None
     updated_at: datetime
+    counted_offset_seconds: int = 0  # of the sandbox's clock, when the period was last counted
 
 
 class Wallet(Struct, frozen=True):
@@ -168,6 +169,16 @@ class Wallet(Struct, frozen=True):
     week_spent: BigInt
     month_start: date
     month_spent: BigInt
+    counted_offset_seconds: int = 0  # of the sandbox's clock, when the periods were last counted
+
+
+class SandboxPeriod(Struct, frozen=True):
+    """What a sandbox's wallet or authorization counted in a period that it has left."""
+
+    owner: UUID  # the customer or the authorization
+    unit: Interval
+    start: date
+    spent: BigInt
 
 
 class Tier(Struct, frozen=True):

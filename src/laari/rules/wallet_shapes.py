@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Raw, Struct
 
-from laari.rules.calendar import period_end, show
+from laari.rules.calendar import period_after, show
 from laari.rules.money import rufiyaa
+from laari.rules.periods import Moment
 from laari.rules.records import Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal
 from laari.rules.shape_fields import Timestamp
@@ -143,8 +143,9 @@ def balance_shape(wallet: Wallet) -> Balance:
     )
 
 
-def usage_shape(wallet: Wallet, tier: Tier, now: datetime) -> Usage:
-    spent = spent_now(wallet, now)
+def usage_shape(wallet: Wallet, tier: Tier, moment: Moment) -> Usage:
+    day, week, month = spent_now(wallet, moment)
+    spent = (day.spent, week.spent, month.spent)
     limits = (tier.daily, tier.weekly, tier.monthly)
     return Usage(
         tier=tier.name,
@@ -152,9 +153,9 @@ def usage_shape(wallet: Wallet, tier: Tier, now: datetime) -> Usage:
         usage=Spent(*map(mvr, spent)),
         remaining=Remaining(*map(_remaining, limits, spent)),
         reset_at=ResetAt(
-            show(period_end(now, "day")),
-            show(period_end(now, "week")),
-            show(period_end(now, "month")),
+            show(period_after(day.start, "day")),
+            show(period_after(week.start, "week")),
+            show(period_after(month.start, "month")),
         ),
     )
 

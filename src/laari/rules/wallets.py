@@ -2,78 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from laari.rules import ids, ledger
-from laari.rules.calendar import period_start, total_in_period
 from laari.rules.money import MAX_MONEY
+from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records import Payment, Tenant, Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
 
 
-def spent_now(wallet: Wallet, now: datetime) -> tuple[int, int, int]:
-    """What counts against the daily, weekly and monthly limits at this moment."""
+class Spending(NamedTuple):
+    """The periods that a wallet's limits count in, and what was spent in each."""
 
-    def current(start: date, spent: int, running: date) -> int:
-        return spent if start == running else 0
+    day: Period
+    week: Period
+    month: Period
 
+
+def counted(wallet: Wallet) -> tuple[Counted, Counted, Counted]:
+    """The periods that the wallet keeps."""
+    owner, offset = wallet.customer_id, wallet.counted_offset_seconds
     return (
-        current(wallet.day_start, wallet.day_spent, period_start(now, "day")),
-        current(wallet.week_start, wallet.week_spent, period_start(now, "week")),
-        current(wallet.month_start, wallet.month_spent, period_start(now, "month")),
+        Counted(owner, "day", wallet.day_start, wallet.day_spent, offset),
+        Counted(owner, "week", wallet.week_start, wallet.week_spent, offset),
+        Counted(owner, "month", wallet.month_start, wallet.month_spent, offset),
     )
 
 
-def may_spend(wallet: Wallet, tier: Tier, amount: int, now: datetime) -> Refusal | None:
-    """Balance first, then the limits of the wallet's tier."""
+def spent_now(wallet: Wallet, moment: Moment) -> Spending:
+    """What counts against the daily, weekly and monthly limits at this moment."""
+    day, week, month = counted(wallet)
+    return Spending(running(day, moment), running(week, moment), running(month, moment))
+
+
+LimitName = Literal["per_transaction", "daily", "weekly", "monthly"]
+
+
+class Obstacle(NamedTuple):
+    """Why an amount cannot be spent: the balance is short, or a limit would be passed.
+
+    `left` is what could be spent instead.
+    """
+
+    limit: LimitName | None  # None: the balance
+    allowed: int
+    left: int
+
+    @property
+    def refusal(self) -> Refusal:
+        return refuse("insufficient_balance" if self.limit is None else "wallet_limit_exceeded")
+
+
+def obstacle(wallet: Wallet, tier: Tier, amount: int, moment: Moment) -> Obstacle | None:
+    """The first thing that keeps a wallet from spending: its balance, then the limits in force."""
     if wallet.balance < amount:
-        return refuse("insufficient_balance")
-    day, week, month = spent_now(wallet, now)
-    for limit, used in (
-        (tier.per_transaction, 0),
-        (tier.daily, day),
-        (tier.weekly, week),
-        (tier.monthly, month),
-    ):
-        if limit is not None and used + amount > limit:
-            return refuse("wallet_limit_exceeded")
+        return Obstacle(None, wallet.balance, wallet.balance)
+    day, week, month = spent_now(wallet, moment)
+    limits: tuple[tuple[LimitName, int | None, int], ...] = (
+        ("per_transaction", tier.per_transaction, 0),
+        ("daily", tier.daily, day.spent),
+        ("weekly", tier.weekly, week.spent),
+        ("monthly", tier.monthly, month.spent),
+    )
+    for name, limit, spent in limits:
+        if limit is not None and spent + amount > limit:
+            # A tier that was lowered may leave more spent than it allows.
+            return Obstacle(name, limit, max(0, limit - spent))
     return None
 
 
-def spend(wallet: Wallet, amount: int, now: datetime) -> Wallet:
-    day, week, month = spent_now(wallet, now)
+def spend(wallet: Wallet, amount: int, spending: Spending, moment: Moment) -> Wallet:
+    """The wallet after a payment, which counts in these periods."""
+    day, week, month = spending
     return replace(
         wallet,
         balance=wallet.balance - amount,
-        day_start=period_start(now, "day"),
-        day_spent=day + amount,
-        week_start=period_start(now, "week"),
-        week_spent=week + amount,
-        month_start=period_start(now, "month"),
-        month_spent=month + amount,
-    )
-
-
-def recount(wallet: Wallet, spending: Mapping[date, int], now: datetime) -> Wallet:
-    """The wallet with what it spent in the periods around this moment, from its days' totals."""
-
-    day_start, day_spent = total_in_period(spending, now, "day")
-    week_start, week_spent = total_in_period(spending, now, "week")
-    month_start, month_spent = total_in_period(spending, now, "month")
-    return replace(
-        wallet,
-        day_start=day_start,
-        day_spent=day_spent,
-        week_start=week_start,
-        week_spent=week_spent,
-        month_start=month_start,
-        month_spent=month_spent,
+        day_start=day.start,
+        day_spent=day.spent + amount,
+        week_start=week.start,
+        week_spent=week.spent + amount,
+        month_start=month.start,
+        month_spent=month.spent + amount,
+        counted_offset_seconds=moment.offset_seconds,
     )
 
 
@@ -84,26 +98,28 @@ def take_payment(
 
     Answers the transaction reference. A refused attempt is recorded too, as failed.
     """
-    now = world.at(tenant)
+    moment = world.moment(tenant)
     wallet = world.wallets.get(account)
     assert wallet is not None
-    refusal = may_spend(wallet, world.tiers[wallet.tier], amount, now)
+    hindered = obstacle(wallet, world.tiers[wallet.tier], amount, moment)
     tid = ids.new_tid()
     world.transactions.append(
         Transaction(
             tid=tid,
             account=account,
-            time=now,
+            time=moment.now,
             type="payment",
             name=tenant.merchant_name,
             details=details,
             amount=-amount,
-            status="success" if refusal is None else "failed",
+            status="success" if hindered is None else "failed",
         )
     )
-    if refusal is not None:
-        return refusal
-    world.wallets.change(account, spend(wallet, amount, now))
+    if hindered is not None:
+        return hindered.refusal
+    spending = spent_now(wallet, moment)
+    world.enter_periods(tenant, counted(wallet), spending)
+    world.wallets.change(account, spend(wallet, amount, spending, moment))
     return tid
 
 

@@ -6,11 +6,12 @@ before it; the store writes what was added and changed when all are decided.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from datetime import date, datetime, timedelta
+from collections.abc import Hashable, Iterable
+from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 from uuid import UUID
 
+from laari.rules.periods import Counted, Moment, Period, PeriodKey, left
 from laari.rules.records import (
     AccessToken,
     Authorization,
@@ -105,10 +106,10 @@ class World:
         # The modes of wallets that a command names without touching them.
         self.modes: dict[int, Mode] = {}
         self.tiers: dict[str, Tier] = {}
-        # What was spent by accounts and charged to authorizations on each day, before this batch,
-        # where a command asked for it.
-        self.spending: dict[int, dict[date, int]] = {}
-        self.charged: dict[UUID, dict[date, int]] = {}
+        # What sandbox rows counted in periods that they do not hold now: as looked up, 0 where
+        # there is nothing, and as put aside in this batch.
+        self.aside: dict[PeriodKey, int] = {}
+        self.put_aside: dict[PeriodKey, int] = {}
         self.saved_responses: Rows[tuple[int, str, str], SavedResponse] = Rows()
         # Idempotency keys that a batch of another process is working on right now.
         self.keys_in_progress: set[tuple[int, str, str]] = set()
@@ -120,6 +121,24 @@ class World:
     def at(self, tenant: Tenant | None) -> datetime:
         """The time for this tenant, the same for every command of the batch."""
         return local_time(self.now, tenant)
+
+    def moment(self, tenant: Tenant) -> Moment:
+        """The time for this tenant, as what is spent now counts in its periods."""
+        if tenant.mode == "live":
+            return Moment(self.at(tenant))
+        return Moment(self.at(tenant), tenant.clock_offset_seconds, self.aside)
+
+    def enter_periods(
+        self, tenant: Tenant, counted: Iterable[Counted], periods: Iterable[Period]
+    ) -> None:
+        """Called before a row counts in these periods; in a sandbox it may come back to others."""
+        if tenant.mode == "live":
+            return
+        for each, period in zip(counted, periods, strict=True):
+            done = left(each, period)
+            if done is not None:
+                key, spent = done
+                self.aside[key] = self.put_aside[key] = spent
 
     def is_active(self, tenant: Tenant) -> bool:
         """Whether the tenant's merchant may take money; it stays so until the batch is done."""
@@ -143,7 +162,6 @@ class Needs:
         "accounts",
         "authorization_references",
         "authorizations",
-        "charges_of_tenants",
         "claims",
         "clocks",
         "keys",
@@ -152,7 +170,8 @@ class Needs:
         "payments",
         "recipients",
         "requests",
-        "spending_of",
+        "sandbox_charging",
+        "sandbox_spending",
         "wallets",
         "wallets_of_authorizations",
     )
@@ -169,14 +188,27 @@ class Needs:
         self.recipients: set[tuple[CustomerType, str]] = set()
         self.wallets: set[int] = set()
         self.accounts: set[int] = set()  # wallets of which only the mode is asked, not locked
-        # Whose history is to be counted by day: accounts, and the authorizations of tenants that
-        # have a limit per period.
-        self.spending_of: set[int] = set()
-        self.charges_of_tenants: set[int] = set()
+        # Sandbox wallets and authorizations that something may count in the periods of, each with
+        # how far the clock it is counted on was moved.
+        self.sandbox_spending: set[tuple[int, int]] = set()
+        self.sandbox_charging: set[tuple[UUID, int]] = set()
         # Rows that only another row names: the wallet that paid and the request behind a payment,
         # the wallet an authorization charges.
         self.payers_of: set[UUID] = set()
         self.wallets_of_authorizations: set[UUID] = set()
+
+    def spending(self, tenant: Tenant, account: int) -> None:
+        """A wallet that pays this tenant."""
+        self.wallets.add(account)
+        if tenant.mode == "sandbox":
+            self.sandbox_spending.add((account, tenant.clock_offset_seconds))
+
+    def charging(self, tenant: Tenant, authorization_id: UUID) -> None:
+        """An authorization that this tenant charges, with the wallet behind it."""
+        self.authorizations.add(authorization_id)
+        self.wallets_of_authorizations.add(authorization_id)
+        if tenant.mode == "sandbox":
+            self.sandbox_charging.add((authorization_id, tenant.clock_offset_seconds))
 
     @property
     def takes_locks(self) -> bool:
@@ -189,5 +221,4 @@ class Needs:
             or self.requests
             or self.authorizations
             or self.wallets
-            or self.charges_of_tenants
         )

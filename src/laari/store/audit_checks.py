@@ -86,6 +86,25 @@ CHECKS = [
         WHERE w.mode IS DISTINCT FROM c.mode OR w.mode <> t.mode""",
     ),
     Check(
+        "wallet_period",
+        "The wallet spent more in a period than it has counted.",
+        # Live only: a sandbox's clock goes to and fro. A server whose clock was behind counted in
+        # the period that had begun, so more may be counted than the payments' times add up to.
+        """SELECT w.account || ' ' || p.unit AS id,
+            sum(-x.amount) || ' from ' || p.start AS expected,
+            p.spent || ' from ' || p.start AS found
+        FROM wallets w
+        CROSS JOIN LATERAL (
+            VALUES ('day', w.day_start, w.day_spent), ('week', w.week_start, w.week_spent),
+                ('month', w.month_start, w.month_spent)
+        ) p (unit, start, spent)
+        JOIN transactions x ON x.account = w.account
+            AND x.time AT TIME ZONE interval '5 hours' >= p.start
+            AND x.time AT TIME ZONE interval '5 hours' < p.start + ('1 ' || p.unit)::interval
+        WHERE w.mode = 'live' AND x.type = 'payment' AND x.status = 'success'
+        GROUP BY w.account, p.unit, p.start, p.spent HAVING sum(-x.amount) > p.spent""",
+    ),
+    Check(
         "transfer_account",
         "Transfers name an account that does not exist.",
         f"""WITH {_ACCOUNTS}, {_MOVED}

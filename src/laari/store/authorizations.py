@@ -1,9 +1,8 @@
-"""Reading authorizations, their payments and what they were charged."""
+"""Reading authorizations and their payments."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -31,37 +30,6 @@ async def by_id(
 async def by_token(connection: asyncpg.Connection, tokens: list[str]) -> dict[str, Authorization]:
     rows = await connection.fetch(f"{AUTHORIZATIONS.select} WHERE token = ANY($1)", tokens)
     return {row["token"]: AUTHORIZATIONS.read(row) for row in rows}
-
-
-async def limited_per_period(
-    connection: asyncpg.Connection, tenant_ids: Collection[int]
-) -> set[UUID]:
-    """The authorizations of these tenants that have a limit per period and may have been used."""
-    if not tenant_ids:
-        return set()
-    rows = await connection.fetch(
-        "SELECT id FROM authorizations "
-        "WHERE tenant_id = ANY($1) AND period_amount IS NOT NULL AND account IS NOT NULL",
-        list(tenant_ids),
-    )
-    return {row["id"] for row in rows}
-
-
-async def charged_by_day(
-    connection: asyncpg.Connection, authorization_ids: Collection[UUID]
-) -> dict[UUID, dict[date, int]]:
-    """What each authorization was charged, by Maldivian day, counted from all its payments."""
-    if not authorization_ids:
-        return {}
-    rows = await connection.fetch(
-        "SELECT authorization_id, (paid_at AT TIME ZONE interval '5 hours')::date AS day, "
-        "sum(amount) AS paid FROM payments WHERE authorization_id = ANY($1) GROUP BY 1, 2",
-        list(authorization_ids),
-    )
-    charged: dict[UUID, dict[date, int]] = {}
-    for authorization_id, day, paid in rows:
-        charged.setdefault(authorization_id, {})[day] = paid
-    return charged
 
 
 def of_tenant(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import asyncpg
 
 from laari.errors import UnavailableError
+from laari.rules import limits, wallets
+from laari.rules.periods import PeriodKey, others
 from laari.rules.world import Needs, Rows, World
 from laari.spine.engine import (
     Away,
@@ -21,7 +23,7 @@ from laari.spine.engine import (
     Rerun,
     TooSlow,
 )
-from laari.store import authorizations, tenants
+from laari.store import periods, tenants
 from laari.store.connect import STALE_SECONDS, close, connect, is_lost
 from laari.store.recipients import accounts_of
 from laari.store.tables import (
@@ -35,7 +37,7 @@ from laari.store.tables import (
     Table,
 )
 from laari.store.tiers import all_tiers
-from laari.store.wallets import modes_of, spending_by_day
+from laari.store.wallets import modes_of
 from laari.store.watch import Watch
 from laari.store.writes import writing
 
@@ -65,9 +67,12 @@ _AUTHORIZATIONS = AUTHORIZATIONS.select_by("tenant_id", "reference")
 class BatchRunner:
     """Runs batches on a connection of its own, opened anew where it was lost."""
 
-    def __init__(self, dsn: str, origin: str) -> None:
+    def __init__(
+        self, dsn: str, origin: str, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+    ) -> None:
         self._dsn = dsn
         self._origin = origin
+        self._clock = clock
         self._connection: asyncpg.Connection | None = None
         self._watch = Watch()
         self._warned = False
@@ -112,7 +117,7 @@ class BatchRunner:
     ) -> list[Any]:
         locks = needs.takes_locks
         try:
-            world = await load(connection, needs, self._origin)
+            world = await load(connection, needs, self._origin, self._clock)
             outcomes = [command.decide(world) for command in commands]
             last = writing(world)
             if locks:
@@ -203,7 +208,9 @@ def _is_unusable(error: BaseException) -> bool:
     return is_lost(error) or isinstance(error, asyncpg.ReadOnlySQLTransactionError)
 
 
-async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> World:
+async def load(
+    connection: asyncpg.Connection, needs: Needs, origin: str, clock: Callable[[], datetime]
+) -> World:
     """Locks and reads what the commands need: one statement per table, always in this order.
 
     After a wait PostgreSQL re-reads only the locked row itself, so nothing here is joined or
@@ -217,8 +224,6 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
     await _load_locked(connection, PAYMENTS, "id", needs.payments, world.payments)
     _follow_payments(needs, world)
     await _load_locked(connection, REQUESTS, "id", needs.requests, world.requests)
-    limited = await authorizations.limited_per_period(connection, needs.charges_of_tenants)
-    needs.authorizations |= limited
     await _load_locked(connection, AUTHORIZATIONS, "id", needs.authorizations, world.authorizations)
     _follow_authorizations(needs, world)
     if needs.recipients:
@@ -228,12 +233,35 @@ async def load(connection: asyncpg.Connection, needs: Needs, origin: str) -> Wor
         await _load_locked(connection, WALLETS, "account", needs.wallets, world.wallets)
     if needs.accounts:
         world.modes = await modes_of(connection, needs.accounts)
-    world.spending = await spending_by_day(connection, needs.spending_of)
-    world.charged = await authorizations.charged_by_day(connection, limited)
     await _load_claims(connection, needs, world)
     await _load_authorization_references(connection, needs, world)
-    world.now = datetime.now(UTC)
+    world.now = clock()
+    await _load_periods(connection, needs, world)
     return world
+
+
+async def _load_periods(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """What was put aside for the periods that sandbox rows come to now; mostly there is nothing.
+
+    The lock on a row keeps what it has put aside.
+    """
+    keys: set[PeriodKey] = set()
+    for authorization_id, offset in needs.sandbox_charging:
+        authorization = world.authorizations.get(authorization_id)
+        if authorization is not None:
+            keys |= others(limits.counted(authorization), _moved(world, offset))
+            if authorization.account is not None:
+                needs.sandbox_spending.add((authorization.account, offset))
+    for account, offset in needs.sandbox_spending:
+        wallet = world.wallets.get(account)
+        if wallet is not None:
+            keys |= others(wallets.counted(wallet), _moved(world, offset))
+    if keys:
+        world.aside = await periods.put_aside(connection, keys)
+
+
+def _moved(world: World, offset_seconds: int) -> datetime:
+    return world.now + timedelta(seconds=offset_seconds)
 
 
 def _follow_payments(needs: Needs, world: World) -> None:

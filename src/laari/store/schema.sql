@@ -48,6 +48,7 @@ CREATE TABLE public.authorizations (
     cancelled_at timestamp with time zone,
     last_used_at timestamp with time zone,
     updated_at timestamp with time zone NOT NULL,
+    counted_offset_seconds bigint DEFAULT 0 NOT NULL,
     CONSTRAINT approved_has_account CHECK (((approved_at IS NULL) = (account IS NULL))),
     CONSTRAINT authorizations_description_check CHECK (((char_length(description) >= 1) AND (char_length(description) <= 500))),
     CONSTRAINT authorizations_max_payments_check CHECK (((max_payments >= 1) AND (max_payments <= '4294967295'::bigint))),
@@ -252,6 +253,15 @@ CREATE TABLE public.reference_claims (
     CONSTRAINT reference_claims_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 100)))
 );
 
+CREATE TABLE public.sandbox_periods (
+    owner uuid NOT NULL,
+    unit text NOT NULL,
+    start date NOT NULL,
+    spent numeric NOT NULL,
+    CONSTRAINT sandbox_periods_spent_check CHECK ((spent > (0)::numeric)),
+    CONSTRAINT sandbox_periods_unit_check CHECK ((unit = ANY (ARRAY['day'::text, 'week'::text, 'month'::text, 'year'::text])))
+);
+
 CREATE TABLE public.saved_responses (
     tenant_id bigint NOT NULL,
     operation text NOT NULL COLLATE pg_catalog."C",
@@ -404,6 +414,7 @@ CREATE TABLE public.wallets (
     week_spent numeric DEFAULT 0 NOT NULL,
     month_start date DEFAULT '1970-01-01'::date NOT NULL,
     month_spent numeric DEFAULT 0 NOT NULL,
+    counted_offset_seconds bigint DEFAULT 0 NOT NULL,
     CONSTRAINT wallets_day_spent_check CHECK ((day_spent >= (0)::numeric)),
     CONSTRAINT wallets_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text]))),
     CONSTRAINT wallets_month_spent_check CHECK ((month_spent >= (0)::numeric)),
@@ -464,6 +475,9 @@ ALTER TABLE ONLY public.payments
 
 ALTER TABLE ONLY public.reference_claims
     ADD CONSTRAINT reference_claims_pkey PRIMARY KEY (tenant_id, reference);
+
+ALTER TABLE ONLY public.sandbox_periods
+    ADD CONSTRAINT sandbox_periods_pkey PRIMARY KEY (owner, unit, start);
 
 ALTER TABLE ONLY public.saved_responses
     ADD CONSTRAINT saved_responses_pkey PRIMARY KEY (tenant_id, operation, key);

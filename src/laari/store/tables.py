@@ -19,6 +19,7 @@ from laari.rules.records import (
     Event,
     Payment,
     PaymentRequest,
+    SandboxPeriod,
     SavedResponse,
     TenantClock,
     Transaction,
@@ -154,6 +155,9 @@ AUTHORIZATIONS = Table(
     contested=("tenant_id", "reference"),
 )
 WALLETS = Table("wallets", Wallet, key=("account",), mutable=_from(Wallet, "tier"))
+SANDBOX_PERIODS = Table(
+    "sandbox_periods", SandboxPeriod, key=("owner", "unit", "start"), mutable=("spent",)
+)
 TRANSFERS = Table("transfers", Transfer, key=("id",))
 TRANSACTIONS = Table("transactions", Transaction, key=("tid",))
 EVENTS = Table("events", Event, key=("id",))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import date
 from typing import NamedTuple
 
 import asyncpg
@@ -128,21 +127,3 @@ async def history(
         limit + 1,
     )
     return [TRANSACTIONS.read(row) for row in rows[:limit]], len(rows) > limit
-
-
-async def spending_by_day(
-    connection: asyncpg.Connection, accounts: Collection[int]
-) -> dict[int, dict[date, int]]:
-    """What left each account in payments, by Maldivian day, counted from the whole history."""
-    if not accounts:
-        return {}
-    rows = await connection.fetch(
-        "SELECT account, (time AT TIME ZONE interval '5 hours')::date AS day, "
-        "sum(-amount) AS spent FROM transactions "
-        "WHERE account = ANY($1) AND type = 'payment' AND status = 'success' GROUP BY 1, 2",
-        list(accounts),
-    )
-    spending: dict[int, dict[date, int]] = {}
-    for account, day, spent in rows:
-        spending.setdefault(account, {})[day] = spent
-    return spending

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import asyncpg
 
+from laari.rules.records import SandboxPeriod
 from laari.rules.world import Rows, World
 from laari.store.deliveries import saving_events
 from laari.store.tables import (
@@ -19,6 +20,7 @@ from laari.store.tables import (
     PAYMENTS,
     REPLAYS,
     REQUESTS,
+    SANDBOX_PERIODS,
     SAVED_RESPONSES,
     TRANSACTIONS,
     TRANSFERS,
@@ -64,6 +66,9 @@ def _decided(world: World) -> Iterator[tuple[Table[Any], _Write, Collection[Any]
     for table, rows in states:
         yield table, table.insert, rows.added.values()
         yield table, table.update, rows.changed.values()
+    # Whoever puts a period aside holds the lock on its owner's row.
+    aside = [SandboxPeriod(*key, spent) for key, spent in world.put_aside.items()]
+    yield SANDBOX_PERIODS, SANDBOX_PERIODS.upsert, aside
     yield TRANSFERS, TRANSFERS.insert, world.transfers
     yield TRANSACTIONS, TRANSACTIONS.insert, world.transactions
     yield ACCESS_TOKENS, ACCESS_TOKENS.insert, world.access_tokens

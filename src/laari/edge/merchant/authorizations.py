@@ -32,6 +32,7 @@ from laari.edge.merchant.lists import (
 from laari.edge.merchant.operations import Call, Operation
 from laari.edge.merchant.payments import AMOUNT, BILL, DESCRIPTION, REFERENCE, TITLE
 from laari.edge.merchant.payments import shown as payment_shown
+from laari.edge.moments import moment_at
 from laari.rules import ids
 from laari.rules.authorization_shapes import Authorization as AuthorizationShape
 from laari.rules.authorization_shapes import (
@@ -45,9 +46,9 @@ from laari.rules.authorizations import (
     CreateAuthorization,
     as_of,
 )
-from laari.rules.calendar import period_end, show
+from laari.rules.calendar import period_after, show_or_none
 from laari.rules.charges import ChargeAuthorization, may_charge
-from laari.rules.limits import current_period, remaining
+from laari.rules.limits import counted, current_period, remaining
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
 from laari.rules.payments import PaymentDraft
 from laari.rules.records import Authorization
@@ -200,19 +201,21 @@ async def preview_charge(call: Call, query: dict[str, Any]) -> Reply | Refusal:
     stored = await _find(call)
     if isinstance(stored, Refusal):
         return stored
-    now, amount = _now(call), query["amount"]
+    now, amount, tenant = _now(call), query["amount"], call.caller.tenant
     authorization = as_of(stored, now)
-    period = current_period(authorization, now)
+    moment = await moment_at(call.backend, tenant.mode, tenant, now, counted(authorization))
+    period = current_period(authorization, moment)
     left = remaining(authorization, period)
     refusal = may_charge(authorization, amount, left)
     interval = authorization.period_interval
+    resets_at = period_after(period.start, interval) if period and interval else None
     preview = ChargePreview(
         amount=amount,
         would_succeed=refusal is None,
         code=None if refusal is None else refusal.code,
         message=None if refusal is None else refusal.message,
         remaining=RemainingLimits(left.per_payment, left.period, left.total, left.payments),
-        period_resets_at=show(period_end(now, interval)) if period and interval else None,
+        period_resets_at=show_or_none(resets_at),
     )
     return Reply(200, to_json(Data(preview)))
 

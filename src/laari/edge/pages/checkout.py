@@ -12,10 +12,12 @@ from typing import Any, NamedTuple, TypeAlias
 from markupsafe import Markup
 from starlette.responses import Response
 
+from laari.edge.moments import moment_at
 from laari.edge.pages.linked import Linked, leads_back, seconds_until
 from laari.edge.pages.login import customer_in, is_fresh
 from laari.edge.pages.render import money
 from laari.edge.pages.visit import Visit, page_route
+from laari.rules import wallets
 from laari.rules.ids import is_token
 from laari.rules.payments import (
     PayPayment,
@@ -26,7 +28,6 @@ from laari.rules.payments import (
 )
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
-from laari.rules.wallets import spent_now
 from laari.rules.world import local_time
 from laari.store.sessions import CustomerSession
 from laari.store.wallets import Standing
@@ -97,7 +98,8 @@ async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: A
         "standing": standing,
         "sandbox": sandbox,
         "ask_password": payer is not None and not is_fresh(visit, payer),
-        "obstacle": standing and obstacle(visit, standing, checkout.payment.amount, checkout.now),
+        "obstacle": standing
+        and await obstacle(visit, standing, checkout.tenant, checkout.payment.amount, checkout.now),
         "failed": None,
         "login_problem": None,
         "identity": "",
@@ -105,22 +107,19 @@ async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: A
     return visit.page("checkout.html", status, **(shown | values))
 
 
-def obstacle(visit: Visit, standing: Standing, amount: int, now: datetime) -> Markup | None:
-    """What keeps this wallet from paying, in the order of the rules, and what to do about it."""
-    text, wallet, tier = visit.language.text, standing.wallet, standing.tier
-    if wallet.balance < amount:
+async def obstacle(
+    visit: Visit, standing: Standing, tenant: Tenant, amount: int, now: datetime
+) -> Markup | None:
+    """What keeps this wallet from paying this merchant, as the rules decide it, in words."""
+    text, wallet = visit.language.text, standing.wallet
+    moment = await moment_at(visit.backend, tenant.mode, tenant, now, wallets.counted(wallet))
+    found = wallets.obstacle(wallet, standing.tier, amount, moment)
+    if found is None:
+        return None
+    if found.limit is None:
         return text("checkout.short_balance", missing=money(amount - wallet.balance))
-    day, week, month = spent_now(wallet, now)
-    for name, limit, spent in (
-        ("per_transaction", tier.per_transaction, 0),
-        ("daily", tier.daily, day),
-        ("weekly", tier.weekly, week),
-        ("monthly", tier.monthly, month),
-    ):
-        if limit is not None and spent + amount > limit:
-            left = money(max(0, limit - spent))
-            return text(f"checkout.limit_{name}", limit=money(limit), left=left)
-    return None
+    left = money(found.left)
+    return text(f"checkout.limit_{found.limit}", limit=money(found.allowed), left=left)
 
 
 async def pay(visit: Visit, checkout: Checkout, payer: CustomerSession) -> Response:
@@ -161,7 +160,7 @@ async def _decide(visit: Visit, checkout: Checkout, command: Decision) -> Respon
     why = None
     if outcome.code in ("insufficient_balance", "wallet_limit_exceeded"):
         standing = await visit.backend.wallets.get(command.account)
-        why = standing and obstacle(visit, standing, now.payment.amount, now.now)
+        why = standing and await obstacle(visit, standing, now.tenant, now.payment.amount, now.now)
     failed = Markup(" ").join(
         (why, visit.language.text("checkout.untouched"))
         if why

@@ -16,6 +16,7 @@ from msgspec import Struct
 from laari.edge.backend import Backend
 from laari.edge.fields import Schema
 from laari.edge.http import Receive, Reply, Request, Scope, read_request
+from laari.edge.moments import moment_at
 from laari.edge.wallet.envelope import NO_STORE, refused
 from laari.edge.wallet.paging import PARAMETERS, read_paging
 from laari.rules.refusals import Refusal, refuse
@@ -31,6 +32,7 @@ from laari.rules.wallet_shapes import (
     transaction_shape,
     usage_shape,
 )
+from laari.rules.wallets import counted
 from laari.rules.world import local_time
 from laari.store import wallets
 from laari.store.secrets import digest
@@ -49,8 +51,10 @@ async def balance(backend: Backend, account: int, query: bytes) -> WalletList:
 async def usage(backend: Backend, account: int, query: bytes) -> WalletData:
     standing = await backend.wallets.get(account)
     assert standing is not None
-    now = local_time(datetime.now(UTC), standing.clock)
-    return WalletData(success=True, data=usage_shape(standing.wallet, standing.tier, now))
+    wallet, clock = standing.wallet, standing.clock
+    now = local_time(datetime.now(UTC), clock)
+    moment = await moment_at(backend, wallet.mode, clock, now, counted(wallet))
+    return WalletData(success=True, data=usage_shape(wallet, standing.tier, moment))
 
 
 async def transactions(backend: Backend, account: int, query: bytes) -> WalletPage | Refusal:

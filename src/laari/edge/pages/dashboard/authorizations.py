@@ -6,11 +6,12 @@ from starlette.responses import Response
 
 from laari.edge.merchant import authorizations as interface
 from laari.edge.merchant.lists import AFTER, LIMIT, Query, status_filter
+from laari.edge.moments import moment_at
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import older, read_list, state_of
 from laari.rules import ids
 from laari.rules.authorizations import as_of
-from laari.rules.limits import current_period, remaining
+from laari.rules.limits import counted, current_period, remaining
 from laari.rules.refusals import Refusal
 from laari.store import authorizations, events
 from laari.store.listing import Window
@@ -50,6 +51,9 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Response:
     if stored is None or stored.tenant_id != desk.tenant.id:
         return desk.missing()
     authorization = as_of(stored, desk.now)
+    moment = await moment_at(
+        desk.backend, desk.tenant.mode, desk.tenant, desk.now, counted(authorization)
+    )
     paid = await desk.backend.page(
         authorizations.payments_of(authorization.id, Window(limit=NEWEST))
     )
@@ -58,7 +62,7 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Response:
         problem=problem,
         authorization=authorization,
         shape=interface.shown(authorization, desk.backend),
-        left=remaining(authorization, current_period(authorization, desk.now)),
+        left=remaining(authorization, current_period(authorization, moment)),
         rows=paid.rows,
         more=paid.next is not None,
         state_of=state_of,

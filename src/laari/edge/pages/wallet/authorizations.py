@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 from starlette.responses import Response
 
+from laari.edge.moments import moment_at
 from laari.edge.pages.language import Language
 from laari.edge.pages.limits import is_unlimited, limits_in_words
 from laari.edge.pages.login import is_fresh
@@ -32,8 +33,9 @@ from laari.rules.authorizations import (
     SuspendAuthorization,
     as_of,
 )
-from laari.rules.calendar import period_end
-from laari.rules.limits import current_period
+from laari.rules.calendar import period_after
+from laari.rules.limits import counted, current_period
+from laari.rules.periods import Moment
 from laari.rules.records import Authorization, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
@@ -82,21 +84,21 @@ class Given(NamedTuple):
     def is_unlimited(self) -> bool:
         return is_unlimited(self.authorization)
 
-    @property
-    def usage(self) -> list[Used]:
-        given, used = self.authorization, []
-        period = current_period(given, self.now)
-        if period is not None and given.period_interval and given.period_amount:
-            name = {"day": "Today"}.get(given.period_interval, f"This {given.period_interval}")
-            resets_at = period_end(self.now, given.period_interval)
-            used.append(_money_used(name, period.paid, given.period_amount, resets_at))
-        if given.total is not None:
-            used.append(_money_used("In all", given.total_paid, given.total))
-        allowed = 1 if given.type == "one_time" else given.max_payments
-        if allowed is not None:
-            part = share(given.payment_count, allowed)
-            used.append(Used("Payments", f"{given.payment_count:,}", f"{allowed:,}", part))
-        return used
+
+def usage_of(given: Authorization, moment: Moment) -> list[Used]:
+    used = []
+    period = current_period(given, moment)
+    if period is not None and given.period_interval and given.period_amount:
+        name = {"day": "Today"}.get(given.period_interval, f"This {given.period_interval}")
+        resets_at = period_after(period.start, given.period_interval)
+        used.append(_money_used(name, period.spent, given.period_amount, resets_at))
+    if given.total is not None:
+        used.append(_money_used("In all", given.total_paid, given.total))
+    allowed = 1 if given.type == "one_time" else given.max_payments
+    if allowed is not None:
+        part = share(given.payment_count, allowed)
+        used.append(Used("Payments", f"{given.payment_count:,}", f"{allowed:,}", part))
+    return used
 
 
 def _money_used(name: str, used: int, limit: int, resets_at: datetime | None = None) -> Used:
@@ -138,9 +140,13 @@ async def _page(
     payments = await visit.backend.page(
         authorizations.payments_of(given.authorization.id, Window(RECENT))
     )
+    held = counted(given.authorization)
+    tenant = given.tenant
+    moment = await moment_at(visit.backend, tenant.mode, tenant, given.now, held)
     shown = {
         "given": given,
         "authorization": given.authorization,
+        "usage": usage_of(given.authorization, moment),
         "payments": payments.rows,
         "ask_password": not is_fresh(visit, customer),
         "failed": None,

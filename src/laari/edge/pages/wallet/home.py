@@ -7,13 +7,15 @@ from typing import NamedTuple
 
 from starlette.responses import Response
 
+from laari.edge.moments import moment_at
 from laari.edge.pages.visit import Visit
 from laari.edge.pages.wallet.bars import share
 from laari.edge.pages.wallet.frame import PAGE, app_page, app_route
 from laari.edge.pages.wallet.requests import first_waiting
-from laari.rules.calendar import Interval, period_end
+from laari.rules.calendar import Interval, period_after
 from laari.rules.ids import is_tid
-from laari.rules.wallets import spent_now
+from laari.rules.periods import Moment
+from laari.rules.wallets import counted, spent_now
 from laari.rules.world import local_time
 from laari.store import wallets
 from laari.store.sessions import CustomerSession
@@ -40,19 +42,22 @@ class Usage(NamedTuple):
         return share(self.spent, self.limit)
 
 
-def usage_of(standing: Standing, now: datetime) -> list[Usage]:
+def usage_of(standing: Standing, moment: Moment) -> list[Usage]:
     tier = standing.tier
-    day, week, month = spent_now(standing.wallet, now)
+    day, week, month = spent_now(standing.wallet, moment)
     return [
-        Usage("day", day, tier.daily, period_end(now, "day")),
-        Usage("week", week, tier.weekly, period_end(now, "week")),
-        Usage("month", month, tier.monthly, period_end(now, "month")),
+        Usage("day", day.spent, tier.daily, period_after(day.start, "day")),
+        Usage("week", week.spent, tier.weekly, period_after(week.start, "week")),
+        Usage("month", month.spent, tier.monthly, period_after(month.start, "month")),
     ]
 
 
 async def show_home(visit: Visit, customer: CustomerSession) -> Response:
     standing = await visit.backend.wallets.get(customer.account)
     assert standing is not None  # a customer has a wallet, and wallets stay
+    wallet, clock = standing.wallet, standing.clock
+    now = local_time(visit.now, clock)
+    moment = await moment_at(visit.backend, wallet.mode, clock, now, counted(wallet))
     history = await visit.backend.ask(wallets.history, customer.account, None, RECENT)
     assert history is not None
     return app_page(
@@ -60,7 +65,7 @@ async def show_home(visit: Visit, customer: CustomerSession) -> Response:
         customer,
         "home",
         standing=standing,
-        usage=usage_of(standing, local_time(visit.now, standing.clock)),
+        usage=usage_of(standing, moment),
         waiting=await first_waiting(visit, customer),
         transactions=history[0],
     )

@@ -127,7 +127,7 @@ async def _page(
         "asked": asked,
         "request": asked.request,
         "balance": standing.wallet.balance,
-        "obstacle": obstacle(visit, standing, asked.request.amount, asked.now),
+        "obstacle": await obstacle(visit, standing, asked.tenant, asked.request.amount, asked.now),
         "ask_password": not is_fresh(visit, customer),
         "failed": None,
     }
@@ -169,7 +169,7 @@ async def _decide(
     failed = visit.language.text("checkout.busy")
     if outcome.code in ("insufficient_balance", "wallet_limit_exceeded"):
         standing = await visit.backend.wallets.get(customer.account)
-        why = standing and obstacle(visit, standing, now.request.amount, now.now)
+        why = standing and await obstacle(visit, standing, now.tenant, now.request.amount, now.now)
         if why:
             failed = Markup(" ").join((why, visit.language.text("checkout.untouched")))
     return await _page(visit, customer, now, outcome.status, failed=failed)
