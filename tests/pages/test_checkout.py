@@ -161,6 +161,30 @@ async def service_rows(service: Service, customer: Customer) -> list[str]:
     return [row["status"] for row in rows]
 
 
+async def test_a_frozen_wallet_is_told_of_a_limit_and_nothing_else(
+    visitors: Visitors, service: Service, live_shop: Merchant
+) -> None:
+    visitors.expected_statuses = {422}
+    customer = await new_customer(service)
+    freeze = ("customer", "freeze", str(customer.account), "--reason", "Court order 12")
+    assert (await asyncio.to_thread(service.laari, *freeze)).returncode == 0
+    payment = live_shop.payment(amount=100)
+    page = await opened(visitors, payment, customer)
+    await page.get_by_role("button", name="Pay MVR").click()
+    await expect(page.get_by_role("alert")).to_contain_text(
+        "your limit is MVR\N{NO-BREAK SPACE}0.00"
+    )
+    addresses = [payment["payment_url"], f"{service.origin}/app"]
+    for address in addresses:
+        await page.goto(address)
+        text = await page.locator("body").inner_text()
+        assert "roze" not in text
+        assert "Court" not in text
+    await expect(page.get_by_text("A single payment can be up to")).to_contain_text("0.00")
+    await in_order(page)
+    assert status_of(live_shop, payment) == "pending"
+
+
 async def test_a_daily_limit_says_what_is_left(
     visitors: Visitors, service: Service, live_shop: Merchant
 ) -> None:

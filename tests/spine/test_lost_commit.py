@@ -10,8 +10,8 @@ from typing import Any
 import asyncpg
 import pytest
 
+from laari.rules.operator import MoveMoney
 from laari.rules.tokens import IssueToken
-from laari.rules.wallets import MoveMoney
 from laari.spine.engine import Command, OutcomeUnknown, Spine
 from laari.store import customers
 from laari.store.batch import BatchRunner

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from laari.rules import authorizations, charges, payment_requests
 from laari.rules import payments as rules
+from laari.rules.operator import MoveMoney
 from laari.rules.records import Tenant
-from laari.rules.wallets import MoveMoney
 from laari.store import customers, merchants, tenants
 from laari.store.audit import SHOWN, audit
 from laari.store.audit_checks import CHECKS
@@ -215,6 +215,12 @@ DAMAGE: list[tuple[str, set[str]]] = [
         {"payment_reference"},
     ),
     ("UPDATE transactions SET amount = 1 WHERE type = 'topup'", {"transaction"}),
+    ("INSERT INTO topup_slips VALUES ('live', 'bank-1', 'X')", {"topup_slip"}),
+    (
+        "INSERT INTO topup_slips SELECT 'live', 'bank-1', min(tid) FROM transactions "
+        "WHERE type = 'refund'",
+        {"topup_slip"},
+    ),
     ("UPDATE transactions SET account = 7700000000001 WHERE type = 'refund'", {"transaction"}),
     ("UPDATE transactions SET type = 'topup' WHERE type = 'adjustment'", {"transaction"}),
     ("UPDATE transactions SET status = 'success' WHERE status = 'failed'", {"transaction"}),

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import click
 
 from laari.cli import fields
 from laari.cli.open import Service
-from laari.cli.operation import operation
+from laari.cli.operation import operation, submit
 from laari.errors import LaariError
 from laari.rules import ids
+from laari.rules.calendar import show as show_time
+from laari.rules.calendar import show_or_none
 from laari.rules.contacts import read_vpa
 from laari.rules.money import MAX_MONEY
+from laari.rules.operator import FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.records import Mode
-from laari.store import customers
+from laari.store import customers, holders
 from laari.store.database import connection_to
+from laari.store.holders import Holder
+
+MOST_LISTED = 1_000
+_ACCOUNT = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
 @click.group()
@@ -79,4 +87,114 @@ async def create(
         "api_key": new.api_key,
         "password": new.password,
         "mode": new.mode,
+    }
+
+
+@customer.command()
+@click.argument("customer")
+@operation
+async def show(service: Service, customer: str) -> dict[str, Any]:
+    """Show a customer and the wallet.
+
+    CUSTOMER is a customer's id or the account number of the wallet; amounts are in laari.
+    """
+    return described(await _find(service, customer))
+
+
+@customer.command("list")
+@click.option("--mode", type=fields.MODE, help="Only wallets of this mode.")
+@click.option("--frozen", is_flag=True, help="Only frozen wallets.")
+@click.option(
+    "--limit",
+    type=fields.integer(1, MOST_LISTED),
+    default=100,
+    show_default=True,
+    help=f"How many, up to {MOST_LISTED}.",
+)
+@click.option("--after", help="Go on behind this customer: the last one of the list before.")
+@operation
+async def list_newest(
+    service: Service, mode: Mode | None, frozen: bool, limit: int, after: str | None
+) -> list[dict[str, Any]]:
+    """List customers with their wallets, newest first."""
+    last = None if after is None else (await _find(service, after)).customer_id
+    async with connection_to(service.dsn) as connection:
+        found = await holders.newest(connection, limit, after=last, mode=mode, frozen=frozen)
+    return [described(holder) for holder in found]
+
+
+@customer.command("set-tier")
+@click.argument("customer")
+@click.argument("tier")
+@operation
+async def set_tier(service: Service, customer: str, tier: str) -> dict[str, Any]:
+    """Put a customer's wallet under the limits of another tier.
+
+    CUSTOMER is an id or an account number; see `laari tier list` for the tiers.
+    """
+    holder = await _find(service, customer)
+    await submit(service, SetTier(holder.account, tier))
+    return described(await _find(service, customer))
+
+
+@customer.command()
+@click.argument("customer")
+@click.option(
+    "--reason",
+    type=fields.reason,
+    required=True,
+    help="For the operator; nobody else sees it.",
+)
+@operation
+async def freeze(service: Service, customer: str, reason: str) -> dict[str, Any]:
+    """Stop money from leaving a customer's wallet.
+
+    Payments and charges are refused like ones beyond the wallet's limits. Refunds and top-ups still
+    arrive, and the customer can still log in and read. Frozen again, the first reason stays.
+    """
+    holder = await _find(service, customer)
+    await submit(service, FreezeWallet(holder.account, reason))
+    return described(await _find(service, customer))
+
+
+@customer.command()
+@click.argument("customer")
+@operation
+async def unfreeze(service: Service, customer: str) -> dict[str, Any]:
+    """Let money leave a customer's wallet again, within its tier's limits."""
+    holder = await _find(service, customer)
+    await submit(service, UnfreezeWallet(holder.account))
+    return described(await _find(service, customer))
+
+
+async def _find(service: Service, written: str) -> Holder:
+    """The customer of this id, or of the wallet with this account number."""
+    found = None
+    async with connection_to(service.dsn) as connection:
+        customer_id = ids.read_id(ids.CUSTOMER, written)
+        if customer_id is not None:
+            found = await holders.by_customer(connection, customer_id)
+        elif _ACCOUNT.fullmatch(written):
+            found = await holders.by_account(connection, int(written))
+    if found is None:
+        raise LaariError(f"no customer has the id or the account number {written!r}")
+    return found
+
+
+def described(holder: Holder) -> dict[str, Any]:
+    return {
+        "customer_id": ids.show_id(ids.CUSTOMER, holder.customer_id),
+        "account_number": str(holder.account),
+        "name": holder.name,
+        "mode": holder.mode,
+        "tier": holder.tier,
+        "balance": holder.balance,
+        "frozen": holder.frozen_at is not None,
+        "frozen_at": show_or_none(holder.frozen_at),
+        "frozen_reason": holder.frozen_reason,
+        "mobile": holder.mobile,
+        "email": holder.email,
+        "vpa": holder.vpa,
+        "merchant_id": holder.merchant_id,
+        "created_at": show_time(holder.created_at),
     }

@@ -55,6 +55,7 @@ def text(longest: int) -> Callable[[str], str]:
 
 name = text(255)
 reason = text(255)
+slip = text(100)  # a bank's reference of a transfer
 
 
 def password(value: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import click
 
@@ -12,9 +14,9 @@ from laari.cli.open import Service
 from laari.cli.operation import operation, submit
 from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
-from laari.rules.records import Transaction
-from laari.rules.wallets import MoveMoney
-from laari.store import tenants
+from laari.rules.operator import Movement, MoveMoney
+from laari.rules.records import Tenant, Transaction
+from laari.store import holders, tenants
 from laari.store.database import connection_to
 
 _NEGATIVE = re.compile(r"-[0-9]+", re.ASCII)
@@ -24,7 +26,7 @@ class SignedAmount(click.Command):
     """A command whose last argument may be negative: a minus and digits name no option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        values = {i + 1 for i, arg in enumerate(args) if arg == "--reason"}
+        values = {i + 1 for i, arg in enumerate(args) if arg in ("--reason", "--slip")}
         amounts = [
             arg for i, arg in enumerate(args) if _NEGATIVE.fullmatch(arg) and i not in values
         ]
@@ -44,32 +46,57 @@ def wallet() -> None:
 @wallet.command(cls=SignedAmount)
 @click.argument("account", type=fields.account)
 @click.argument("laari", type=fields.integer(1, MAX_MONEY))
+@click.option(
+    "--slip",
+    type=fields.slip,
+    help="Reference of the bank's transfer. Entered again, it answers the first top-up.",
+)
 @operation
-async def topup(service: Service, account: int, laari: int) -> dict[str, Any]:
+async def topup(service: Service, account: int, laari: int, slip: str | None) -> dict[str, Any]:
     """Bring money into a wallet from outside."""
-    return await _move(service, account, "topup", laari, "Top-up by the operator")
+    details = "Top-up by the operator" if slip is None else f"Bank transfer {slip}"
+    return await _move(
+        service, account, partial(MoveMoney, kind="topup", amount=laari, details=details, slip=slip)
+    )
 
 
 @wallet.command(cls=SignedAmount)
 @click.argument("account", type=fields.account)
 @click.argument("laari", type=fields.integer(-MAX_MONEY, MAX_MONEY))
 @click.option("--reason", type=fields.reason, required=True, help="Shown in the wallet's history.")
+@click.option("--below-zero", is_flag=True, help="Let the balance become negative.")
 @operation
-async def adjust(service: Service, account: int, laari: int, reason: str) -> dict[str, Any]:
+async def adjust(
+    service: Service, account: int, laari: int, reason: str, below_zero: bool
+) -> dict[str, Any]:
     """Correct a wallet's balance.
 
-    LAARI is added, or taken away where it is negative.
+    LAARI is added, or taken away where it is negative; not beyond zero unless --below-zero says so.
     """
-    return await _move(service, account, "adjustment", laari, reason)
+    return await _move(
+        service,
+        account,
+        partial(MoveMoney, kind="adjustment", amount=laari, details=reason, below_zero=below_zero),
+    )
 
 
 async def _move(
-    service: Service, account: int, kind: Literal["topup", "adjustment"], laari: int, details: str
+    service: Service, account: int, command: Callable[[Tenant | None, int], MoveMoney]
 ) -> dict[str, Any]:
+    """Prints the transaction, whose wallet it is, and its balance before and after."""
     async with connection_to(service.dsn) as connection:
         tenant = await tenants.of_wallet(connection, account)
-    made = await submit(service, MoveMoney(tenant, account, kind, laari, details))
-    return described(made)
+        holder = await holders.by_account(connection, account)
+    move = command(tenant, account)
+    made: Movement = await submit(service, move)
+    assert holder is not None  # or the command would have been refused
+    return described(made.transaction) | {
+        "slip": move.slip,
+        "repeated": made.repeated,
+        "holder": holder.name,
+        "balance_before": made.before,
+        "balance_after": made.after,
+    }
 
 
 def described(transaction: Transaction) -> dict[str, Any]:

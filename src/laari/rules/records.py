@@ -170,6 +170,8 @@ class Wallet(Struct, frozen=True):
     month_start: date
     month_spent: BigInt
     counted_offset_seconds: int = 0  # of the sandbox's clock, when the periods were last counted
+    frozen_at: datetime | None = None  # nothing leaves a frozen wallet
+    frozen_reason: str | None = None  # the operator's, shown to nobody else
 
 
 class SandboxPeriod(Struct, frozen=True):
@@ -205,6 +207,14 @@ class Transfer(Struct, frozen=True):
     payment_id: UUID | None
     tid: str
     created_at: datetime
+
+
+class TopupSlip(Struct, frozen=True):
+    """The bank's reference of the transfer that a top-up brought in: each counts once."""
+
+    mode: Mode
+    slip: str
+    tid: str
 
 
 class Transaction(Struct, frozen=True):

@@ -13,7 +13,7 @@ from laari.rules.records import Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal
 from laari.rules.shape_fields import Timestamp
 from laari.rules.shapes import Pagination, to_json
-from laari.rules.wallets import spent_now
+from laari.rules.wallets import limits_in_force, spent_now
 
 CURRENCY = "MVR"
 
@@ -144,6 +144,7 @@ def balance_shape(wallet: Wallet) -> Balance:
 
 
 def usage_shape(wallet: Wallet, tier: Tier, moment: Moment) -> Usage:
+    tier = limits_in_force(wallet, tier)
     day, week, month = spent_now(wallet, moment)
     spent = (day.spent, week.spent, month.spent)
     limits = (tier.daily, tier.weekly, tier.monthly)

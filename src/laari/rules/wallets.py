@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from laari.rules import ids, ledger
-from laari.rules.money import MAX_MONEY
 from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records import Payment, Tenant, Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -57,10 +56,18 @@ class Obstacle(NamedTuple):
         return refuse("insufficient_balance" if self.limit is None else "wallet_limit_exceeded")
 
 
+def limits_in_force(wallet: Wallet, tier: Tier) -> Tier:
+    """The limits of the wallet's tier; while it is frozen they are zero, and nothing leaves it."""
+    if wallet.frozen_at is None:
+        return tier
+    return Tier(tier.name, per_transaction=0, daily=0, weekly=0, monthly=0)
+
+
 def obstacle(wallet: Wallet, tier: Tier, amount: int, moment: Moment) -> Obstacle | None:
     """The first thing that keeps a wallet from spending: its balance, then the limits in force."""
     if wallet.balance < amount:
         return Obstacle(None, wallet.balance, wallet.balance)
+    tier = limits_in_force(wallet, tier)
     day, week, month = spent_now(wallet, moment)
     limits: tuple[tuple[LimitName, int | None, int], ...] = (
         ("per_transaction", tier.per_transaction, 0),
@@ -178,33 +185,6 @@ def move_outside_money(
     )
     world.transactions.append(transaction)
     return transaction
-
-
-@dataclass(frozen=True, slots=True)
-class MoveMoney:
-    """The operator tops a wallet up, or corrects it in either direction.
-
-    `tenant` is the merchant whose sandbox the wallet belongs to, for its clock.
-    """
-
-    tenant: Tenant | None
-    account: int
-    kind: Literal["topup", "adjustment"]
-    amount: int
-    details: str
-
-    def needs(self, needs: Needs) -> None:
-        needs.wallets.add(self.account)
-
-    def decide(self, world: World) -> Transaction | Refusal:
-        wallet = world.wallets.get(self.account)
-        if wallet is None:
-            return refuse("not_found", f"No wallet has the account number {self.account}.")
-        if self.amount == 0 or (self.kind == "topup" and self.amount < 0):
-            return invalid("amount", "The amount must move money in the right direction.")
-        if abs(wallet.balance + self.amount) > MAX_MONEY:
-            return invalid("amount", "The balance would be too large.")
-        return move_outside_money(world, self.tenant, wallet, self.kind, self.amount, self.details)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from laari.rules.records import (
     Tenant,
     TenantClock,
     Tier,
+    TopupSlip,
     Transaction,
     Transfer,
     Wallet,
@@ -114,6 +115,9 @@ class World:
         # Idempotency keys that a batch of another process is working on right now.
         self.keys_in_progress: set[tuple[int, str, str]] = set()
         self.access_tokens: list[AccessToken] = []
+        # Top-ups by the bank slip that they came with, where a command named it.
+        self.topups: dict[tuple[Mode, str], Transaction] = {}
+        self.slips: list[TopupSlip] = []
         self.transfers: list[Transfer] = []
         self.transactions: list[Transaction] = []
         self.events: list[Event] = []
@@ -172,6 +176,7 @@ class Needs:
         "requests",
         "sandbox_charging",
         "sandbox_spending",
+        "slips",
         "wallets",
         "wallets_of_authorizations",
     )
@@ -188,6 +193,7 @@ class Needs:
         self.recipients: set[tuple[CustomerType, str]] = set()
         self.wallets: set[int] = set()
         self.accounts: set[int] = set()  # wallets of which only the mode is asked, not locked
+        self.slips: set[str] = set()
         # Sandbox wallets and authorizations that something may count in the periods of, each with
         # how far the clock it is counted on was moved.
         self.sandbox_spending: set[tuple[int, int]] = set()

@@ -217,6 +217,15 @@ CHECKS = [
         WHERE (m.type, m.amount, m.account) IS DISTINCT FROM (h.type, h.amount, h.account)""",
     ),
     Check(
+        "topup_slip",
+        "A bank slip belongs to no top-up, or to one of another mode.",
+        """SELECT s.slip AS id, s.mode || ' topup ' || s.tid AS expected,
+            coalesce(w.mode || ' ' || t.type, 'nothing') AS found
+        FROM topup_slips s LEFT JOIN transactions t ON t.tid = s.tid
+        LEFT JOIN wallets w ON w.account = t.account
+        WHERE (t.type, t.status, w.mode) IS DISTINCT FROM ('topup', 'success', s.mode)""",
+    ),
+    Check(
         "transaction_twice",
         "A transaction reference stands for more than one movement of a wallet's money.",
         """SELECT tid AS id, '1' AS expected, count(*)::text AS found

@@ -37,7 +37,7 @@ from laari.store.tables import (
     Table,
 )
 from laari.store.tiers import all_tiers
-from laari.store.wallets import modes_of
+from laari.store.wallets import modes_of, topups_by_slip
 from laari.store.watch import Watch
 from laari.store.writes import writing
 
@@ -233,6 +233,8 @@ async def load(
         await _load_locked(connection, WALLETS, "account", needs.wallets, world.wallets)
     if needs.accounts:
         world.modes = await modes_of(connection, needs.accounts)
+    if needs.slips:
+        world.topups = await topups_by_slip(connection, needs.slips)
     await _load_claims(connection, needs, world)
     await _load_authorization_references(connection, needs, world)
     world.now = clock()

@@ -338,6 +338,14 @@ CREATE TABLE public.tiers (
     CONSTRAINT tiers_weekly_check CHECK ((weekly >= 0))
 );
 
+CREATE TABLE public.topup_slips (
+    mode text NOT NULL,
+    slip text NOT NULL COLLATE pg_catalog."C",
+    tid text NOT NULL COLLATE pg_catalog."C",
+    CONSTRAINT topup_slips_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text]))),
+    CONSTRAINT topup_slips_slip_check CHECK (((char_length(slip) >= 1) AND (char_length(slip) <= 100)))
+);
+
 CREATE TABLE public.transactions (
     tid text NOT NULL COLLATE pg_catalog."C",
     account bigint NOT NULL,
@@ -415,7 +423,11 @@ CREATE TABLE public.wallets (
     month_start date DEFAULT '1970-01-01'::date NOT NULL,
     month_spent numeric DEFAULT 0 NOT NULL,
     counted_offset_seconds bigint DEFAULT 0 NOT NULL,
+    frozen_at timestamp with time zone,
+    frozen_reason text,
+    CONSTRAINT frozen_for_a_reason CHECK ((num_nonnulls(frozen_at, frozen_reason) = ANY (ARRAY[0, 2]))),
     CONSTRAINT wallets_day_spent_check CHECK ((day_spent >= (0)::numeric)),
+    CONSTRAINT wallets_frozen_reason_check CHECK (((char_length(frozen_reason) >= 1) AND (char_length(frozen_reason) <= 255))),
     CONSTRAINT wallets_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text]))),
     CONSTRAINT wallets_month_spent_check CHECK ((month_spent >= (0)::numeric)),
     CONSTRAINT wallets_week_spent_check CHECK ((week_spent >= (0)::numeric))
@@ -497,6 +509,12 @@ ALTER TABLE ONLY public.tenants
 ALTER TABLE ONLY public.tiers
     ADD CONSTRAINT tiers_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY public.topup_slips
+    ADD CONSTRAINT topup_slips_pkey PRIMARY KEY (mode, slip);
+
+ALTER TABLE ONLY public.topup_slips
+    ADD CONSTRAINT topup_slips_tid_key UNIQUE (tid);
+
 ALTER TABLE ONLY public.transactions
     ADD CONSTRAINT transactions_pkey PRIMARY KEY (tid);
 
@@ -567,11 +585,15 @@ CREATE INDEX sessions_by_customer ON public.sessions USING btree (customer_id) W
 
 CREATE INDEX sessions_by_email ON public.sessions USING btree (email) WHERE (email IS NOT NULL);
 
+CREATE INDEX topup_slips_by_slip ON public.topup_slips USING btree (slip);
+
 CREATE INDEX transactions_by_account ON public.transactions USING btree (account, recorded);
 
 CREATE UNIQUE INDEX transfers_once_per_payment ON public.transfers USING btree (payment_id, kind) WHERE (payment_id IS NOT NULL);
 
 CREATE INDEX wallet_keys_by_account ON public.wallet_keys USING btree (account, created_at);
+
+CREATE TRIGGER topup_slips_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.topup_slips FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
 CREATE TRIGGER transactions_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.transactions FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 

@@ -22,6 +22,7 @@ from laari.rules.records import (
     SandboxPeriod,
     SavedResponse,
     TenantClock,
+    TopupSlip,
     Transaction,
     Transfer,
     Wallet,
@@ -159,6 +160,7 @@ SANDBOX_PERIODS = Table(
     "sandbox_periods", SandboxPeriod, key=("owner", "unit", "start"), mutable=("spent",)
 )
 TRANSFERS = Table("transfers", Transfer, key=("id",))
+TOPUP_SLIPS = Table("topup_slips", TopupSlip, key=("mode", "slip"), contested=("mode", "slip"))
 TRANSACTIONS = Table("transactions", Transaction, key=("tid",))
 EVENTS = Table("events", Event, key=("id",))
 ACCESS_TOKENS = Table("access_tokens", AccessToken, key=("digest",))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import asyncpg
 
 from laari.rules.records import Mode, TenantClock, Tier, Transaction, Wallet
+from laari.rules.wallets import limits_in_force
 from laari.store.tables import TRANSACTIONS
 from laari.store.tiers import LIMITS
 
@@ -65,7 +66,7 @@ async def visit(connection: asyncpg.Connection, digests: list[bytes]) -> list[Vi
 
 
 class Standing(NamedTuple):
-    """A wallet with its tier, and the clock of the sandbox it belongs to, if any."""
+    """A wallet with its limits in force, and the clock of the sandbox it belongs to, if any."""
 
     wallet: Wallet
     tier: Tier
@@ -84,11 +85,12 @@ async def by_account(connection: asyncpg.Connection, accounts: list[int]) -> dic
     end = 2 + 1 + len(LIMITS)
     standings = (
         Standing(
-            Wallet(*row[end:]),
-            Tier(*row[2:end]),
+            wallet,
+            limits_in_force(wallet, Tier(*row[2:end])),
             None if row[0] is None else TenantClock(row[0], row[1]),
         )
         for row in map(tuple, rows)
+        for wallet in (Wallet(*row[end:]),)
     )
     return {standing.wallet.account: standing for standing in standings}
 
@@ -99,6 +101,19 @@ async def modes_of(connection: asyncpg.Connection, accounts: Collection[int]) ->
         "SELECT account, mode FROM wallets WHERE account = ANY($1)", list(accounts)
     )
     return dict(map(tuple, rows))
+
+
+async def topups_by_slip(
+    connection: asyncpg.Connection, slips: Collection[str]
+) -> dict[tuple[Mode, str], Transaction]:
+    """The top-ups that came with these bank slips, in either mode."""
+    columns = ", ".join(f"t.{field}" for field in Transaction.__struct_fields__)
+    rows = await connection.fetch(
+        f"SELECT s.mode, s.slip, {columns} FROM topup_slips s "
+        "JOIN transactions t ON t.tid = s.tid WHERE s.slip = ANY($1)",
+        list(slips),
+    )
+    return {(mode, slip): Transaction(*rest) for mode, slip, *rest in map(tuple, rows)}
 
 
 async def history(

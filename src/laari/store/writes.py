@@ -22,6 +22,7 @@ from laari.store.tables import (
     REQUESTS,
     SANDBOX_PERIODS,
     SAVED_RESPONSES,
+    TOPUP_SLIPS,
     TRANSACTIONS,
     TRANSFERS,
     WALLETS,
@@ -69,6 +70,7 @@ def _decided(world: World) -> Iterator[tuple[Table[Any], _Write, Collection[Any]
     # Whoever puts a period aside holds the lock on its owner's row.
     aside = [SandboxPeriod(*key, spent) for key, spent in world.put_aside.items()]
     yield SANDBOX_PERIODS, SANDBOX_PERIODS.upsert, aside
+    yield TOPUP_SLIPS, TOPUP_SLIPS.insert, world.slips
     yield TRANSFERS, TRANSFERS.insert, world.transfers
     yield TRANSACTIONS, TRANSACTIONS.insert, world.transactions
     yield ACCESS_TOKENS, ACCESS_TOKENS.insert, world.access_tokens

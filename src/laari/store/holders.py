@@ -1,0 +1,67 @@
+"""Customers with their wallets, as the operator looks them up."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+from msgspec import Struct
+
+from laari.rules.records import Mode
+
+
+class Holder(Struct, frozen=True):
+    """A customer and the wallet; `merchant_id` is whose sandbox customer it is, if anybody's."""
+
+    customer_id: UUID
+    account: int
+    name: str
+    mode: Mode
+    mobile: str | None
+    email: str | None
+    vpa: str | None
+    tier: str
+    balance: int
+    frozen_at: datetime | None
+    frozen_reason: str | None
+    merchant_id: str | None
+    created_at: datetime
+
+
+_SELECT = (
+    "SELECT c.id, w.account, c.name, c.mode, c.mobile, c.email, c.vpa, w.tier, w.balance, "
+    "w.frozen_at, w.frozen_reason, t.merchant_id, c.created_at "
+    "FROM customers c JOIN wallets w ON w.customer_id = c.id "
+    "LEFT JOIN tenants t ON t.id = c.sandbox_of"
+)
+
+
+async def by_customer(connection: asyncpg.Connection, customer_id: UUID) -> Holder | None:
+    row = await connection.fetchrow(f"{_SELECT} WHERE c.id = $1", customer_id)
+    return None if row is None else Holder(*row)
+
+
+async def by_account(connection: asyncpg.Connection, account: int) -> Holder | None:
+    row = await connection.fetchrow(f"{_SELECT} WHERE w.account = $1", account)
+    return None if row is None else Holder(*row)
+
+
+async def newest(
+    connection: asyncpg.Connection,
+    limit: int,
+    *,
+    after: UUID | None = None,
+    mode: Mode | None = None,
+    frozen: bool = False,
+) -> list[Holder]:
+    """Newest first: ids begin with the time they were made. `after` goes on behind a customer."""
+    rows = await connection.fetch(
+        f"{_SELECT} WHERE ($2::uuid IS NULL OR c.id < $2) AND ($3::text IS NULL OR c.mode = $3) "
+        "AND (NOT $4 OR w.frozen_at IS NOT NULL) ORDER BY c.id DESC LIMIT $1",
+        limit,
+        after,
+        mode,
+        frozen,
+    )
+    return [Holder(*row) for row in rows]

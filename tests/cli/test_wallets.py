@@ -1,0 +1,243 @@
+"""The operator's hand on customers' wallets: top-ups by slip, corrections, tiers and freezing."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from laari.rules.money import MAX_MONEY
+from laari.rules.operator import MoveMoney
+from laari.rules.refusals import Refusal
+from laari.spine.engine import Spine
+from laari.store.batch import BatchRunner
+from laari.store.database import connection_to
+from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
+
+TRANSACTION = {"tid", "account", "time", "type", "name", "details", "amount", "status"}
+
+
+def new_account(laari: Laari, balance: int = 0, name: str = "Aisha", mode: str = "live") -> str:  # noqa: F811
+    made = laari("customer", "create", name, "--balance", str(balance), "--mode", mode, "--json")
+    return str(made.json["account_number"])
+
+
+def query(dsn: str, statement: str) -> Any:
+    async def ask() -> Any:
+        async with connection_to(dsn) as connection:
+            return await connection.fetchval(statement)
+
+    return asyncio.run(ask())
+
+
+def test_an_adjustment_stops_at_zero_unless_it_is_told_otherwise(laari: Laari, dsn: str) -> None:  # noqa: F811
+    account = new_account(laari, 5_000)
+    adjust = ("wallet", "adjust", account, "--reason", "Wrong slip", "--json")
+    for amount in ("-5001", "-99999999999"):
+        refused = laari(*adjust, amount)
+        assert (refused.status, refused.out) == (1, "")
+        assert "MVR 50.00" in refused.err
+        assert refused.err.count("\n") == 1
+    assert query(dsn, "SELECT balance FROM wallets WHERE mode = 'live'") == 5_000
+    taken = laari(*adjust, "-5000").json
+    assert set(taken) > TRANSACTION
+    assert (taken["amount"], taken["details"]) == (-5_000, "Wrong slip")
+    assert (taken["holder"], taken["balance_before"], taken["balance_after"]) == ("Aisha", 5_000, 0)
+    below = laari(*adjust, "-700", "--below-zero").json
+    assert (below["balance_before"], below["balance_after"]) == (0, -700)
+    # Up again is always allowed, also where it does not reach zero.
+    assert laari(*adjust, "200").json["balance_after"] == -500
+    assert laari(*adjust, "-1").status == 1
+    huge = laari(*adjust, f"-{MAX_MONEY}", "--below-zero")
+    assert (huge.status, "too large" in huge.err) == (1, True)
+    assert laari("audit", "--json").json["ok"] is True
+
+
+def test_people_see_the_holder_and_both_balances(laari: Laari) -> None:  # noqa: F811
+    account = new_account(laari, 1_000, name="Aishath Ibrahim")
+    lines = dict(
+        line.split(None, 1)
+        for line in laari("wallet", "topup", account, "500").out.splitlines()
+        if len(line.split(None, 1)) == 2
+    )
+    assert lines["holder"] == "Aishath Ibrahim"
+    assert (lines["balance_before"], lines["balance_after"]) == ("1000", "1500")
+
+
+def test_a_bank_slip_brings_its_money_in_once(laari: Laari, dsn: str) -> None:  # noqa: F811
+    account, other = new_account(laari), new_account(laari, name="Hassan")
+    topup = ("wallet", "topup", account, "5000", "--slip", " BML-7 ", "--json")
+    first = laari(*topup).json
+    assert (first["slip"], first["repeated"], first["balance_after"]) == ("BML-7", False, 5_000)
+    assert first["details"] == "Bank transfer BML-7"
+    laari("wallet", "adjust", account, "-100", "--reason", "Fee", "--json")
+    again = laari(*topup).json
+    assert {name: again[name] for name in TRANSACTION} == {
+        name: first[name] for name in TRANSACTION
+    }
+    assert (again["repeated"], again["balance_before"], again["balance_after"]) == (
+        True,
+        4_900,
+        4_900,
+    )
+    for arguments in (
+        ("wallet", "topup", other, "5000", "--slip", "BML-7"),
+        ("wallet", "topup", account, "5001", "--slip", "BML-7"),
+    ):
+        refused = laari(*arguments, "--json")
+        assert (refused.status, refused.out) == (1, "")
+        assert "entered before" in refused.err
+        assert first["tid"] in refused.err
+    # Slips are told apart to the letter, and each mode has its own.
+    assert laari("wallet", "topup", other, "1", "--slip", "bml-7", "--json").json["amount"] == 1
+    sandbox = new_account(laari, mode="sandbox")
+    assert laari("wallet", "topup", sandbox, "1", "--slip", "BML-7", "--json").json["amount"] == 1
+    assert laari("wallet", "topup", account, "1", "--slip", "-5", "--json").json["slip"] == "-5"
+    assert query(dsn, "SELECT sum(balance) FROM wallets WHERE mode = 'live'") == 4_902
+    assert laari("audit", "--json").json["ok"] is True
+
+
+@pytest.mark.parametrize("slip", ["", "  ", "x" * 101, "two\nlines"])
+def test_a_slip_that_is_none_is_refused(laari: Laari, dsn: str, slip: str) -> None:  # noqa: F811
+    account = new_account(laari)
+    refused = laari("wallet", "topup", account, "5", "--slip", slip)
+    assert (refused.status, refused.out) == (1, "")
+    assert query(dsn, "SELECT balance FROM wallets WHERE mode = 'live'") == 0
+
+
+@pytest.mark.parametrize("accounts", [1, 2], ids=["one wallet", "two wallets"])
+def test_a_slip_entered_twice_at_once_is_one_top_up(
+    laari: Laari,  # noqa: F811
+    dsn: str,
+    accounts: int,
+) -> None:
+    wallets = [int(new_account(laari, name=f"Customer {n}")) for n in range(accounts)]
+
+    def enter(number: int) -> list[Any]:
+        """What one process does: its own spine and its own connection."""
+
+        async def submit() -> list[Any]:
+            runner = BatchRunner(dsn, "http://laari.test")
+            spine = Spine(runner.run)
+            spine.start()
+            account = wallets[number % accounts]
+            outcomes = [
+                await spine.submit(MoveMoney(None, account, "topup", 500, "Cash", slip=f"slip {n}"))
+                for n in range(10)
+            ]
+            await spine.close()
+            await runner.close()
+            return outcomes
+
+        return asyncio.run(submit())
+
+    with ThreadPoolExecutor(4) as pool:
+        outcomes = [each for made in pool.map(enter, range(4)) for each in made]
+    moved = [each for each in outcomes if not isinstance(each, Refusal) and not each.repeated]
+    assert len(moved) == 10
+    assert {each.code for each in outcomes if isinstance(each, Refusal)} <= {"conflict"}
+    assert (accounts == 1) == (not any(isinstance(each, Refusal) for each in outcomes))
+    assert query(dsn, "SELECT sum(balance) FROM wallets") == 5_000
+    assert query(dsn, "SELECT count(*) FROM transfers") == 10
+
+
+def test_a_customer_is_shown_by_id_and_by_account(laari: Laari) -> None:  # noqa: F811
+    made = laari(
+        *("customer", "create", "Aisha", "--mobile", "7771234", "--email", "a@b.mv"),
+        *("--vpa", "aisha", "--balance", "5000", "--json"),
+    ).json
+    shown = laari("customer", "show", made["customer_id"], "--json").json
+    assert shown == laari("customer", "show", made["account_number"], "--json").json
+    assert shown.pop("created_at").endswith("+05:00")
+    assert shown == {
+        "customer_id": made["customer_id"],
+        "account_number": made["account_number"],
+        "name": "Aisha",
+        "mode": "live",
+        "tier": "basic",
+        "balance": 5_000,
+        "frozen": False,
+        "frozen_at": None,
+        "frozen_reason": None,
+        "mobile": "7771234",
+        "email": "a@b.mv",
+        "vpa": "aisha",
+        "merchant_id": None,
+    }
+
+
+def test_customers_are_listed_newest_first_in_pages(laari: Laari) -> None:  # noqa: F811
+    assert laari("customer", "list", "--json").json == []
+    for number in range(3):
+        new_account(laari, name=f"Live {number}")
+    merchant = laari("merchant", "create", "Shop", "--json").json["merchant_id"]
+
+    def names(*options: str) -> list[str]:
+        return [found["name"] for found in laari("customer", "list", *options, "--json").json]
+
+    assert names() == ["Sandbox customer", "Live 2", "Live 1", "Live 0"]
+    [sandbox] = laari("customer", "list", "--mode", "sandbox", "--json").json
+    assert sandbox["merchant_id"] == merchant
+    first = laari("customer", "list", "--limit", "2", "--mode", "live", "--json").json
+    assert [found["name"] for found in first] == ["Live 2", "Live 1"]
+    after = ("--limit", "2", "--mode", "live", "--after", first[-1]["customer_id"])
+    assert names(*after) == ["Live 0"]
+    laari("customer", "freeze", first[0]["customer_id"], "--reason", "Lost phone")
+    assert names("--frozen") == ["Live 2"]
+
+
+def test_a_tier_is_set(laari: Laari) -> None:  # noqa: F811
+    account = new_account(laari)
+    assert laari("customer", "set-tier", account, "verified", "--json").json["tier"] == "verified"
+    refused = laari("customer", "set-tier", account, "platinum", "--json")
+    assert (refused.status, refused.out) == (1, "")
+    assert "basic" in refused.err
+    assert laari("customer", "show", account, "--json").json["tier"] == "verified"
+
+
+def test_a_wallet_is_frozen_for_a_reason_and_lifted(laari: Laari) -> None:  # noqa: F811
+    account = new_account(laari, 5_000)
+    assert laari("customer", "freeze", account, "--json").status != 0
+    frozen = laari("customer", "freeze", account, "--reason", "Court order 12", "--json").json
+    assert (frozen["frozen"], frozen["frozen_reason"]) == (True, "Court order 12")
+    assert frozen["frozen_at"].endswith("+05:00")
+    again = laari("customer", "freeze", account, "--reason", "Something else", "--json").json
+    assert again == frozen
+    # The operator may still correct it, in both directions.
+    taken = laari("wallet", "adjust", account, "-500", "--reason", "Court", "--json").json
+    assert taken["balance_after"] == 4_500
+    assert laari("wallet", "topup", account, "100", "--json").json["balance_after"] == 4_600
+    assert laari("customer", "show", account, "--json").json["frozen"] is True
+    lifted = laari("customer", "unfreeze", account, "--json").json
+    assert (lifted["frozen"], lifted["frozen_at"], lifted["frozen_reason"]) == (False, None, None)
+    assert laari("customer", "unfreeze", account, "--json").json == lifted
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "customer show cus_00000000000000000000000000000000",
+        "customer show 7799999999999",
+        "customer show 99999999999999999999999",
+        "customer show nobody",
+        "customer show mer_abc",
+        "customer set-tier 7799999999999 basic",
+        "customer freeze 7799999999999 --reason x",
+        "customer freeze 7799999999999 --reason ''",
+        "customer unfreeze 7799999999999",
+        "customer list --limit 0",
+        "customer list --limit 1001",
+        "customer list --after nobody",
+        "customer list --mode test",
+        "wallet adjust 7799999999999 -5 --reason x --below-zero",
+        "wallet topup 7799999999999 5 --slip x",
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_status_1(laari: Laari, arguments: str) -> None:  # noqa: F811
+    words = ["" if word == "''" else word for word in arguments.split()]
+    ended = laari(*words, "--json")
+    assert (ended.status, ended.out) == (1, "")
+    assert ended.err.startswith("laari: ")
+    assert ended.err.count("\n") == 1
