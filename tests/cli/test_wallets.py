@@ -50,8 +50,11 @@ def test_an_adjustment_stops_at_zero_unless_it_is_told_otherwise(laari: Laari, d
     # Up again is always allowed, also where it does not reach zero.
     assert laari(*adjust, "200").json["balance_after"] == -500
     assert laari(*adjust, "-1").status == 1
-    huge = laari(*adjust, f"-{MAX_MONEY}", "--below-zero")
-    assert (huge.status, "too large" in huge.err) == (1, True)
+    for huge in (f"-{MAX_MONEY}", f"{MAX_MONEY + 1}"):
+        assert laari(*adjust, huge, "--below-zero").status == 1
+    laari("wallet", "topup", account, "501")
+    huge_topup = laari("wallet", "topup", account, str(MAX_MONEY))
+    assert (huge_topup.status, "too large" in huge_topup.err) == (1, True)
     assert laari("audit", "--json").json["ok"] is True
 
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from laari.rules import authorizations as auth
 from laari.rules.calendar import MALDIVES
 from laari.rules.charges import ChargeAuthorization
-from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
+from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment, RefundPayment
 from laari.rules.periods import Moment, others
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
@@ -106,6 +106,20 @@ async def test_two_servers_at_midnight_do_not_pass_a_wallets_limit(
         spent = spent_now(standing.wallet, Moment(now))
         assert {period.spent for period in spent} == {1_000_000}
         assert {period.start for period in spent} == {MIDNIGHT.date()}
+
+
+async def test_a_refund_gives_no_limit_back(dsn: str, pair: tuple[Server, Server]) -> None:
+    async with connection_to(dsn) as connection:
+        await set_tier(connection, "narrow", {"daily": 100, "weekly": 100, "monthly": 100})
+    tenant, account = await shop_and_payer(dsn, "narrow")
+    ahead, _ = pair
+    first, second = [
+        await ahead.submit(CreatePayment(tenant, PaymentDraft(f"order-{n}", 100))) for n in (1, 2)
+    ]
+    assert told(await ahead.submit(PayPayment(tenant, first.id, account))) == "paid"
+    assert told(await ahead.submit(RefundPayment(tenant, first.id))) == "refunded"
+    refused = await ahead.submit(PayPayment(tenant, second.id, account))
+    assert told(refused) == "wallet_limit_exceeded"
 
 
 class Sandbox(NamedTuple):

@@ -221,3 +221,33 @@ def test_the_ledger_moves_no_money_between_the_modes() -> None:
     with pytest.raises(ledger.ModesMixedError):
         ledger.transfer(world, "adjustment", live, sandbox, 1, "t", now)
     assert world.transfers == []
+
+
+@pytest.mark.parametrize("name", ["suspend", "resume", "revoke", "pay request", "reject request"])
+async def test_another_account_of_the_same_mode_finds_nothing_either(
+    meeting: Meeting, name: str
+) -> None:
+    make, code = BY_PAYER[name]
+    other = await _another(meeting)
+    before = await meeting.state()
+    outcome = await meeting.run(make(meeting, other))
+    assert isinstance(outcome, Refusal), outcome
+    assert outcome.code == code
+    assert await meeting.state() == before
+
+
+@pytest.mark.parametrize("command", [payments.PayPayment, payments.ReleasePayment])
+async def test_an_attempt_in_processing_is_its_own_payers(meeting: Meeting, command: Any) -> None:
+    other = await _another(meeting)
+    before = await meeting.state()
+    outcome = await meeting.run(command(meeting.tenant, meeting.reserved, other))
+    assert isinstance(outcome, Refusal), outcome
+    assert outcome.code == "payment_conflict"
+    assert await meeting.state() == before
+
+
+async def _another(meeting: Meeting) -> int:
+    made = await customers.create(
+        meeting.connection, name="B", mode=meeting.tenant.mode, tier="business", balance=10_000
+    )
+    return made.account
