@@ -18,6 +18,7 @@ from laari.errors import LaariError
 Network: TypeAlias = IPv4Network | IPv6Network
 
 MASTER_KEY_BYTES = 32
+_MAPPED_BITS = 96  # before the IPv4 address in an IPv6 address
 
 
 class SettingsError(LaariError):
@@ -142,6 +143,14 @@ def default_origin(host: str, port: int) -> str:
     return f"http://{shown}:{port}"
 
 
+def _plain(network: Network) -> Network:
+    """IPv4 written inside IPv6 (`::ffff:10.0.0.0/104`) is IPv4, as the clients' addresses are."""
+    inside = network.network_address.ipv4_mapped if network.version == 6 else None
+    if inside is None or network.prefixlen < _MAPPED_BITS:
+        return network
+    return ip_network((inside, network.prefixlen - _MAPPED_BITS))
+
+
 class _Reader:
     """One method per kind of value; each says which variable is wrong and what it may be."""
 
@@ -207,7 +216,7 @@ class _Reader:
         found = []
         for item in self._items(name):
             try:
-                found.append(ip_network(item, strict=False))
+                found.append(_plain(ip_network(item, strict=False)))
             except ValueError:
                 raise SettingsError(
                     f"{name}: {item!r} is not an address or network such as 10.0.0.0/8"

@@ -6,10 +6,10 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network, IPv6Network, ip_address
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias
 
+from laari.edge.addresses import Networks, client_address, is_trusted
 from laari.edge.metrics import OTHER, Metrics
 from laari.rules.refusals import Refusal
 
@@ -17,7 +17,6 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
-Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 
 Header: TypeAlias = tuple[bytes, bytes]
 
@@ -117,38 +116,17 @@ class Request:
 def read_request(scope: Scope, receive: Receive, path: str, trusted_proxies: Networks) -> Request:
     headers: dict[bytes, str] = scope["laari.headers"]
     peer = scope["client"][0] if scope.get("client") else ""
-    proxied = is_trusted(peer, trusted_proxies)
+    forwarded_for = headers.get(b"x-forwarded-for", "")
     return Request(
         method=scope["method"],
         path=path,
         query=scope["query_string"],
         headers=headers,
-        secure=_is_secure(scope, headers, proxied),
-        client=client_address(peer, headers.get(b"x-forwarded-for", ""), trusted_proxies)
-        if proxied
-        else peer,
+        secure=_is_secure(scope, headers, is_trusted(peer, trusted_proxies)),
+        client=client_address(peer, forwarded_for, trusted_proxies),
         receive=receive,
         exchange=scope["laari.exchange"],
     )
-
-
-def is_trusted(address: str, networks: Networks) -> bool:
-    if not networks:
-        return False
-    try:
-        read = ip_address(address)
-    except ValueError:
-        return False
-    return any(read in network for network in networks)
-
-
-def client_address(peer: str, forwarded_for: str, trusted_proxies: Networks) -> str:
-    """Whom the nearest trusted proxy was asked by; what stands further left anyone may write."""
-    if is_trusted(peer, trusted_proxies):
-        for address in reversed(forwarded_for.split(",")):
-            if not is_trusted(address.strip(), trusted_proxies):
-                return address.strip() or peer
-    return peer
 
 
 def _is_secure(scope: Scope, headers: dict[bytes, str], proxied: bool) -> bool:

@@ -6,11 +6,11 @@ import asyncio
 import time
 from datetime import timedelta
 from functools import cache
-from ipaddress import ip_address, ip_network
 from typing import Literal, NamedTuple
 
 from markupsafe import Markup
 
+from laari.edge.addresses import household
 from laari.edge.pages.visit import Visit
 from laari.edge.rate import named_bucket
 from laari.rules.contacts import read_email, read_mobile, read_vpa
@@ -117,7 +117,7 @@ async def _try(visit: Visit, password_hash: str | None, identity: str) -> Proble
     rates, now = visit.backend.rates, time.monotonic()
     buckets = (
         (named_bucket("log-in identity", identity), PER_IDENTITY),
-        (named_bucket("log-in address", _network(visit.http.client)), PER_ADDRESS),
+        (named_bucket("log-in address", household(visit.http.client)), PER_ADDRESS),
     )
     waits = [rates.take(key, limit.rate, now, limit.over) for key, limit in buckets]  # count in all
     if any(waits):
@@ -133,12 +133,3 @@ async def _try(visit: Visit, password_hash: str | None, identity: str) -> Proble
 @cache
 def _nobodys_hash() -> str:
     return hash_password(new_password())
-
-
-def _network(client: str) -> str:
-    """An address stands for itself in IPv4; in IPv6 one household has 2^64 of them."""
-    try:
-        address = ip_address(client)
-    except ValueError:
-        return client
-    return client if address.version == 4 else str(ip_network((address, 64), strict=False))

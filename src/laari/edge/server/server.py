@@ -17,7 +17,8 @@ from email.utils import formatdate
 from ipaddress import IPv4Network, IPv6Network
 from typing import Protocol
 
-from laari.edge.http import Receive, Reply, Scope, Send, client_address, is_trusted
+from laari.edge.addresses import client_address, is_trusted
+from laari.edge.http import Receive, Reply, Scope, Send
 from laari.edge.server.connection import Connection, State
 from laari.edge.server.cycle import Cycle
 from laari.edge.server.head import Head

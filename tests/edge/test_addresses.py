@@ -1,0 +1,110 @@
+"""One client is one address, however a socket or a proxy writes it."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from laari.edge.addresses import client_address, household, is_trusted, read_address
+from laari.edge.http import Exchange, Request, read_request
+from laari.edge.metrics import Metrics
+from laari.settings import read_settings
+
+LOOPBACK = (ip_network("127.0.0.0/8"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        (" 192.0.2.1:4711 ", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("[::ffff:192.0.2.1]:80", "192.0.2.1"),
+        ("::FFFF:c000:201", "192.0.2.1"),
+        ("2001:DB8::1", "2001:db8::1"),
+        ("[2001:db8::1]", "2001:db8::1"),
+        ("[2001:db8::1]:4711", "2001:db8::1"),
+        ("fe80::1%eth0", "fe80::1"),
+    ],
+)
+def test_an_address_is_read(text: str, address: str) -> None:
+    assert str(read_address(text)) == address
+
+
+@pytest.mark.parametrize(
+    "text", ["", "unknown", "192.0.2", "192.0.2.1:", "192.0.2.1:123456", "[192.0.2.1", "a" * 9999]
+)
+def test_anything_else_is_no_address(text: str) -> None:
+    assert read_address(text) is None
+
+
+@given(st.ip_addresses(), st.integers(0, 65535))
+def test_a_port_changes_nothing(address, port: int) -> None:
+    shown = f"[{address}]" if address.version == 6 else str(address)
+    assert read_address(f"{shown}:{port}") == read_address(str(address))
+
+
+@given(st.ip_addresses(v=4))
+def test_ipv4_inside_ipv6_is_ipv4(address) -> None:
+    assert read_address(f"::ffff:{address}") == address
+    assert household(f"::ffff:{address}") == household(str(address)) == str(address)
+
+
+def test_one_household_is_one_in_ipv6() -> None:
+    assert household("2001:db8:1:2:3::4") == household("[2001:db8:1:2:ffff::]:80")
+    assert household("2001:db8:1:2::1") != household("2001:db8:1:3::1")
+    assert household("testclient") == "testclient"
+
+
+def test_networks() -> None:
+    assert is_trusted("127.0.0.9", LOOPBACK)
+    assert is_trusted("::ffff:127.0.0.9", LOOPBACK)
+    assert not is_trusted("::1", LOOPBACK)
+    assert not is_trusted("unknown", LOOPBACK)
+    assert not is_trusted("127.0.0.9", ())
+
+
+@pytest.mark.parametrize(
+    ("header", "client"),
+    [
+        ("203.0.113.7", "203.0.113.7"),
+        ("203.0.113.7:50123", "203.0.113.7"),
+        ("1.2.3.4, 203.0.113.7:1", "203.0.113.7"),
+        ("1.2.3.4, 203.0.113.7, 127.0.0.2:9, ::ffff:127.0.0.1", "203.0.113.7"),
+        ("[2001:db8::7]:443", "2001:db8::7"),
+        ("203.0.113.7, unknown", "127.0.0.1"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("", "127.0.0.1"),
+    ],
+)
+def test_the_client_behind_a_proxy(header: str, client: str) -> None:
+    assert client_address("::ffff:127.0.0.1", header, LOOPBACK) == client
+    assert client_address("198.51.100.1", header, LOOPBACK) == "198.51.100.1"
+
+
+def request_from(peer: str, trusted: str = "127.0.0.0/8", **headers: str) -> Request:
+    settings = read_settings({"LAARI_TRUSTED_PROXIES": trusted})
+
+    async def nothing(*_: object) -> None: ...
+
+    scope = {
+        "method": "GET",
+        "scheme": "http",
+        "query_string": b"",
+        "client": (peer, 1234),
+        "laari.headers": {n.replace("_", "-").encode(): v for n, v in headers.items()},
+        "laari.exchange": Exchange(nothing, Metrics([], [], None)),
+    }
+    return read_request(scope, nothing, "/", settings.trusted_proxies)
+
+
+@pytest.mark.parametrize("trusted", ["127.0.0.0/8", "::ffff:127.0.0.0/104", "::ffff:127.0.0.1"])
+def test_a_proxy_that_comes_over_an_ipv6_socket_is_trusted(trusted: str) -> None:
+    told = {"x_forwarded_for": "203.0.113.7:4711", "x_forwarded_proto": "https"}
+    request = request_from("::ffff:127.0.0.1", trusted, **told)
+    assert (request.client, request.secure) == ("203.0.113.7", True)
+    stranger = request_from("::ffff:198.51.100.1", trusted, **told)
+    assert (stranger.client, stranger.secure) == ("198.51.100.1", False)
