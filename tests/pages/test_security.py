@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from playwright.async_api import expect
 
 from laari.store.database import connection_to
@@ -201,6 +203,16 @@ async def test_guessing_a_password_is_throttled(service: Service, live_shop: Mer
     assert "Too many attempts" in right.text
     other = {**fields, "identity": (await new_customer(service)).mobile}
     assert browser.send(f"{address}/login", other).status_code == 422
+
+
+@pytest.mark.parametrize("path", ["/app", "/app/login", "/dashboard", "/pay/none", "/approve/none"])
+def test_a_cookie_of_any_form_holds_nobody_up(service: Service, path: str) -> None:
+    hostile = {"Cookie": 'a="' + 24_000 * r"\\" + '"'}
+    with httpx.Client(base_url=service.origin, timeout=10) as client:
+        client.get("/healthz")
+        began = time.monotonic()
+        assert client.get(path, headers=hostile).status_code in (200, 303, 404)
+        assert time.monotonic() - began < 2
 
 
 def test_a_return_address_is_only_ever_the_stored_one(shop: Merchant) -> None:

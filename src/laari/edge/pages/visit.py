@@ -21,6 +21,7 @@ from starlette.routing import Route
 
 from laari.edge.backend import Backend
 from laari.edge.http import ClientGone, Request, read_request
+from laari.edge.pages.cookies import HOST_PREFIX, own_cookies
 from laari.edge.pages.language import Language, choose
 from laari.edge.pages.render import render
 from laari.edge.pages.security import HEADERS, came_from_us, form_token, new_visit, token_fits
@@ -56,7 +57,7 @@ class Visit:
         self.query = request.query_params
         self.form: dict[str, str] = {}
         self.now = now
-        self._cookies = request.cookies
+        self._cookies = own_cookies(request.scope["headers"])
         self._audience = audience
         self._set: list[tuple[str, str, int | None]] = []
         self.http: Request = read_request(
@@ -84,7 +85,7 @@ class Visit:
         return self._cookies.get(self._cookie_name(name))
 
     def _cookie_name(self, name: str) -> str:
-        return f"__Host-{name}" if self.http.secure else name
+        return HOST_PREFIX + name if self.http.secure else name
 
     def _keep_cookie(self, name: str, value: str, seconds: int | None = None) -> None:
         self._set.append((self._cookie_name(name), value, seconds))

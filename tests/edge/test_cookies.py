@@ -1,0 +1,80 @@
+"""Our own cookies are found whatever stands around them, and nothing takes long to read."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from laari.edge.pages.cookies import own_cookies
+
+PAGES = Path(__file__).parents[2] / "src" / "laari" / "edge"
+
+
+def read(*headers: str) -> dict[str, str]:
+    return own_cookies([(b"cookie", header.encode("latin-1")) for header in headers])
+
+
+@pytest.mark.parametrize(
+    ("header", "cookies"),
+    [
+        ("laari=a", {"laari": "a"}),
+        ("x=1; laari=a; y=2", {"laari": "a"}),
+        ("laari=a;laari-lang=dv", {"laari": "a", "laari-lang": "dv"}),
+        ("__Host-laari=a; laari=b", {"__Host-laari": "a", "laari": "b"}),
+        ("laari=a=b==", {"laari": "a=b=="}),
+        ('laari="a"', {"laari": '"a"'}),  # not ours: we never quote
+        (r'a="\\\"; laari=a', {"laari": "a"}),
+        ("laari=", {"laari": ""}),
+        ("laari; ; =x; ;;", {}),
+        ("Laari=a; notlaari=b; __Secure-laari=c", {}),
+        ("laari=first; laari=second", {"laari": "first"}),
+        ("", {}),
+    ],
+)
+def test_our_cookies_are_found(header: str, cookies: dict[str, str]) -> None:
+    assert read(header) == cookies
+
+
+def test_several_headers_are_one_list_and_other_headers_none() -> None:
+    assert read("laari-lang=dv", "laari=a; laari-lang=en") == {"laari-lang": "dv", "laari": "a"}
+    assert own_cookies([(b"cookie2", b"laari=a"), (b"x", b"laari=b")]) == {}
+
+
+TOKENS = st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True)
+NOISE = st.text(st.characters(codec="latin-1"), max_size=40).filter(
+    lambda text: (
+        not any(part.strip(" \t").startswith(("laari", "__Host-")) for part in text.split(";"))
+    )
+)
+
+
+@given(st.lists(NOISE, max_size=6), TOKENS, st.lists(NOISE, max_size=6))
+def test_noise_around_a_cookie_changes_nothing(
+    before: list[str], token: str, after: list[str]
+) -> None:
+    assert read("; ".join([*before, f"laari={token}", *after]))["laari"] == token
+
+
+@pytest.mark.parametrize("piece", ["\\\\", '\\"', '"', ";", "=", "a=;", ' ="', "laari="])
+@pytest.mark.parametrize("frame", ["{}", 'a="{}"', 'laari="{}"'])
+def test_a_hostile_header_takes_no_longer_than_its_length(frame: str, piece: str) -> None:
+    """Half a megabyte would take Python's own parser hours; here it is milliseconds."""
+    header = frame.format(piece * (500_000 // len(piece)))
+    began = time.process_time()
+    read(header)
+    assert time.process_time() - began < 1
+
+
+def test_nothing_else_reads_cookies() -> None:
+    """Starlette's `request.cookies` is the parser that must not be met."""
+    users = [
+        path.name
+        for path in PAGES.rglob("*.py")
+        if re.search(r"\.cookies\b(?! import)|SimpleCookie|cookie_parser", path.read_text())
+    ]
+    assert users == []
