@@ -15,7 +15,7 @@ import psutil
 from bench.report import Verdict
 from bench.service import Service, running
 from bench.stage import Stage
-from laari.store import sessions
+from laari.store import logins, sessions
 from laari.store.database import connection_to
 
 EMAIL = "bench@laari.test"
@@ -59,7 +59,9 @@ async def _session(ready: Stage) -> str:
             EMAIL,
             ready.merchant_id,
         )
-        return f"laari-dashboard={await sessions.open_for(connection, EMAIL, datetime.now(UTC))}"
+        verified = await logins.password_hash_of(connection, EMAIL)
+        token = await sessions.open_for(connection, EMAIL, datetime.now(UTC), verified)
+        return f"laari-dashboard={token}"
 
 
 def _interface(service: Service) -> psutil.Process:

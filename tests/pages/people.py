@@ -12,7 +12,7 @@ from uuid import UUID
 
 from playwright.async_api import Browser, BrowserContext, Page
 
-from laari.store import customers, sessions
+from laari.store import customers, logins, sessions
 from laari.store.database import connection_to
 from tests.serving import Service
 
@@ -105,7 +105,10 @@ class Visitors:
         now = datetime.now(UTC)
         person = whose.id if isinstance(whose, Customer) else whose
         async with connection_to(self.service.dsn) as connection:
-            token = await sessions.open_for(connection, person, now)
+            verified = await logins.password_hash_of(connection, person)
+            assert verified is not None
+            token = await sessions.open_for(connection, person, now, verified)
+            assert token is not None
             session = await connection.fetchval(
                 "UPDATE sessions SET authenticated_at = $2 WHERE digest = $1 RETURNING digest",
                 sessions.digest(token),

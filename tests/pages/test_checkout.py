@@ -96,7 +96,8 @@ async def test_paying_and_declining_need_no_script(
     await log_in(page, f"{customer.vpa}@fp", customer.password)
     await page.get_by_role("button", name="Pay MVR").click()
     await expect(heading(page)).to_have_text("Paid")
-    await page.goto(to_decline["payment_url"])
+    await page.goto(to_decline["payment_url"])  # another page, another log-in
+    await log_in(page, f"{customer.vpa}@fp", customer.password)
     await page.get_by_role("button", name="Decline").click()
     await expect(heading(page)).to_have_text("Declined")
     assert status_of(live_shop, to_pay) == "paid"

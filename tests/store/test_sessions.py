@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import pytest
 
-from laari.store import customers, merchants, sessions
+from laari.store import customers, logins, merchants, sessions
 from laari.store.connect import connect
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
@@ -26,9 +27,20 @@ async def person(connection: asyncpg.Connection, **contacts: str) -> customers.N
     )
 
 
+async def opened(
+    connection: asyncpg.Connection, whose: logins.Whose, now: datetime, page: str | None = None
+) -> str:
+    """A session of somebody who has just given their password."""
+    verified = await logins.password_hash_of(connection, whose)
+    assert verified is not None
+    token = await sessions.open_for(connection, whose, now, verified, page)
+    assert token is not None
+    return token
+
+
 async def test_a_session_ends_when_idle_and_at_the_end_of_its_life(connection) -> None:
     customer = await person(connection)
-    token = await sessions.open_for(connection, customer.id, NOW)
+    token = await opened(connection, customer.id, NOW)
 
     async def found(after: timedelta) -> sessions.CustomerSession | None:
         return await sessions.of_customer(connection, token, NOW + after)
@@ -46,41 +58,144 @@ async def test_a_session_ends_when_idle_and_at_the_end_of_its_life(connection) -
 
 
 async def test_only_the_digest_is_stored(connection) -> None:
-    token = await sessions.open_for(connection, (await person(connection)).id, NOW)
+    token = await opened(connection, (await person(connection)).id, NOW)
     row = await connection.fetchrow("SELECT * FROM sessions")
     assert len(token) >= 43
     assert token not in str(row)
 
 
-async def test_a_new_password_ends_the_others(connection) -> None:
+async def test_a_new_password_ends_all_sessions_of_one_person(connection) -> None:
     customer, neighbour = await person(connection), await person(connection, vpa="b")
-    tokens = [await sessions.open_for(connection, customer.id, NOW) for _ in range(3)]
-    other = await sessions.open_for(connection, neighbour.id, NOW)
-    own = await sessions.of_customer(connection, tokens[0], NOW)
-    assert own is not None
-    await sessions.end_others(connection, own)
+    tokens = [await opened(connection, customer.id, NOW) for _ in range(3)]
+    other = await opened(connection, neighbour.id, NOW)
+    assert await logins.set_password(connection, customer.id, "new hash")
     left = [await sessions.of_customer(connection, token, NOW) for token in (*tokens, other)]
-    assert [session is not None for session in left] == [True, False, False, True]
-    await sessions.end(connection, tokens[0])
-    assert await sessions.of_customer(connection, tokens[0], NOW) is None
+    assert [session is not None for session in left] == [False, False, False, True]
+    await opened(connection, customer.id, NOW)
+    assert await sessions.end_all(connection, customer.id) == 1
+    assert await sessions.end_all(connection, customer.id) == 0
+    assert await sessions.of_customer(connection, other, NOW) is not None
+
+
+async def test_a_session_of_one_page_is_good_there_alone(connection) -> None:
+    customer = await person(connection)
+    token = await opened(connection, customer.id, NOW, "/pay/abc")
+    everywhere = await opened(connection, customer.id, NOW)
+
+    async def is_good(token: str, page: str | None) -> bool:
+        return await sessions.of_customer(connection, token, NOW, page) is not None
+
+    pages = (None, "/pay/abc", "/pay/abd", "/approve/abc")
+    assert [await is_good(token, page) for page in pages] == [False, True, False, False]
+    assert [await is_good(everywhere, page) for page in pages] == [True] * 4
+
+
+async def test_a_password_that_is_no_longer_the_one_opens_nothing(connection) -> None:
+    customer = await person(connection)
+    old = await logins.password_hash_of(connection, customer.id)
+    assert old is not None
+    token = await opened(connection, customer.id, NOW)
+    session = await sessions.of_customer(connection, token, NOW)
+    assert session is not None
+    later = NOW + timedelta(minutes=20)
+    assert await sessions.note_authenticated(connection, session, later, old)
+    await connection.execute("UPDATE customers SET password_hash = 'new'")
+    assert await sessions.open_for(connection, customer.id, NOW, old) is None
+    assert not await sessions.note_authenticated(connection, session, NOW, old)
+    found = await sessions.of_customer(connection, token, NOW)
+    assert found is not None
+    assert found.authenticated_at == later
+    assert not await logins.set_password(connection, customer.id, "newer", verified=old)
+    assert await logins.password_hash_of(connection, customer.id) == "new"
+
+
+@pytest.mark.parametrize("whose", ["customer", "user"])
+async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards(
+    connection, dsn: str, whose: str
+) -> None:
+    """The session is being opened while the change is under way, in each order of the two."""
+    await merchants.create(connection, bytes(32), name="S", mode="live", email="a@s.mv")
+    who = (await person(connection)).id if whose == "customer" else "a@s.mv"
+    old = await logins.password_hash_of(connection, who)
+    assert old is not None
+    other = await connect(dsn)
+    try:
+        changing = other.transaction()  # the change first: the log-in waits for it and finds it
+        await changing.start()
+        assert await logins.set_password(other, who, "new")
+        opening = asyncio.create_task(sessions.open_for(connection, who, NOW, old))
+        await asyncio.sleep(0.2)
+        assert not opening.done()
+        await changing.commit()
+        assert await opening is None
+
+        logging_in = other.transaction()  # the log-in first: the change waits for it and ends it
+        await logging_in.start()
+        assert await sessions.open_for(other, who, NOW, "new") is not None
+        change = asyncio.create_task(logins.set_password(connection, who, "newer", verified="new"))
+        await asyncio.sleep(0.2)
+        assert not change.done()
+        await logging_in.commit()
+        assert await change
+        assert await connection.fetchval("SELECT count(*) FROM sessions") == 0
+    finally:
+        await other.close()
+
+
+async def test_an_operators_password_has_to_be_changed_where_people_are_real(connection) -> None:
+    async def must_change(who: logins.Whose) -> bool:
+        token = await opened(connection, who, NOW)
+        find = sessions.of_user if isinstance(who, str) else sessions.of_customer
+        session = await find(connection, token, NOW)
+        assert session is not None
+        return session.must_change
+
+    made: dict[str, logins.Whose] = {}
+    for mode in ("live", "sandbox"):
+        customer = await customers.create(
+            connection, name="Ali", mode=mode, tier="basic", must_change=True
+        )
+        made[f"customer {mode}"] = customer.id
+        email = f"{mode}@shop.mv"
+        await merchants.create(
+            connection, bytes(32), name="Shop", mode=mode, email=email, must_change=True
+        )
+        made[f"user {mode}"] = email
+    flags = {name: await must_change(who) for name, who in made.items()}
+    assert flags == {name: "live" in name for name in made}
+    for who in made.values():
+        assert await logins.set_password(connection, who, "own")
+    assert not any([await must_change(who) for who in made.values()])
+    for who in made.values():
+        assert await logins.set_password(connection, who, "reset", must_change=True)
+    assert {name: await must_change(who) for name, who in made.items()} == flags
+    assert not await logins.set_password(connection, "nobody@shop.mv", "x")
+
+
+async def test_what_is_known_of_a_person(connection) -> None:
+    customer = await person(connection, mobile="7771234", email="a@b.mv", vpa="ali")
+    await merchants.create(connection, bytes(32), name="Shop", mode="live", email="a@shop.mv")
+    known = await logins.contacts_of(connection, customer.id)
+    assert known == ["Ali", "7771234", "a@b.mv", "ali"]
+    assert await logins.contacts_of(connection, "a@shop.mv") == ["a@shop.mv", "Shop"]
 
 
 async def test_merchants_people_have_sessions_of_their_own(connection) -> None:
     made = await merchants.create(
         connection, bytes(32), name="Shop", mode="live", email="a@shop.mv", password="secret"
     )
-    token = await sessions.open_for(connection, "a@shop.mv", NOW)
+    token = await opened(connection, "a@shop.mv", NOW)
     session = await sessions.of_user(connection, token, NOW)
     assert session is not None
     assert (session.merchant_id, session.merchant_name) == (made.merchant.id, "Shop")
     assert await sessions.of_customer(connection, token, NOW) is None
-    assert await sessions.password_hash_of(connection, session) is not None
+    assert session.whose == "a@shop.mv"
 
 
 async def test_what_ended_is_forgotten(connection) -> None:
     customer = await person(connection)
-    await sessions.open_for(connection, customer.id, NOW - timedelta(hours=1))
-    await sessions.open_for(connection, customer.id, NOW)
+    await opened(connection, customer.id, NOW - timedelta(hours=1))
+    await opened(connection, customer.id, NOW)
     await sessions.forget_ended(connection, NOW)
     assert await connection.fetchval("SELECT count(*) FROM sessions") == 1
 
@@ -93,7 +208,7 @@ async def test_a_customer_is_found_by_each_contact_and_a_number_is_a_mobile_firs
 
     async def found(**contact: str | None):
         named = {"mobile": None, "email": None, "vpa": None, **contact}
-        login = await sessions.customer_login(connection, "live", **named)
+        login = await logins.of_customer(connection, "live", **named)
         return None if login is None else login.whose
 
     assert await found(mobile="7771234", vpa="7771234") == first.id
@@ -101,6 +216,6 @@ async def test_a_customer_is_found_by_each_contact_and_a_number_is_a_mobile_firs
     assert await found(vpa="7771234") == second.id
     assert await found() is None
     assert (
-        await sessions.customer_login(connection, "sandbox", mobile="7771234", email=None, vpa=None)
+        await logins.of_customer(connection, "sandbox", mobile="7771234", email=None, vpa=None)
         is None
     )

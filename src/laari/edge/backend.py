@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from laari.edge.admission import Admission
 from laari.edge.cursors import Cursors
+from laari.edge.hashing import Hashing
 from laari.edge.metrics import Metrics
 from laari.edge.rate import RateBuckets
 from laari.errors import UnavailableError
@@ -59,6 +60,7 @@ class Backend:
         self.rates = rates
         self.metrics = metrics
         self.admission = Admission()
+        self.hashing = Hashing()
         self._dsn = dsn
         self._runner = BatchRunner(dsn, self.origin)
         self.spine = Spine(self._runner.run, settings.max_batch, on_batch=metrics.batch)
@@ -84,6 +86,7 @@ class Backend:
 
     async def close(self) -> None:
         self._sampling.cancel()
+        await self.hashing.close()
         await self.spine.close()
         await self._runner.close()
         await self._pool.close()

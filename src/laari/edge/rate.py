@@ -54,6 +54,10 @@ class RateBuckets:
         """What `take` would answer, without taking."""
         return 0.0 if rate <= 0 else self._look(key, rate, now, over)[2]
 
+    def used(self, key: int, rate: float, now: float, over: float = 1.0) -> float:
+        """How many requests were taken that the rate has not given back yet."""
+        return (self._look(key, rate, now, over)[1] - now) * rate
+
     def _look(self, key: int, rate: float, now: float, over: float) -> tuple[int, float, float]:
         """The bucket's slot, when it is full again, and how long one request has to wait."""
         cost = 1 / rate

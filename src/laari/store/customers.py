@@ -47,16 +47,21 @@ async def create(
     vpa: str | None = None,
     balance: int = 0,
     password: str | None = None,
+    must_change: bool = False,
 ) -> NewCustomer:
-    """Makes a customer with a wallet, its key and its opening balance."""
+    """Makes a customer with a wallet, its key and its opening balance.
+
+    `must_change`: the customer has to choose another password at the first log-in; not in the
+    sandbox, where there are no real people.
+    """
     password = password or new_password()
     api_key = new_secret(PREFIX)
     customer_id = ids.new_id()
     try:
         async with connection.transaction():
             await connection.execute(
-                "INSERT INTO customers (id, name, mode, mobile, email, vpa, password_hash) "
-                "VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                "INSERT INTO customers (id, name, mode, mobile, email, vpa, password_hash, "
+                "password_must_change) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
                 customer_id,
                 name,
                 mode,
@@ -64,6 +69,7 @@ async def create(
                 email,
                 vpa,
                 hash_password(password),
+                must_change and mode == "live",
             )
             account = await new_account(connection)
             await open_wallet(connection, customer_id, account, mode, tier, balance)
@@ -77,14 +83,6 @@ async def new_account(connection: asyncpg.Connection) -> int:
     """An account number that no wallet has had."""
     account: int = await connection.fetchval("SELECT nextval('wallet_accounts')")
     return account
-
-
-async def set_password(
-    connection: asyncpg.Connection, customer_id: UUID, password_hash: str
-) -> None:
-    await connection.execute(
-        "UPDATE customers SET password_hash = $2 WHERE id = $1", customer_id, password_hash
-    )
 
 
 async def create_sandbox_customer(

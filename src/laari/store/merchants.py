@@ -57,8 +57,12 @@ async def create(
     webhook_url: str | None = None,
     email: str | None = None,
     password: str | None = None,
+    must_change: bool = False,
 ) -> NewMerchant:
-    """Makes a merchant with its sandbox customer and, where an email is given, a login."""
+    """Makes a merchant with its sandbox customer and, where an email is given, a login.
+
+    `must_change`: its password has to be changed at the first log-in, where the merchant is live.
+    """
     merchant_id = new_merchant_id()
     secret_key = new_secret("sk_")
     async with connection.transaction():
@@ -87,19 +91,22 @@ async def create(
         await add_key(connection, account, sandbox_wallet_key(master_key, account))
         if email is not None:
             password = password or new_password()
-            await _add_login(connection, merchant_id, email, password)
+            must_change = must_change and mode == "live"
+            await _add_login(connection, merchant_id, email, password, must_change)
     return NewMerchant(Merchant(*row), secret_key, password if email is not None else None)
 
 
 async def _add_login(
-    connection: asyncpg.Connection, merchant_id: str, email: str, password: str
+    connection: asyncpg.Connection, merchant_id: str, email: str, password: str, must_change: bool
 ) -> None:
     try:
         await connection.execute(
-            "INSERT INTO merchant_users (email, merchant_id, password_hash) VALUES ($1, $2, $3)",
+            "INSERT INTO merchant_users (email, merchant_id, password_hash, password_must_change) "
+            "VALUES ($1, $2, $3, $4)",
             email,
             merchant_id,
             hash_password(password),
+            must_change,
         )
     except asyncpg.UniqueViolationError as error:
         raise LaariError("this email address already logs in to a merchant") from error

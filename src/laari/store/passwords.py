@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import secrets
 
 from argon2 import PasswordHasher
@@ -19,6 +20,17 @@ def new_password() -> str:
 
 def hash_password(password: str) -> str:
     return _hasher.hash(password)
+
+
+def nobodys_hash() -> str:
+    """A hash that no password fits and that takes as long to try as any: for who is not there."""
+    costs = f"m={_hasher.memory_cost},t={_hasher.time_cost},p={_hasher.parallelism}"
+    salt, key = secrets.token_bytes(_hasher.salt_len), secrets.token_bytes(_hasher.hash_len)
+    return f"$argon2id$v=19${costs}${_base64(salt)}${_base64(key)}"
+
+
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode().rstrip("=")
 
 
 def password_fits(password: str, password_hash: str) -> bool:

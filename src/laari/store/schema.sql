@@ -81,6 +81,7 @@ CREATE TABLE public.customers (
     vpa text COLLATE pg_catalog."C",
     password_hash text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    password_must_change boolean DEFAULT false NOT NULL,
     CONSTRAINT customers_check CHECK (((sandbox_of IS NULL) OR (mode = 'sandbox'::text))),
     CONSTRAINT customers_email_check CHECK ((email = lower(email))),
     CONSTRAINT customers_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text]))),
@@ -127,6 +128,7 @@ CREATE TABLE public.merchant_users (
     merchant_id text NOT NULL COLLATE pg_catalog."C",
     password_hash text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    password_must_change boolean DEFAULT false NOT NULL,
     CONSTRAINT merchant_users_email_check CHECK ((email = lower(email)))
 );
 
@@ -290,8 +292,10 @@ CREATE TABLE public.sessions (
     created_at timestamp with time zone NOT NULL,
     authenticated_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
+    page text COLLATE pg_catalog."C",
     CONSTRAINT sessions_check CHECK ((num_nonnulls(customer_id, email) = 1)),
-    CONSTRAINT sessions_digest_check CHECK ((length(digest) = 32))
+    CONSTRAINT sessions_digest_check CHECK ((length(digest) = 32)),
+    CONSTRAINT sessions_page_check CHECK (((page IS NULL) OR ((customer_id IS NOT NULL) AND (page ~ '^/(pay|approve)/[^/]+$'::text))))
 );
 
 CREATE TABLE public.tenants (

@@ -1,7 +1,8 @@
-"""Who is logged in on the pages, and the log-ins themselves.
+"""Who is logged in on the pages.
 
 A session ends after a time without requests, and in any case after some hours. Its token is found
-by digest; the token itself is only in the browser.
+by digest; the token itself is only in the browser. A session that was opened on a checkout or
+approval page is good for that page alone.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from uuid import UUID
 import asyncpg
 
 from laari.rules.records import Mode
+from laari.store.logins import Whose, person
 from laari.store.secrets import digest, new_secret
 
 IDLE = timedelta(minutes=30)
@@ -31,6 +33,10 @@ class Session(Protocol):
     def authenticated_at(self) -> datetime: ...
     @property
     def seen_at(self) -> datetime: ...
+    @property
+    def whose(self) -> Whose: ...
+    @property
+    def must_change(self) -> bool: ...
 
 
 class CustomerSession(NamedTuple):
@@ -43,6 +49,11 @@ class CustomerSession(NamedTuple):
     name: str
     mode: Mode
     account: int
+    must_change: bool  # the password, before anything else
+
+    @property
+    def whose(self) -> UUID:
+        return self.customer_id
 
 
 class UserSession(NamedTuple):
@@ -54,26 +65,34 @@ class UserSession(NamedTuple):
     email: str
     merchant_id: str
     merchant_name: str
+    must_change: bool
+
+    @property
+    def whose(self) -> str:
+        return self.email
 
 
 async def of_customer(
-    connection: asyncpg.Connection, token: str, now: datetime
+    connection: asyncpg.Connection, token: str, now: datetime, page: str | None = None
 ) -> CustomerSession | None:
+    """The customer whose session this is, if it is good everywhere or for this very page."""
     row = await connection.fetchrow(
-        "SELECT s.digest, s.authenticated_at, s.seen_at, c.id, c.name, c.mode, w.account "
-        "FROM sessions s JOIN customers c ON c.id = s.customer_id "
-        f"JOIN wallets w ON w.customer_id = c.id WHERE s.digest = $1 AND {_OPEN}",
+        "SELECT s.digest, s.authenticated_at, s.seen_at, c.id, c.name, c.mode, w.account, "
+        "c.password_must_change FROM sessions s JOIN customers c ON c.id = s.customer_id "
+        "JOIN wallets w ON w.customer_id = c.id "
+        f"WHERE s.digest = $1 AND {_OPEN} AND (s.page IS NULL OR s.page = $4)",
         digest(token),
         now - IDLE,
         now - LIFE,
+        page,
     )
     return None if row is None else CustomerSession(*row)
 
 
 async def of_user(connection: asyncpg.Connection, token: str, now: datetime) -> UserSession | None:
     row = await connection.fetchrow(
-        "SELECT s.digest, s.authenticated_at, s.seen_at, u.email, m.id, m.name "
-        "FROM sessions s JOIN merchant_users u ON u.email = s.email "
+        "SELECT s.digest, s.authenticated_at, s.seen_at, u.email, m.id, m.name, "
+        "u.password_must_change FROM sessions s JOIN merchant_users u ON u.email = s.email "
         f"JOIN merchants m ON m.id = u.merchant_id WHERE s.digest = $1 AND {_OPEN}",
         digest(token),
         now - IDLE,
@@ -82,18 +101,33 @@ async def of_user(connection: asyncpg.Connection, token: str, now: datetime) -> 
     return None if row is None else UserSession(*row)
 
 
-async def open_for(connection: asyncpg.Connection, whose: UUID | str, now: datetime) -> str:
-    """A new session of a customer (by id) or a merchant's person (by email); answers its token."""
+async def open_for(
+    connection: asyncpg.Connection,
+    whose: Whose,
+    now: datetime,
+    verified: str,
+    page: str | None = None,
+) -> str | None:
+    """A new session of somebody whose password fitted the hash `verified`; returns its token.
+
+    None where that is no longer the hash of their password: it takes a while to verify one, and a
+    password that was changed meanwhile opens nothing.
+    """
     token = new_secret("")
-    column = "customer_id" if isinstance(whose, UUID) else "email"
-    await connection.execute(
-        f"INSERT INTO sessions (digest, {column}, created_at, authenticated_at, seen_at) "
-        "VALUES ($1, $2, $3, $3, $3)",
+    table, key, column, _ = person(whose)
+    opened = await connection.fetchval(
+        # The lock makes a change of the password wait for this, or this for the change.
+        f"WITH person AS (SELECT {key} FROM {table} WHERE {key} = $2 AND password_hash = $4 "
+        "FOR SHARE) "
+        f"INSERT INTO sessions (digest, {column}, created_at, authenticated_at, seen_at, page) "
+        f"SELECT $1, {key}, $3, $3, $3, $5 FROM person RETURNING true",
         digest(token),
         whose,
         now,
+        verified,
+        page,
     )
-    return token
+    return token if opened else None
 
 
 async def note_seen(connection: asyncpg.Connection, session: Session, now: datetime) -> None:
@@ -105,77 +139,38 @@ async def note_seen(connection: asyncpg.Connection, session: Session, now: datet
 
 
 async def note_authenticated(
-    connection: asyncpg.Connection, session: Session, now: datetime
-) -> None:
-    """The password was given once more."""
-    await connection.execute(
-        "UPDATE sessions SET authenticated_at = $2, seen_at = $2 WHERE digest = $1",
+    connection: asyncpg.Connection, session: Session, now: datetime, verified: str
+) -> bool:
+    """The password was given once more; False where it has been changed since it was verified."""
+    table, key, column, _ = person(session.whose)
+    noted = await connection.fetchval(
+        f"WITH person AS (SELECT {key} FROM {table} WHERE {key} = $3 AND password_hash = $4 "
+        "FOR SHARE) "
+        f"UPDATE sessions s SET authenticated_at = $2, seen_at = $2 FROM person p "
+        f"WHERE s.digest = $1 AND s.{column} = p.{key} RETURNING true",
         session.digest,
         now,
+        session.whose,
+        verified,
     )
+    return noted is not None
 
 
 async def end(connection: asyncpg.Connection, token: str) -> None:
     await connection.execute("DELETE FROM sessions WHERE digest = $1", digest(token))
 
 
-async def end_others(connection: asyncpg.Connection, session: Session) -> None:
-    """Every other session of the same person: after a change of password."""
-    await connection.execute(
-        "DELETE FROM sessions o USING sessions s WHERE s.digest = $1 AND o.digest <> s.digest "
-        "AND (o.customer_id = s.customer_id OR o.email = s.email)",
-        session.digest,
+async def end_all(connection: asyncpg.Connection, whose: Whose) -> int:
+    """Every session of one person; returns how many there were."""
+    column = person(whose).column
+    ended: int = await connection.fetchval(
+        f"WITH ended AS (DELETE FROM sessions WHERE {column} = $1 RETURNING 1) "
+        "SELECT count(*) FROM ended",
+        whose,
     )
+    return ended
 
 
 async def forget_ended(connection: asyncpg.Connection, now: datetime) -> None:
     """Removes the sessions that nobody can use any more: those past their life are not seen."""
     await connection.execute("DELETE FROM sessions WHERE seen_at < $1", now - IDLE)
-
-
-class Login(NamedTuple):
-    """Somebody who could log in: a customer's id or a person's email, and the password's hash."""
-
-    whose: UUID | str
-    password_hash: str | None
-
-
-async def customer_login(
-    connection: asyncpg.Connection,
-    mode: Mode,
-    *,
-    mobile: str | None,
-    email: str | None,
-    vpa: str | None,
-) -> Login | None:
-    """The customer with this mobile number, email or VPA; a number is first of all a mobile's.
-
-    A merchant's own sandbox customer cannot log in: the page lets anyone act as it.
-    """
-    row = await connection.fetchrow(
-        "SELECT id, password_hash FROM customers WHERE mode = $1 AND sandbox_of IS NULL "
-        "AND (mobile = $2 OR email = $3 OR vpa = $4) ORDER BY mobile = $2 DESC NULLS LAST LIMIT 1",
-        mode,
-        mobile,
-        email,
-        vpa,
-    )
-    return None if row is None else Login(*row)
-
-
-async def user_login(connection: asyncpg.Connection, email: str) -> Login | None:
-    row = await connection.fetchrow(
-        "SELECT email, password_hash FROM merchant_users WHERE email = $1", email
-    )
-    return None if row is None else Login(*row)
-
-
-async def password_hash_of(connection: asyncpg.Connection, session: Session) -> str | None:
-    """The hash of the password of whoever this session belongs to."""
-    password_hash: str | None = await connection.fetchval(
-        "SELECT coalesce(c.password_hash, u.password_hash) FROM sessions s "
-        "LEFT JOIN customers c ON c.id = s.customer_id "
-        "LEFT JOIN merchant_users u ON u.email = s.email WHERE s.digest = $1",
-        session.digest,
-    )
-    return password_hash

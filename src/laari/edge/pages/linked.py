@@ -1,6 +1,7 @@
 """Pages that anyone with their link can open: what checkout and approval have in common.
 
 Everybody sees what is asked and how it stands; a customer logs in on the page itself and decides.
+That log-in is good for this page alone; one that was made in the wallet is good here too.
 """
 
 from __future__ import annotations
@@ -12,14 +13,7 @@ from typing import Generic, Protocol, TypeVar
 from starlette.responses import Response
 from starlette.routing import Route
 
-from laari.edge.pages.login import (
-    STATUSES,
-    confirm_failed,
-    confirm_password,
-    customer_in,
-    is_fresh,
-    log_in_customer,
-)
+from laari.edge.pages.login import STATUSES, customer_in, log_in_customer, unconfirmed
 from laari.edge.pages.visit import Handler, Visit, page_route
 from laari.rules.records import Tenant
 from laari.store.sessions import CustomerSession
@@ -74,11 +68,9 @@ class Linked(Generic[A]):
             payer = await customer_in(visit, asked.tenant.mode)
             if payer is None:  # logged out in the meantime: the page asks to log in
                 return visit.go(asked.address)
-            if confirmed and not is_fresh(visit, payer):
-                problem = await confirm_password(visit, payer)
-                if problem is not None:
-                    failed = confirm_failed(visit, problem)
-                    return await self._page(visit, asked, STATUSES[problem], failed=failed)
+            problem = await unconfirmed(visit, payer) if confirmed else None
+            if problem is not None:
+                return await self._page(visit, asked, problem.status, failed=problem.words)
             return await handler(visit, asked, payer)
 
         return self.found(handle)

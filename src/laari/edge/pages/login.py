@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-import asyncio
+import math
 import time
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from functools import cache
 from typing import Literal, NamedTuple
 
 from markupsafe import Markup
 
 from laari.edge.addresses import household
+from laari.edge.hashing import FIRST, RETRY_AFTER_SECONDS, Busy
+from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.visit import Visit
 from laari.edge.rate import named_bucket
 from laari.rules.contacts import read_email, read_mobile, read_vpa
+from laari.rules.passwords import MAX_LENGTH
 from laari.rules.records import Mode
-from laari.store import customers, sessions
-from laari.store.passwords import hash_password, new_password, password_fits
-from laari.store.sessions import CustomerSession, Login, Session
+from laari.store import logins, sessions
+from laari.store.logins import Login
+from laari.store.passwords import nobodys_hash
+from laari.store.sessions import CustomerSession, Session
 
-REASK_AFTER = timedelta(minutes=10)  # paying and approving want the password more recently
-MAX_PASSWORD = 1024  # characters
+REASK_AFTER = timedelta(minutes=10)  # paying, approving and credentials want it more recently
 
-Problem = Literal["wrong", "throttled"]  # texts of `[login]`
-STATUSES: dict[Problem, int] = {"wrong": 422, "throttled": 429}
+Problem = Literal["wrong", "throttled", "busy"]  # texts of `[login]`
+STATUSES: dict[Problem, int] = {"wrong": 422, "throttled": 429, "busy": 503}
 
 
 class Throttle(NamedTuple):
@@ -41,11 +44,16 @@ class Throttle(NamedTuple):
         return self.burst * self.seconds
 
 
+# Guesses at one person from one place; and from a browser in which that person has logged in.
 PER_IDENTITY = Throttle(10, 30)
+# Guesses at one person from everywhere: so many that a few strangers cannot keep the person out.
+PER_IDENTITY_EVERYWHERE = Throttle(300, 10)
 # Many customers share one address behind a mobile network.
 PER_ADDRESS = Throttle(100, 1)
+# What was asked for from one address lately; it is not a limit, but decides who goes first.
+DEMAND = Throttle(1000, 60)
 
-_hashing = asyncio.Semaphore(2)  # each takes 64 MB and a processor for a while
+Bucket = tuple[int, Throttle]
 
 
 async def log_in_customer(visit: Visit, mode: Mode) -> Problem | None:
@@ -55,24 +63,82 @@ async def log_in_customer(visit: Visit, mode: Mode) -> Problem | None:
     mobile, email, vpa = read_mobile(identity), read_email(identity), read_vpa(identity, suffixes)
     if vpa is not None:
         email = None  # name@suffix of ours is no email address
-    login = await visit.backend.ask(
-        sessions.customer_login, mode, mobile=mobile, email=email, vpa=vpa
-    )
-    return await _log_in(visit, login, f"{mode} {mobile or email or vpa or identity}")
+
+    async def find() -> Login | None:
+        return await visit.backend.ask(
+            logins.of_customer, mode, mobile=mobile, email=email, vpa=vpa
+        )
+
+    return await _log_in(visit, find, f"{mode} {mobile or email or vpa or identity}")
 
 
 async def log_in_user(visit: Visit) -> Problem | None:
     """The same for one of a merchant's people, by email."""
     email = read_email(visit.form.get("identity", "")[:300])
-    login = None if email is None else await visit.backend.ask(sessions.user_login, email)
-    return await _log_in(visit, login, f"user {email}")
+
+    async def find() -> Login | None:
+        return None if email is None else await visit.backend.ask(logins.of_user, email)
+
+    return await _log_in(visit, find, f"user {email}")
 
 
-async def _log_in(visit: Visit, login: Login | None, identity: str) -> Problem | None:
-    problem = await _try(visit, None if login is None else login.password_hash, identity)
-    if login is not None and problem is None:
-        await visit.start_session(login.whose)
-    return problem
+async def _log_in(
+    visit: Visit, find: Callable[[], Awaitable[Login | None]], identity: str
+) -> Problem | None:
+    strangers = _strangers_buckets(visit, identity)
+    demand = _demand(visit)
+    if not shows_marks(visit) and _throttled(visit, strangers):
+        return "throttled"  # before anybody is looked for
+    login = await find()
+    browser = known_browser(visit, login)
+    if browser is not None:
+        own = named_bucket("log-in browser", browser, identity)
+        if _throttled(visit, [(own, PER_IDENTITY)]):
+            return "throttled"
+    elif shows_marks(visit) and _throttled(visit, strangers):
+        return "throttled"
+    password_hash = None if login is None else login.password_hash
+    problem = await _verify(visit, password_hash, demand if browser is None else FIRST)
+    if problem is not None or login is None or password_hash is None:
+        return problem
+    if not await visit.start_session(login.whose, password_hash):
+        return "wrong"  # the password was changed while this one was verified
+    remember_browser(visit, login)
+    return None
+
+
+def _strangers_buckets(visit: Visit, identity: str) -> list[Bucket]:
+    """What attempts from a browser that is not known are counted in."""
+    address = household(visit.http.client)
+    return [
+        (named_bucket("log-in", address, identity), PER_IDENTITY),
+        (named_bucket("log-in identity", identity), PER_IDENTITY_EVERYWHERE),
+        (named_bucket("log-in address", address), PER_ADDRESS),
+    ]
+
+
+def _throttled(visit: Visit, buckets: list[Bucket]) -> bool:
+    """Counts an attempt in all of the buckets, unless one of them is used up.
+
+    What is refused counts nowhere: otherwise one address could use up what an identity has
+    everywhere by going on after its own part is gone.
+    """
+    rates, now = visit.backend.rates, time.monotonic()
+    wait = max(rates.wait(key, limit.rate, now, limit.over) for key, limit in buckets)
+    if wait > 0:
+        visit.retry_after = math.ceil(wait)
+        return True
+    for key, limit in buckets:
+        rates.take(key, limit.rate, now, limit.over)
+    return False
+
+
+def _demand(visit: Visit) -> float:
+    """How much was asked for from this address lately, before this; it counts from here on."""
+    key, now = named_bucket("log-in demand", household(visit.http.client)), time.monotonic()
+    before = visit.backend.rates.used(key, DEMAND.rate, now, DEMAND.over)
+    visit.backend.rates.take(key, DEMAND.rate, now, DEMAND.over)
+    return before
 
 
 async def customer_in(visit: Visit, mode: Mode) -> CustomerSession | None:
@@ -82,54 +148,58 @@ async def customer_in(visit: Visit, mode: Mode) -> CustomerSession | None:
 
 
 def is_fresh(visit: Visit, session: Session) -> bool:
-    """Whether the password was given recently enough to pay or approve without asking again."""
+    """Whether the password was given recently enough not to be asked for again."""
     return visit.now - session.authenticated_at <= REASK_AFTER
 
 
-async def confirm_password(visit: Visit, session: Session) -> Problem | None:
-    """Takes the form's `password` as given anew by whoever is logged in, or says why not."""
-    password_hash = await visit.backend.ask(sessions.password_hash_of, session)
-    problem = await _try(visit, password_hash, session.digest.hex())
-    if problem is None:
-        await visit.backend.write(sessions.note_authenticated, session, visit.now)
-    return problem
+class Unconfirmed(NamedTuple):
+    """Why something that wants a recent password was not done."""
+
+    problem: Problem
+    words: Markup
+
+    @property
+    def status(self) -> int:
+        return STATUSES[self.problem]
 
 
-def confirm_failed(visit: Visit, problem: Problem) -> Markup:
-    """What to say of a password that was asked for again and did not fit."""
-    return visit.language.text("login.again_wrong" if problem == "wrong" else "login.throttled")
+async def unconfirmed(visit: Visit, session: Session) -> Unconfirmed | None:
+    """Where the log-in is too old for what is asked, and the form's password does not fit.
 
-
-async def change_password(visit: Visit, customer: CustomerSession, password: str) -> None:
-    """Gives the customer a new password; whoever else is logged in with the old one is out."""
-    async with _hashing:
-        password_hash = await asyncio.to_thread(hash_password, password)
-    await visit.backend.write(customers.set_password, customer.customer_id, password_hash)
-    await visit.backend.write(sessions.end_others, customer)
-    await visit.start_session(customer.customer_id)
-
-
-async def _try(visit: Visit, password_hash: str | None, identity: str) -> Problem | None:
-    """One attempt with the form's password, counted for the identity and for the address.
-
-    It takes as long for somebody who does not exist: a hash is computed either way.
+    It guards what moves money or makes, changes or ends credentials.
     """
-    rates, now = visit.backend.rates, time.monotonic()
-    buckets = (
-        (named_bucket("log-in identity", identity), PER_IDENTITY),
-        (named_bucket("log-in address", household(visit.http.client)), PER_ADDRESS),
-    )
-    waits = [rates.take(key, limit.rate, now, limit.over) for key, limit in buckets]  # count in all
-    if any(waits):
+    return None if is_fresh(visit, session) else await confirm_password(visit, session)
+
+
+async def confirm_password(visit: Visit, session: Session) -> Unconfirmed | None:
+    """Takes the form's `password` as given anew by whoever is logged in, or says why not."""
+    problem = await _confirm(visit, session)
+    if problem is None:
+        return None
+    words = visit.language.text("login.again_wrong" if problem == "wrong" else f"login.{problem}")
+    return Unconfirmed(problem, words)
+
+
+async def _confirm(visit: Visit, session: Session) -> Problem | None:
+    own = named_bucket("log-in session", session.digest.hex())
+    if _throttled(visit, [(own, PER_IDENTITY)]):
         return "throttled"
-    password = visit.form.get("password", "")[:MAX_PASSWORD]
-    async with _hashing:
-        fits = await asyncio.to_thread(
-            lambda: password_fits(password, password_hash or _nobodys_hash())
+    password_hash = await visit.backend.ask(logins.password_hash_of, session.whose)
+    problem = await _verify(visit, password_hash, FIRST)
+    if problem is not None or password_hash is None:
+        return problem
+    noted = await visit.backend.write(sessions.note_authenticated, session, visit.now, password_hash)
+    return None if noted else "wrong"
+
+
+async def _verify(visit: Visit, password_hash: str | None, rank: float) -> Problem | None:
+    """Whether the form's password fits, which takes as long for somebody who does not exist."""
+    password = visit.form.get("password", "")[:MAX_LENGTH]
+    try:
+        fits = await visit.backend.hashing.fits(
+            password, password_hash or nobodys_hash(), rank=rank, receive=visit.http.receive
         )
+    except Busy:
+        visit.retry_after = RETRY_AFTER_SECONDS
+        return "busy"
     return None if fits and password_hash is not None else "wrong"
-
-
-@cache
-def _nobodys_hash() -> str:
-    return hash_password(new_password())

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from typing import Literal
+from urllib.parse import urlsplit
 
 from laari.edge.http import Request
 from laari.store.secrets import derive
@@ -38,21 +40,37 @@ HEADERS = {
 }
 
 
-def came_from_us(request: Request, origin: str) -> bool:
-    """Whether a browser says that this form was sent from one of our own pages.
+Stranger = Literal["other_site", "other_address"]  # texts of `[problem]`
+
+
+def stranger(request: Request, public_url: str) -> Stranger | None:
+    """Why a form is not one of our own pages', by what the browser says; None where it is.
 
     Our pages send no referrer, and browsers then write `Origin: null` even to ourselves; what they
     do tell is `Sec-Fetch-Site`. Only on plain http to another machine do they keep that back too,
-    and the form's token has to do alone.
+    and the form's token has to do alone. An origin that is told has to be the public one: the
+    `Host` that came with it is whatever the sender wrote.
     """
     site = request.headers.get(b"sec-fetch-site")
     told = request.headers.get(b"origin", "null")
     if site is not None and site != "same-origin":
-        return False
-    if told != "null":
-        scheme = "https" if request.secure else "http"
-        return told in (origin, f"{scheme}://{request.headers.get(b'host', '')}")
-    return site is not None or not request.secure
+        return "other_site"
+    if told == "null":
+        return None if site is not None or not request.secure else "other_site"
+    if _origin(told) == _origin(public_url) is not None:
+        return None
+    # A page of ours, but opened at another address of this machine: the visitor can mend that.
+    return "other_address" if site is not None else "other_site"
+
+
+def _origin(url: str) -> tuple[str, str, int | None] | None:
+    """Scheme, host and port, as browsers compare them."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+        return parts.scheme, (parts.hostname or "").lower(), port
+    except ValueError:
+        return None
 
 
 def new_visit() -> str:

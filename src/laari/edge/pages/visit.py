@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 from urllib.parse import parse_qsl
-from uuid import UUID
 
 from starlette.requests import Request as StarletteRequest
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
@@ -24,11 +23,13 @@ from laari.edge.http import ClientGone, Request, read_request
 from laari.edge.pages.cookies import HOST_PREFIX, own_cookies
 from laari.edge.pages.language import Language, choose
 from laari.edge.pages.render import render
-from laari.edge.pages.security import HEADERS, came_from_us, form_token, new_visit, token_fits
+from laari.edge.pages.security import HEADERS, form_token, new_visit, stranger, token_fits
 from laari.errors import UnavailableError
 from laari.spine.engine import OutcomeUnknown
 from laari.store import sessions
-from laari.store.sessions import LIFE, SEEN_EVERY, CustomerSession, UserSession
+from laari.store.logins import Whose
+from laari.store.secrets import digest
+from laari.store.sessions import IDLE, LIFE, SEEN_EVERY, CustomerSession, UserSession
 
 log = logging.getLogger(__name__)
 
@@ -37,10 +38,11 @@ MAX_FIELDS = 50
 LANGUAGE_SECONDS = 365 * 24 * 3600
 TOKEN_FIELD = "form_token"  # noqa: S105  # a field's name
 
-S = TypeVar("S", CustomerSession | None, UserSession | None)
+S = TypeVar("S", CustomerSession, UserSession)
 
 Audience = Literal["customer", "user"]
 _SESSION_COOKIES: dict[Audience, str] = {"customer": "laari", "user": "laari-dashboard"}
+_PAGE_COOKIE = "laari-page"  # with the page's own mark behind it: two pages, two log-ins
 _VISIT_COOKIE = "laari-visit"
 _LANGUAGE_COOKIE = "laari-lang"
 
@@ -59,6 +61,7 @@ class Visit:
         self.now = now
         self._cookies = own_cookies(request.scope["headers"])
         self._audience = audience
+        self.retry_after: int | None = None  # seconds, where the answer is to come back later
         self._set: list[tuple[str, str, int | None]] = []
         self.http: Request = read_request(
             request.scope, request.receive, self.path, backend.settings.trusted_proxies
@@ -71,77 +74,119 @@ class Visit:
         segments = self.path.split("/")
         return "/".join(segments[: 3 if segments[1] in ("pay", "approve") else 2])
 
+    @property
+    def page_alone(self) -> str | None:
+        """The page that a log-in made here is good for; None where it is good everywhere.
+
+        Checkout and approval are opened in a shop's browser too, in which the next person must not
+        find a wallet open.
+        """
+        return self.home if self.home.startswith(("/pay/", "/approve/")) else None
+
     def _choose_language(self) -> Language:
         asked = self.query.get("lang")
         accepted = self.http.headers.get(b"accept-language", "")
-        language = choose(asked or self._cookie(_LANGUAGE_COOKIE), accepted)
+        language = choose(asked or self.cookie(_LANGUAGE_COOKIE), accepted)
         if asked == language.code:
-            self._keep_cookie(_LANGUAGE_COOKIE, asked, LANGUAGE_SECONDS)
+            self.keep_cookie(_LANGUAGE_COOKIE, asked, LANGUAGE_SECONDS)
         return language
 
     # Cookies: `__Host-` binds them to this host and https, where there is https.
 
-    def _cookie(self, name: str) -> str | None:
+    def cookie(self, name: str) -> str | None:
         return self._cookies.get(self._cookie_name(name))
 
     def _cookie_name(self, name: str) -> str:
         return HOST_PREFIX + name if self.http.secure else name
 
-    def _keep_cookie(self, name: str, value: str, seconds: int | None = None) -> None:
+    def keep_cookie(self, name: str, value: str, seconds: int | None = None) -> None:
         self._set.append((self._cookie_name(name), value, seconds))
 
     @property
-    def _session_token(self) -> str | None:
-        return self._cookie(_SESSION_COOKIES[self._audience])
+    def _session_cookie(self) -> str:
+        """Where a log-in made here is kept."""
+        if self.page_alone is None:
+            return _SESSION_COOKIES[self._audience]
+        return f"{_PAGE_COOKIE}-{digest(self.page_alone).hex()[:16]}"
+
+    @property
+    def _session_tokens(self) -> dict[str, str]:
+        """What this browser shows, by cookie: this page's own log-in first, then the general."""
+        names = dict.fromkeys((self._session_cookie, _SESSION_COOKIES[self._audience]))
+        held = {name: self.cookie(name) for name in names}
+        return {name: token for name, token in held.items() if token}
+
+    @property
+    def _held(self) -> str | None:
+        """What the tokens of this browser's forms are bound to."""
+        return next(iter(self._session_tokens.values()), None) or self.cookie(_VISIT_COOKIE)
 
     @cached_property
     def form_token(self) -> str:
         """For the page's forms: bound to the session, or to this browser where there is none."""
-        held = self._session_token or self._cookie(_VISIT_COOKIE)
+        held = self._held
         if held is None:
             held = new_visit()
-            self._keep_cookie(_VISIT_COOKIE, held)
+            self.keep_cookie(_VISIT_COOKIE, held)
         return form_token(self.backend.master_key, held)
 
     def token_fits(self, token: str) -> bool:
-        held = self._session_token or self._cookie(_VISIT_COOKIE)
+        held = self._held
         return held is not None and token_fits(self.backend.master_key, held, token)
 
     # Sessions.
 
-    async def customer(self) -> CustomerSession | None:
-        """The customer who is logged in on this browser."""
-        token = self._session_token
-        if token is None or self._audience != "customer":
+    async def customer(self, *, polled: bool = False) -> CustomerSession | None:
+        """The customer who is logged in on this browser.
+
+        `polled`: the page asked by itself, which does not keep the session alive.
+        """
+        if self._audience != "customer":
             return None
-        return await self._seen(await self.backend.ask(sessions.of_customer, token, self.now))
+        for token in self._session_tokens.values():
+            session = await self.backend.ask(sessions.of_customer, token, self.now, self.page_alone)
+            if session is not None:
+                return session if polled else await self._seen(session)
+        return None
 
     async def user(self) -> UserSession | None:
         """The merchant's person who is logged in on this browser: pages of the dashboard only."""
-        token = self._session_token
-        if token is None or self._audience != "user":
+        if self._audience != "user":
             return None
-        return await self._seen(await self.backend.ask(sessions.of_user, token, self.now))
+        for token in self._session_tokens.values():
+            session = await self.backend.ask(sessions.of_user, token, self.now)
+            if session is not None:
+                return await self._seen(session)
+        return None
 
     async def _seen(self, session: S) -> S:
-        if session is not None and self.now - session.seen_at > SEEN_EVERY:
+        if self.now - session.seen_at > SEEN_EVERY:
             with suppress(UnavailableError, OutcomeUnknown):  # the next visit will note it
                 await self.backend.write(sessions.note_seen, session, self.now)
         return session
 
-    async def start_session(self, whose: UUID | str) -> None:
-        """After a log-in: always a new token, and the old one ends."""
-        old = self._session_token
+    async def start_session(self, whose: Whose, verified: str) -> bool:
+        """After a log-in: always a new token, and the old one ends.
+
+        False where the password is another one by now than the one that was verified.
+        """
+        token = await self.backend.write(
+            sessions.open_for, whose, self.now, verified, self.page_alone
+        )
+        if token is None:
+            return False
+        old = self._session_tokens.get(self._session_cookie)
         if old is not None:
             await self.backend.write(sessions.end, old)
-        token = await self.backend.write(sessions.open_for, whose, self.now)
-        self._keep_cookie(_SESSION_COOKIES[self._audience], token, int(LIFE.total_seconds()))
+        life = LIFE if self.page_alone is None else IDLE
+        self.keep_cookie(self._session_cookie, token, int(life.total_seconds()))
+        return True
 
     async def end_session(self) -> None:
-        token = self._session_token
-        if token is not None:
+        """Whoever is logged in here, on this page alone or everywhere."""
+        for name, token in self._session_tokens.items():
             await self.backend.write(sessions.end, token)
-            self._keep_cookie(_SESSION_COOKIES[self._audience], "", 0)
+            self.keep_cookie(name, "", 0)
 
     # Answers.
 
@@ -170,6 +215,8 @@ class Visit:
         """Every answer gets the headers and the cookies."""
         response.headers.update(HEADERS)
         response.headers.setdefault("Cache-Control", "no-store")
+        if self.retry_after is not None:
+            response.headers["Retry-After"] = str(self.retry_after)
         for name, value, seconds in self._set:
             response.set_cookie(
                 name,
@@ -240,8 +287,10 @@ async def _answer(visit: Visit, handler: Handler | None) -> Response:
     if visit.backend.settings.require_https and not visit.http.secure:
         return visit.refusal(403, "https")
     if visit.http.method == "POST":
-        if not came_from_us(visit.http, visit.backend.origin):
-            return visit.refusal(403, "other_site")
+        problem = stranger(visit.http, visit.backend.origin)
+        if problem is not None:
+            ours = visit.backend.origin + visit.home if problem == "other_address" else None
+            return visit.refusal(403, problem, back=ours)
         form = await _read_form(visit.http)
         if form is None:
             return visit.refusal(400, "unreadable")

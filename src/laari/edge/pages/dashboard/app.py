@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from laari.edge.pages.dashboard import (
+    account,
     authorizations,
     entrance,
     export,
@@ -17,6 +18,7 @@ from laari.edge.pages.dashboard import (
 
 ROUTES = [
     *entrance.ROUTES,  # first: `/dashboard/login` is no mode
+    *account.ROUTES,
     *overview.ROUTES,
     *new_link.ROUTES,
     *export.ROUTES,

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from laari.edge.merchant.operations import Call, Caller
 from laari.edge.pages.language import ENGLISH
-from laari.edge.pages.login import Problem, confirm_password, is_fresh
+from laari.edge.pages.login import Problem, is_fresh, unconfirmed
 from laari.edge.pages.visit import Handler, Visit, page_route
 from laari.rules import ids
 from laari.rules.records import Mode, Tenant
@@ -31,6 +31,7 @@ from laari.store.sessions import UserSession
 
 HOME = "/dashboard"
 LOGIN = f"{HOME}/login"
+ACCOUNT = "/account"  # in either mode: one's own password and sessions
 MODES: dict[str, Mode] = {"live": "live", "sandbox": "sandbox"}
 
 # What `?done=…` says after a form that worked: nothing of the address itself is shown.
@@ -46,10 +47,13 @@ DONE = {
     "mode": "Your credentials act in the other mode from now on.",
     "wallet": "The sandbox customer's wallet is set.",
     "clock": "The sandbox's clock is moved.",
+    "password": "Your password is changed. Whoever else used the old one is logged out.",
 }
-PASSWORD_PROBLEMS: dict[Problem, Refusal] = {
-    "wrong": refuse("invalid_request", "That is not your password. Nothing was done."),
-    "throttled": refuse("rate_limited", "Too many attempts. Wait half a minute, then try again."),
+# The code of what `unconfirmed` says: a page shows the words, and answers with the code's status.
+PASSWORD_CODES: dict[Problem, str] = {
+    "wrong": "invalid_request",
+    "throttled": "rate_limited",
+    "busy": "service_unavailable",
 }
 _LOCAL_PATH = re.compile(r"/dashboard(/[A-Za-z0-9_-]+)*", re.ASCII)
 
@@ -91,15 +95,13 @@ class Desk:
 
     @property
     def asks_password(self) -> bool:
-        """Whether what cannot be undone wants the password once more."""
+        """Whether what cannot be undone, and credentials, want the password once more."""
         return not is_fresh(self.visit, self.user)
 
     async def confirm(self) -> Refusal | None:
         """Takes the password from the form where it is asked for."""
-        if not self.asks_password:
-            return None
-        problem = await confirm_password(self.visit, self.user)
-        return None if problem is None else PASSWORD_PROBLEMS[problem]
+        wrong = await unconfirmed(self.visit, self.user)
+        return None if wrong is None else refuse(PASSWORD_CODES[wrong.problem], str(wrong.words))
 
     def page(
         self, template: str, status: int = 200, problem: Refusal | None = None, **values: Any
@@ -125,18 +127,31 @@ DeskHandler = Callable[[Desk], Awaitable[Response]]
 
 
 def desk_route(
-    path: str, *, get: DeskHandler | None = None, post: DeskHandler | None = None
+    path: str,
+    *,
+    get: DeskHandler | None = None,
+    post: DeskHandler | None = None,
+    read_only: bool = True,
+    own: bool = False,
 ) -> Route:
-    """An address of the dashboard, once for each mode; people who are not logged in do so first."""
+    """An address of the dashboard, once for each mode; people who are not logged in do so first.
+
+    While the merchant is not active, its people may read the pages and change nothing. `read_only`
+    is False where even looking hands something out: a file of payments, a key. `own` is about
+    oneself and not about the merchant: it is always there, and also comes before a password is
+    changed that somebody else has set.
+    """
+
+    def at_desk(handler: DeskHandler | None, changes: bool) -> Handler | None:
+        needs_active = (changes or not read_only) and not own
+        return handler and _at_desk(handler, needs_active=needs_active, first=own)
+
     return page_route(
-        f"{HOME}/{{mode}}{path}",
-        get=get and _at_desk(get),
-        post=post and _at_desk(post),
-        audience="user",
+        f"{HOME}/{{mode}}{path}", get=at_desk(get, False), post=at_desk(post, True), audience="user"
     )
 
 
-def _at_desk(handler: DeskHandler) -> Handler:
+def _at_desk(handler: DeskHandler, *, needs_active: bool, first: bool) -> Handler:
     async def handle(visit: Visit) -> Response:
         visit.language = ENGLISH
         mode = MODES.get(visit.params["mode"])
@@ -148,8 +163,10 @@ def _at_desk(handler: DeskHandler) -> Handler:
         merchant = await visit.backend.ask(merchants.show, user.merchant_id)
         tenant = await visit.backend.ask(tenants.of_merchant, user.merchant_id, mode)
         desk = Desk(visit, user, merchant, tenant)
-        if visit.http.method == "POST" and not merchant.active:
-            return desk.page("missing.html", 403)
+        if user.must_change and not first:
+            return desk.go(ACCOUNT)
+        if needs_active and not merchant.active:
+            return desk.page("inactive.html", 403)
         return await handler(desk)
 
     return handle

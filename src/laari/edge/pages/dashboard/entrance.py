@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from laari.edge.pages.dashboard.desk import HOME, LOGIN, local_path
 from laari.edge.pages.language import ENGLISH
-from laari.edge.pages.login import log_in_user
+from laari.edge.pages.login import STATUSES, log_in_user
 from laari.edge.pages.visit import Visit, page_route
 from laari.store import merchants
 
@@ -34,7 +34,7 @@ async def log_in(visit: Visit) -> Response:
         return visit.go(following)
     return visit.page(
         "dashboard/login.html",
-        429 if problem == "throttled" else 422,
+        STATUSES[problem],
         following=following,
         identity=visit.form.get("identity", ""),
         problem=problem,

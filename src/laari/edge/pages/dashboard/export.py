@@ -104,4 +104,4 @@ def guarded(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
-ROUTES = [desk_route("/payments/export.csv", get=export)]
+ROUTES = [desk_route("/payments/export.csv", get=export, read_only=False)]

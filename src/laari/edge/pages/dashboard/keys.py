@@ -20,12 +20,18 @@ from laari.store import merchants, oauth
 CHANGED = refuse("conflict", "Something has changed since this page was shown. Nothing was done.")
 
 
-async def show(desk: Desk, problem: Refusal | None = None, **secrets: Any) -> Response:
+async def show(
+    desk: Desk,
+    problem: Refusal | None = None,
+    chosen: frozenset[str] = frozenset(SCOPES),
+    **secrets: Any,
+) -> Response:
     return desk.page(
         "keys.html",
         problem=problem,
         clients=await desk.backend.ask(oauth.list_clients, desk.merchant.id),
         scopes=SCOPES,
+        chosen=chosen,
         **{"secret_key": None, "client": None, "client_secret": None, **secrets},
     )
 
@@ -51,10 +57,14 @@ async def rotate(desk: Desk) -> Response:
 
 
 async def create_client(desk: Desk) -> Response:
-    scope = write_scope(frozenset(name for name in SCOPES if name in desk.form))
+    chosen = frozenset(name for name in SCOPES if name in desk.form)
+    scope = write_scope(chosen)
     if not scope:
         message = "Choose at least one scope: a client without any can do nothing."
         return await show(desk, refuse("invalid_request", message))
+    problem = await desk.confirm()
+    if problem is not None:
+        return await show(desk, problem, chosen)
     before = read_count(desk.form.get("clients", ""))
     made = await desk.backend.write(oauth.create_next_client, desk.merchant.id, scope, before)
     if made is None:
@@ -68,15 +78,20 @@ async def _own_client(desk: Desk) -> oauth.Client | None:
     return next((client for client in clients if client.id == desk.visit.params["id"]), None)
 
 
-async def ask_revocation(desk: Desk) -> Response:
+async def ask_revocation(desk: Desk, problem: Refusal | None = None) -> Response:
     client = await _own_client(desk)
-    return desk.missing() if client is None else desk.page("revoke.html", client=client)
+    if client is None:
+        return desk.missing()
+    return desk.page("revoke.html", problem=problem, client=client)
 
 
 async def revoke_client(desk: Desk) -> Response:
     client = await _own_client(desk)
     if client is None:
         return desk.missing()
+    problem = await desk.confirm()
+    if problem is not None:
+        return await ask_revocation(desk, problem)
     await desk.backend.write(oauth.revoke_client, client.id)
     return desk.go("/keys", done="revoked")
 

@@ -89,7 +89,7 @@ def _moved(desk: Desk, done: str) -> Response:
 
 
 ROUTES = [
-    desk_route("/sandbox", get=show),
+    desk_route("/sandbox", get=show, read_only=False),
     desk_route("/sandbox/wallet", post=set_wallet),
     desk_route("/sandbox/clock", post=move_clock),
     desk_route(

@@ -58,6 +58,9 @@ async def save(desk: Desk) -> Response:
         if refusal is not None:
             message = refusal.message.replace("webhook_url", "The URL")
             return await show(desk, refusal._replace(message=message), url)
+    problem = await desk.confirm()
+    if problem is not None:
+        return await show(desk, problem, url)
     await desk.backend.write(
         merchants.update, desk.merchant.id, webhook_url=url, webhooks="webhooks" in desk.form
     )

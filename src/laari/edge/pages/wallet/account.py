@@ -1,4 +1,4 @@
-"""Logging in and out of the wallet application, and the password."""
+"""Logging in and out of the wallet application, here or everywhere, and the password."""
 
 from __future__ import annotations
 
@@ -7,21 +7,13 @@ import re
 from starlette.responses import Response
 
 from laari.edge.pages.language import ENGLISH
-from laari.edge.pages.login import (
-    MAX_PASSWORD,
-    STATUSES,
-    Problem,
-    change_password,
-    confirm_failed,
-    confirm_password,
-    log_in_customer,
-)
+from laari.edge.pages.login import STATUSES, Problem, log_in_customer
+from laari.edge.pages.password import change_password
 from laari.edge.pages.visit import Visit, page_route
-from laari.edge.pages.wallet.frame import app_page, app_route
+from laari.edge.pages.wallet.frame import PASSWORD, app_page, app_route
 from laari.rules.records import Mode
+from laari.store import sessions
 from laari.store.sessions import CustomerSession
-
-MIN_PASSWORD = 10  # characters
 
 _OUR_PAGE = re.compile(r"/app(/[A-Za-z0-9_-]+){0,3}", re.ASCII)
 
@@ -70,33 +62,27 @@ async def log_out(visit: Visit, customer: CustomerSession) -> Response:
     return visit.go(f"/app/login?mode={customer.mode}")
 
 
+async def log_out_everywhere(visit: Visit, customer: CustomerSession) -> Response:
+    """For a telephone that was lost, or a browser that one forgot to leave."""
+    await visit.backend.write(sessions.end_all, customer.whose)
+    return await log_out(visit, customer)
+
+
 async def show_password(visit: Visit, customer: CustomerSession) -> Response:
     changed = visit.query.get("done") == "changed"
     return app_page(visit, customer, "password", changed=changed, problem=None)
 
 
 async def set_password(visit: Visit, customer: CustomerSession) -> Response:
-    new, repeated = visit.form.get("new", ""), visit.form.get("repeated", "")
-    problem: str | None = None
-    status = 422
-    if not MIN_PASSWORD <= len(new) <= MAX_PASSWORD:
-        problem = f"The new password needs at least {MIN_PASSWORD} characters."
-    elif new != repeated:
-        problem = "The new password and its repetition are not the same."
-    elif new == visit.form.get("password"):
-        problem = "The new password is the one you have already."
-    else:
-        wrong = await confirm_password(visit, customer)
-        if wrong is not None:
-            problem, status = confirm_failed(visit, wrong), STATUSES[wrong]
-    if problem is not None:
-        return app_page(visit, customer, "password", status, changed=False, problem=problem)
-    await change_password(visit, customer, new)
-    return visit.go("/app/password?done=changed")
+    wrong = await change_password(visit, customer)
+    if wrong is None:
+        return visit.go(f"{PASSWORD}?done=changed")
+    return app_page(visit, customer, "password", wrong.status, changed=False, problem=wrong.words)
 
 
 ROUTES = [
     page_route("/app/login", get=show_login, post=log_in),
-    app_route("/app/logout", post=log_out),
-    app_route("/app/password", get=show_password, post=set_password),
+    app_route("/app/logout", post=log_out, first=True),
+    app_route("/app/logout/everywhere", post=log_out_everywhere, first=True),
+    app_route(PASSWORD, get=show_password, post=set_password, first=True),
 ]

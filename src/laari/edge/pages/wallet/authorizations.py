@@ -11,7 +11,7 @@ from starlette.responses import Response
 from laari.edge.moments import moment_at
 from laari.edge.pages.language import Language
 from laari.edge.pages.limits import is_unlimited, limits_in_words
-from laari.edge.pages.login import is_fresh
+from laari.edge.pages.login import is_fresh, unconfirmed
 from laari.edge.pages.render import money
 from laari.edge.pages.visit import Visit
 from laari.edge.pages.wallet.bars import share
@@ -24,7 +24,6 @@ from laari.edge.pages.wallet.frame import (
     own_row,
     read_place,
     tenants_of,
-    unconfirmed,
 )
 from laari.rules import ids
 from laari.rules.authorizations import (

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
-from markupsafe import Markup
 from starlette.responses import Response
 from starlette.routing import Route
 
 from laari.edge.pages.language import ENGLISH
-from laari.edge.pages.login import STATUSES, confirm_failed, confirm_password, is_fresh
 from laari.edge.pages.visit import Handler, Visit, page_route
 from laari.rules import ids
 from laari.rules.records import Tenant
@@ -22,26 +20,38 @@ from laari.store.listing import Position
 from laari.store.sessions import CustomerSession
 
 PAGE = 20  # rows of a listing
+PASSWORD = "/app/password"  # noqa: S105  # where it is changed
 
 CustomerHandler = Callable[[Visit, CustomerSession], Awaitable[Response]]
 
 
 def app_route(
-    path: str, *, get: CustomerHandler | None = None, post: CustomerHandler | None = None
+    path: str,
+    *,
+    get: CustomerHandler | None = None,
+    post: CustomerHandler | None = None,
+    polled: bool = False,
+    first: bool = False,
 ) -> Route:
-    """An address for customers who are logged in; others are led to the log-in."""
-    return page_route(
-        path,
-        get=None if get is None else _logged_in(get),
-        post=None if post is None else _logged_in(post),
-    )
+    """An address for customers who are logged in; others are led to the log-in.
+
+    `polled`: the page asks by itself, so it does not keep the session alive. `first`: it may be
+    used before a password is changed that somebody else has set; all else leads to that change.
+    """
+
+    def logged_in(handler: CustomerHandler | None) -> Handler | None:
+        return None if handler is None else _logged_in(handler, polled=polled, first=first)
+
+    return page_route(path, get=logged_in(get), post=logged_in(post))
 
 
-def _logged_in(handler: CustomerHandler) -> Handler:
+def _logged_in(handler: CustomerHandler, *, polled: bool, first: bool) -> Handler:
     async def guarded(visit: Visit) -> Response:
         visit.language = ENGLISH  # the application speaks no other one yet
-        customer = await visit.customer()
+        customer = await visit.customer(polled=polled)
         if customer is not None:
+            if customer.must_change and not first:
+                return visit.go(PASSWORD)
             return await handler(visit, customer)
         wanted = visit.path if visit.http.method == "GET" else visit.home
         return visit.go(f"/app/login?next={quote(wanted)}")
@@ -96,23 +106,6 @@ def app_page(
         section=section.partition("/")[0],
         **values,
     )
-
-
-class Unconfirmed(NamedTuple):
-    """Why something that wants a recent password was not done."""
-
-    status: int
-    words: Markup
-
-
-async def unconfirmed(visit: Visit, customer: CustomerSession) -> Unconfirmed | None:
-    """Where the log-in is too old for what is asked, and the form's password does not fit."""
-    if is_fresh(visit, customer):
-        return None
-    problem = await confirm_password(visit, customer)
-    if problem is None:
-        return None
-    return Unconfirmed(STATUSES[problem], confirm_failed(visit, problem))
 
 
 # Paging: an older page begins after a sealed place, which says what it is a place of.

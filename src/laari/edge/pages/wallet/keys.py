@@ -6,9 +6,9 @@ import re
 
 from starlette.responses import Response
 
-from laari.edge.pages.login import is_fresh
+from laari.edge.pages.login import is_fresh, unconfirmed
 from laari.edge.pages.visit import Visit, read_count
-from laari.edge.pages.wallet.frame import app_page, app_route, unconfirmed
+from laari.edge.pages.wallet.frame import app_page, app_route
 from laari.store import wallet_keys
 from laari.store.secrets import new_secret
 from laari.store.sessions import CustomerSession

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from laari.edge.pages.checkout import obstacle
-from laari.edge.pages.login import is_fresh
+from laari.edge.pages.login import is_fresh, unconfirmed
 from laari.edge.pages.visit import Visit
 from laari.edge.pages.wallet.frame import (
     PAGE,
@@ -23,7 +23,6 @@ from laari.edge.pages.wallet.frame import (
     own_row,
     read_place,
     tenants_of,
-    unconfirmed,
 )
 from laari.rules import ids
 from laari.rules.payment_requests import PayRequest, RejectRequest
@@ -178,7 +177,7 @@ async def _decide(
 ROUTES = [
     app_route("/app/requests", get=show_all),
     app_route("/app/requests/{id}", get=for_one(_find, _page)),
-    app_route("/app/requests/{id}/status", get=status),
+    app_route("/app/requests/{id}/status", get=status, polled=True),
     app_route("/app/requests/{id}/pay", post=for_one(_find, pay)),
     app_route("/app/requests/{id}/reject", post=for_one(_find, reject)),
 ]

@@ -1,0 +1,225 @@
+"""Turns at verifying passwords: one at a time, few in the queue, the least demanding first.
+
+A hash takes a fifth of a second of a processor, so whoever asks for many could keep everybody else
+out. Each attempt has a rank, which says how much was asked for from where it comes: the lowest goes
+first, and where the queue is full the highest is sent away. So those who flood wait for each other,
+and somebody who comes for the first time, or from a browser that is known, waits for one hash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
+from contextlib import suppress
+from itertools import count
+from typing import NamedTuple
+
+from laari.edge.http import ClientGone, Receive
+from laari.store.password_process import FAILED, FITS
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING = 8  # about three seconds' work: beyond it, being told to come back beats waiting
+LONGEST_WAIT_SECONDS = 4.0  # in the queue
+LONGEST_HASH_SECONDS = 20.0  # a fifth of a second, on a machine that has nothing left for it
+RETRY_AFTER_SECONDS = 3
+FIRST = -1.0  # the rank of those who go before all others
+
+
+class Busy(Exception):  # noqa: N818  # named for what happened
+    """There is no turn to be had now: nothing was tried, and it may be tried again."""
+
+
+class _Waiting(NamedTuple):
+    rank: float
+    number: int  # of two with one rank the first comes first
+    turn: asyncio.Future[None]
+
+    @property
+    def place(self) -> tuple[float, int]:
+        return self.rank, self.number
+
+
+class Turns:
+    """Lets one in at a time, the lowest rank first; a bounded number waits, for a bounded time."""
+
+    def __init__(
+        self, most: int = MOST_WAITING, longest_seconds: float = LONGEST_WAIT_SECONDS
+    ) -> None:
+        self._most = most
+        self._longest_seconds = longest_seconds
+        self._taken = False
+        self._waiting: list[_Waiting] = []
+        self._numbers = count()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
+
+    async def take(self, rank: float) -> None:
+        """Returns when it is this one's turn, which `give_back` ends; raises Busy."""
+        if not self._taken:
+            self._taken = True
+            return
+        self._make_room(rank)
+        one = _Waiting(rank, next(self._numbers), asyncio.get_running_loop().create_future())
+        self._waiting.append(one)
+        try:
+            async with asyncio.timeout(self._longest_seconds):
+                await one.turn
+        except (TimeoutError, asyncio.CancelledError) as error:
+            if one in self._waiting:
+                self._waiting.remove(one)
+            elif one.turn.done() and not one.turn.cancelled() and not one.turn.exception():
+                self.give_back()  # it was given in the moment when nobody waited for it any more
+            if isinstance(error, TimeoutError):
+                raise Busy from None
+            raise
+
+    def _make_room(self, rank: float) -> None:
+        if len(self._waiting) < self._most:
+            return
+        last = max(self._waiting, key=lambda one: one.place)
+        if last.rank <= rank:
+            raise Busy
+        self._waiting.remove(last)
+        last.turn.set_exception(Busy())
+
+    def give_back(self) -> None:
+        """To the next one, who is there and has the lowest rank."""
+        self._waiting = [one for one in self._waiting if not one.turn.done()]
+        if not self._waiting:
+            self._taken = False
+            return
+        following = min(self._waiting, key=lambda one: one.place)
+        self._waiting.remove(following)
+        following.turn.set_result(None)
+
+
+class HashingProcess:
+    """The process that hashes: started when it is needed first, and again where it ended."""
+
+    def __init__(self) -> None:
+        self._process: Process | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
+    async def ask(self, password: str, password_hash: str | None) -> str:
+        """One job; not for two at once. It is tried in a second process where the first ends."""
+        line = json.dumps([password, password_hash]).encode() + b"\n"
+        for _ in range(2):
+            with suppress(OSError, TimeoutError, ValueError):
+                async with asyncio.timeout(LONGEST_HASH_SECONDS):
+                    reply = await self._exchange(line)
+                if reply.endswith(b"\n"):
+                    return reply.decode().rstrip("\n")
+            await self.end()
+        raise Busy
+
+    async def _exchange(self, line: bytes) -> bytes:
+        if self._process is None:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *("-m", "laari.store.password_process"),
+                stdin=PIPE,
+                stdout=PIPE,
+                env={k: v for k, v in os.environ.items() if not k.startswith("LAARI_")},
+            )
+        reading, writing = self._process.stdout, self._process.stdin
+        assert reading is not None
+        assert writing is not None
+        writing.write(line)
+        await writing.drain()
+        return await reading.readline()
+
+    async def end(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with suppress(ProcessLookupError):
+            process.kill()
+        status = await process.wait()
+        log.info("the process that hashes passwords ended with status %s", status)
+
+
+class _Job:
+    """One password to verify or to hash."""
+
+    def __init__(self, password: str, password_hash: str | None, rank: float) -> None:
+        self.password = password
+        self.password_hash = password_hash
+        self.rank = rank
+        self.begun = False
+
+
+class Hashing:
+    """What the pages use: a password verified or hashed, in turn, for who is still there."""
+
+    def __init__(self) -> None:
+        self._turns = Turns()
+        self._process = HashingProcess()
+        self._tasks: set[asyncio.Task[str]] = set()
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid
+
+    async def fits(
+        self, password: str, password_hash: str, *, rank: float, receive: Receive
+    ) -> bool:
+        return await self._run(_Job(password, password_hash, rank), receive) == FITS
+
+    async def hash(self, password: str, *, rank: float, receive: Receive) -> str:
+        return await self._run(_Job(password, None, rank), receive)
+
+    async def _run(self, job: _Job, receive: Receive) -> str:
+        """Raises ClientGone as soon as the client has left: nobody would read the answer."""
+        task = asyncio.create_task(self._work(job))
+        self._tasks.add(task)
+        task.add_done_callback(self._over)
+        gone = asyncio.create_task(_disconnect(receive))
+        try:
+            await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise ClientGone
+            answer = task.result()
+        finally:
+            gone.cancel()
+            if not job.begun:  # one that is with the process is answered, and that has to be read
+                task.cancel()
+        if answer == FAILED:
+            raise RuntimeError("a stored password hash cannot be read, or there is no memory")
+        return answer
+
+    async def _work(self, job: _Job) -> str:
+        await self._turns.take(job.rank)
+        job.begun = True
+        try:
+            return await self._process.ask(job.password, job.password_hash)
+        finally:
+            self._turns.give_back()
+
+    def _over(self, task: asyncio.Task[str]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # told to whoever asked, if they are still there
+
+    async def close(self) -> None:
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._process.end()
+
+
+async def _disconnect(receive: Receive) -> None:
+    """Returns when the client has left; the request was read to its end before."""
+    message = await receive()
+    if message["type"] != "http.disconnect":
+        await asyncio.get_running_loop().create_future()

@@ -1,0 +1,127 @@
+"""People who can log in, and their passwords: customers by their id, merchants' people by email."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+from uuid import UUID
+
+import asyncpg
+
+from laari.rules.records import Mode
+
+Whose: TypeAlias = UUID | str  # a customer's id, or the email of one of a merchant's people
+
+
+class Login(NamedTuple):
+    """Somebody who could log in, and the hash of the password that they would need."""
+
+    whose: Whose
+    password_hash: str | None
+
+
+class Person(NamedTuple):
+    """Where a person stands in the database, and where their sessions name them."""
+
+    table: str
+    key: str
+    column: str  # of the table `sessions`
+    is_live: str  # whether real people and money are behind it
+
+
+_CUSTOMER = Person("customers", "id", "customer_id", "mode = 'live'")
+_USER = Person(
+    "merchant_users",
+    "email",
+    "email",
+    "EXISTS (SELECT FROM merchants m WHERE m.id = merchant_id AND m.mode = 'live')",
+)
+
+
+def person(whose: Whose) -> Person:
+    return _CUSTOMER if isinstance(whose, UUID) else _USER
+
+
+async def of_customer(
+    connection: asyncpg.Connection,
+    mode: Mode,
+    *,
+    mobile: str | None,
+    email: str | None,
+    vpa: str | None,
+) -> Login | None:
+    """The customer with this mobile number, email or VPA; a number is first of all a mobile's.
+
+    A merchant's own sandbox customer cannot log in: the page lets anyone act as it.
+    """
+    row = await connection.fetchrow(
+        "SELECT id, password_hash FROM customers WHERE mode = $1 AND sandbox_of IS NULL "
+        "AND (mobile = $2 OR email = $3 OR vpa = $4) ORDER BY mobile = $2 DESC NULLS LAST LIMIT 1",
+        mode,
+        mobile,
+        email,
+        vpa,
+    )
+    return None if row is None else Login(*row)
+
+
+async def of_user(connection: asyncpg.Connection, email: str) -> Login | None:
+    row = await connection.fetchrow(
+        "SELECT email, password_hash FROM merchant_users WHERE email = $1", email
+    )
+    return None if row is None else Login(*row)
+
+
+async def password_hash_of(connection: asyncpg.Connection, whose: Whose) -> str | None:
+    table, key, *_ = person(whose)
+    password_hash: str | None = await connection.fetchval(
+        f"SELECT password_hash FROM {table} WHERE {key} = $1", whose
+    )
+    return password_hash
+
+
+async def contacts_of(connection: asyncpg.Connection, whose: Whose) -> list[str]:
+    """What everybody may know of a person, and which is therefore no password."""
+    if isinstance(whose, UUID):
+        row = await connection.fetchrow(
+            "SELECT name, mobile, email, vpa FROM customers WHERE id = $1", whose
+        )
+    else:
+        row = await connection.fetchrow(
+            "SELECT u.email, m.name FROM merchant_users u "
+            "JOIN merchants m ON m.id = u.merchant_id WHERE u.email = $1",
+            whose,
+        )
+    return [text for text in row or () if text]
+
+
+async def set_password(
+    connection: asyncpg.Connection,
+    whose: Whose,
+    password_hash: str,
+    *,
+    verified: str | None = None,
+    must_change: bool = False,
+) -> bool:
+    """Gives somebody a new password and ends every session that the old one opened.
+
+    With `verified`, only where that is still the hash of their password: of two changes at once the
+    second one finds the password gone that it was asked with. `must_change` is for a password that
+    an operator chose; in the sandbox, where there are no real people, it has no effect. False where
+    there is no such person or password.
+    """
+    table, key, column, is_live = person(whose)
+    async with connection.transaction():
+        # The row stays locked until the sessions are gone. Whoever opens one with the old password
+        # holds the row too, so it is either seen here or not opened.
+        changed = await connection.fetchval(
+            f"UPDATE {table} SET password_hash = $2, password_must_change = $4 AND {is_live} "
+            f"WHERE {key} = $1 AND password_hash = coalesce($3, password_hash) RETURNING true",
+            whose,
+            password_hash,
+            verified,
+            must_change,
+        )
+        if changed is None:
+            return False
+        await connection.execute(f"DELETE FROM sessions WHERE {column} = $1", whose)
+    return True

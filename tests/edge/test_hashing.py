@@ -1,0 +1,171 @@
+"""Turns at hashing: few wait, the least demanding goes first, and who left is not worked for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+
+import psutil
+import pytest
+from argon2 import PasswordHasher
+
+from laari.edge.hashing import FIRST, Busy, Hashing, HashingProcess, Turns
+from laari.edge.http import ClientGone
+from laari.store.password_process import NICENESS
+from laari.store.passwords import nobodys_hash, password_fits
+
+# Slow enough to leave in the middle of it, and no more.
+HASH = PasswordHasher(time_cost=4, memory_cost=16_384, parallelism=1).hash("correct horse")
+
+
+async def stays() -> dict[str, str]:
+    await asyncio.sleep(3600)
+    raise AssertionError
+
+
+async def left() -> dict[str, str]:
+    return {"type": "http.disconnect"}
+
+
+@pytest.fixture
+async def hashing() -> AsyncIterator[Hashing]:
+    hashing = Hashing()
+    yield hashing
+    await hashing.close()
+
+
+async def begin(turns: Turns, *ranks: float) -> list[asyncio.Task[None]]:
+    tasks = [asyncio.create_task(turns.take(rank)) for rank in ranks]
+    await asyncio.sleep(0)
+    return tasks
+
+
+async def done(tasks: list[asyncio.Task[None]]) -> list[bool]:
+    await asyncio.sleep(0.01)
+    return [task.done() for task in tasks]
+
+
+async def test_the_lowest_rank_goes_first_and_equals_in_the_order_they_came() -> None:
+    turns = Turns()
+    await turns.take(5)
+    tasks = await begin(turns, 2, 0, 1, 0, FIRST)
+    for served in (4, 1, 3, 2, 0):
+        turns.give_back()
+        assert (await done(tasks))[served]
+        assert sum(await done(tasks)) == [4, 1, 3, 2, 0].index(served) + 1
+    turns.give_back()
+    await asyncio.wait_for(turns.take(9), 1)
+
+
+async def test_a_full_queue_sends_the_highest_rank_away() -> None:
+    turns = Turns(most=2)
+    await turns.take(0)
+    tasks = await begin(turns, 3, 7)
+    with pytest.raises(Busy):
+        await turns.take(7)
+    newcomer = await begin(turns, 1)
+    assert await done(tasks) == [False, True]
+    with pytest.raises(Busy):
+        await tasks[1]
+    assert turns.waiting == 2
+    turns.give_back()
+    assert await done(newcomer) == [True]
+    turns.give_back()
+    assert await done(tasks[:1]) == [True]
+
+
+async def test_nobody_waits_for_long_and_nobody_who_left_keeps_a_turn() -> None:
+    turns = Turns(longest_seconds=0.05)
+    await turns.take(0)
+    with pytest.raises(Busy):
+        await turns.take(0)
+    (leaving,) = await begin(turns, 0)
+    leaving.cancel()
+    await asyncio.gather(leaving, return_exceptions=True)
+    (unlucky,) = await begin(turns, 0)
+    turns.give_back()  # the turn is given …
+    unlucky.cancel()  # … in the moment when it is given up
+    await asyncio.gather(unlucky, return_exceptions=True)
+    await asyncio.wait_for(turns.take(0), 1)
+
+
+async def test_passwords_are_verified_and_hashed_in_another_process(hashing: Hashing) -> None:
+    assert hashing.pid is None  # not before it is needed
+    assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
+    assert not await hashing.fits("Correct horse", HASH, rank=0, receive=stays)
+    assert not await hashing.fits("", nobodys_hash(), rank=0, receive=stays)
+    made = await hashing.hash('quotes " and \n ދިވެހި', rank=0, receive=stays)
+    assert password_fits('quotes " and \n ދިވެހި', made)
+    process = psutil.Process(hashing.pid)
+    assert process.nice() == NICENESS
+    assert "LAARI_MASTER_KEY" not in process.environ()
+
+
+async def test_a_hash_that_cannot_be_read_is_a_defect_and_not_the_end(hashing: Hashing) -> None:
+    with pytest.raises(RuntimeError):
+        await hashing.fits("x", "nonsense", rank=0, receive=stays)
+    assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
+
+
+async def test_who_left_is_not_worked_for(hashing: Hashing) -> None:
+    waiting = [
+        asyncio.create_task(hashing.fits("x", HASH, rank=1, receive=stays)) for _ in range(3)
+    ]
+    await asyncio.sleep(0.05)
+    began = time.monotonic()
+    for _ in range(50):
+        with pytest.raises(ClientGone):
+            await hashing.fits("x", HASH, rank=0, receive=left)
+    assert time.monotonic() - began < 1  # they had several seconds' work
+    assert await asyncio.gather(*waiting) == [False] * 3
+    assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
+
+
+async def test_leaving_while_it_is_hashed_does_not_mix_the_answers(hashing: Hashing) -> None:
+    async def leaves() -> dict[str, str]:
+        await asyncio.sleep(0.002)
+        return {"type": "http.disconnect"}
+
+    await hashing.fits("x", HASH, rank=0, receive=stays)  # started
+    for _ in range(3):
+        with pytest.raises(ClientGone):
+            await hashing.fits("correct horse", HASH, rank=0, receive=leaves)
+        assert not await hashing.fits("wrong", HASH, rank=0, receive=stays)
+
+
+async def test_a_cancelled_request_keeps_no_turn(hashing: Hashing) -> None:
+    await hashing.fits("x", HASH, rank=0, receive=stays)
+    for wait in (0, 0, 0.001, 0.05, 0.1):
+        request = asyncio.create_task(hashing.fits("x", HASH, rank=0, receive=stays))
+        await asyncio.sleep(wait)
+        request.cancel()
+    assert await asyncio.wait_for(hashing.fits("correct horse", HASH, rank=0, receive=stays), 10)
+
+
+async def test_a_process_that_ends_is_started_again(hashing: Hashing) -> None:
+    await hashing.fits("x", HASH, rank=0, receive=stays)
+    first = hashing.pid
+    assert first is not None
+    os.kill(first, signal.SIGTERM)  # meant for its parent, which finishes what is under way
+    assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
+    assert hashing.pid == first
+    os.kill(first, signal.SIGKILL)
+    assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
+    assert hashing.pid != first
+    running = asyncio.create_task(hashing.fits("correct horse", HASH, rank=0, receive=stays))
+    await asyncio.sleep(0.002)
+    os.kill(hashing.pid or 0, signal.SIGKILL)  # in the middle of it
+    assert await running
+
+
+async def test_it_ends_with_its_parent() -> None:
+    process = HashingProcess()
+    assert await process.ask("x", HASH) == "differs"
+    held = process._process
+    assert held is not None
+    assert held.stdin is not None
+    held.stdin.close()  # all that the end of a parent does to it
+    assert await asyncio.wait_for(held.wait(), 10) == 0
