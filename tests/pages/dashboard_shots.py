@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+import secrets
+from datetime import timedelta
 from typing import Any
 
 from playwright.async_api import Page
@@ -111,6 +113,25 @@ async def new_link(visitors: Visitors, service: Service, page: Page) -> None:
     await page.get_by_label("Value 1").fill("b-2041")
 
 
+async def account(visitors: Visitors, service: Service, page: Page) -> None:
+    """With a password that an operator has set."""
+    email = f"{secrets.token_hex(4)}@seagull.example"
+    await asyncio.to_thread(
+        service.merchant, name="Seagull Café", mode="live", email=email, must_change=True
+    )
+    await visitors.log_in(page.context, email)
+    await page.goto(f"{service.origin}/dashboard/live/payments")
+
+
+async def revoke(visitors: Visitors, service: Service, page: Page) -> None:
+    """With a log-in that is no longer recent."""
+    trade = await asyncio.to_thread(_trade, service)
+    await asyncio.to_thread(trade.shop.client)
+    await visitors.log_in(page.context, trade.email, timedelta(minutes=11))
+    await page.goto(f"{service.origin}/dashboard/sandbox/keys")
+    await page.get_by_role("link", name="Revoke").first.click()
+
+
 SHOTS = {
     "dashboard-login": login,
     "dashboard-overview": _shot("/sandbox"),
@@ -124,4 +145,6 @@ SHOTS = {
     "dashboard-keys": client,
     "dashboard-sandbox": _shot("/sandbox/sandbox"),
     "dashboard-live": _shot("/live"),
+    "dashboard-account": account,
+    "dashboard-revoke": revoke,
 }

@@ -38,6 +38,7 @@ async def new_customer(
     mode: Any = "live",
     balance: int = 50_000,
     tier: str = "verified",
+    must_change: bool = False,
 ) -> Customer:
     mark = secrets.token_hex(6)
     mobile = "7" + str(secrets.randbelow(10**6)).zfill(6)
@@ -52,6 +53,7 @@ async def new_customer(
             email=email,
             vpa=vpa,
             balance=balance,
+            must_change=must_change,
         )
     return Customer(made.id, name, made.account, mobile, email, vpa, made.password)
 

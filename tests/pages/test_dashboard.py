@@ -223,3 +223,15 @@ def test_an_inactive_merchant_looks_and_changes_nothing(
     )
     assert answer.status_code == 403
     assert "not active" in answer.text
+    assert session.get("/sandbox/payments").status_code == 200
+    for path in ("/sandbox/payments/export.csv", "/sandbox/sandbox"):  # a file, and a key
+        answer = session.get(path)
+        assert (answer.status_code, "not active" in answer.text) == (403, True)
+        assert "csv" not in answer.headers["content-type"]
+    assert session.get("/sandbox/account").status_code == 200  # about oneself
+    out = session.post(
+        "/sandbox/account/logout-everywhere",
+        data={"form_token": token},
+        headers={"Sec-Fetch-Site": "same-origin"},
+    )
+    assert out.headers["location"] == "/dashboard/login"

@@ -125,6 +125,12 @@ def test_a_form_needs_its_own_browsers_token_and_our_origin(
         Forms().send(action, {"form_token": token}),
     ]
     assert [response.status_code for response in refused] == [403] * len(refused)
+    spoofed = {"Host": "evil.test", "Origin": "http://evil.test"}
+    assert browser.send(action, {"form_token": token}, **spoofed).status_code == 403
+    elsewhere = browser.send(action, {"form_token": token}, Origin="http://localhost:1")
+    assert elsewhere.status_code == 403
+    assert "Open this page at its own address" in elsewhere.text
+    assert f'href="{address}"' in elsewhere.text
     assert browser.http.post(action, json={"form_token": token}).status_code == 400
     assert browser.http.get(action).headers["location"] == f"/pay/{address.rpartition('/')[2]}"
     assert status_of(shop, payment) == "pending"

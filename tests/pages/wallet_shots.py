@@ -56,6 +56,12 @@ async def sandbox(visitors: Visitors, service: Service, page: Page) -> None:
     await page.goto(f"{service.origin}/app")
 
 
+async def must_change(visitors: Visitors, service: Service, page: Page) -> None:
+    customer = await new_customer(service, must_change=True)
+    await visitors.log_in(page.context, customer)
+    await page.goto(f"{service.origin}/app")
+
+
 SHOTS: dict[str, Shot] = {
     "wallet-login": login,
     "wallet": _at("/app"),
@@ -66,5 +72,6 @@ SHOTS: dict[str, Shot] = {
     "wallet-authorization": authorization,
     "wallet-keys": keys,
     "wallet-password": _at("/app/password"),
+    "wallet-must-change": must_change,
     "wallet-sandbox": sandbox,
 }

@@ -1,0 +1,71 @@
+"""Where a form came from, by what a browser says."""
+
+from __future__ import annotations
+
+import pytest
+
+from laari.edge.http import Exchange, Request
+from laari.edge.metrics import Metrics
+from laari.edge.pages.security import stranger
+
+OURS = "https://pay.example.com"
+
+
+def request(secure: bool = True, **headers: str) -> Request:
+    async def nothing(*_: object) -> None: ...
+
+    named = {name.replace("_", "-").encode(): value for name, value in headers.items()}
+    exchange = Exchange(nothing, Metrics([], [], None))
+    return Request("POST", "/app/login", b"", named, secure, "192.0.2.1", nothing, exchange)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": OURS},
+        {"origin": OURS, "sec_fetch_site": "same-origin"},
+        {"origin": "https://PAY.example.com:443", "sec_fetch_site": "same-origin"},
+        {"origin": "null", "sec_fetch_site": "same-origin"},
+        {"sec_fetch_site": "same-origin"},
+        {"origin": OURS, "host": "laari"},  # a proxy that names itself
+    ],
+)
+def test_our_own_pages(headers: dict[str, str]) -> None:
+    assert stranger(request(**headers), OURS) is None
+    assert stranger(request(**headers), OURS + ":443") is None
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"origin": "null"},
+        {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "same-site"},
+        {"sec_fetch_site": "none"},
+        {"origin": OURS, "sec_fetch_site": "cross-site"},
+        {"origin": "https://evil.test"},
+        {"origin": "https://evil.test", "host": "evil.test"},  # whatever the sender wrote
+        {"origin": "http://pay.example.com"},
+        {"origin": "https://pay.example.com:8443"},
+        {"origin": "https://pay.example.com.evil.test"},
+        {"origin": "https://[", "host": "["},
+        {"origin": ""},
+        {"origin": f"{OURS}, {OURS}"},
+    ],
+)
+def test_other_sites(headers: dict[str, str]) -> None:
+    assert stranger(request(**headers), OURS) == "other_site"
+
+
+def test_our_page_at_another_address_of_the_machine() -> None:
+    """Its browser says that the page is its own, and names an origin that is not the public one."""
+    told = {"origin": "http://localhost:8000", "sec_fetch_site": "same-origin"}
+    assert stranger(request(secure=False, **told), "http://127.0.0.1:8000") == "other_address"
+    silent = {"origin": "null", "sec_fetch_site": "same-origin"}
+    assert stranger(request(secure=False, **silent), "http://127.0.0.1:8000") is None
+
+
+def test_plain_http_without_a_word_leaves_it_to_the_forms_token() -> None:
+    assert stranger(request(secure=False), OURS) is None
+    assert stranger(request(secure=False, origin="http://evil.test"), OURS) == "other_site"
