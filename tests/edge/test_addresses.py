@@ -90,13 +90,15 @@ def request_from(peer: str, trusted: str = "127.0.0.0/8", **headers: str) -> Req
 
     async def nothing(*_: object) -> None: ...
 
+    def respond(*_: object) -> None: ...
+
     scope = {
         "method": "GET",
         "scheme": "http",
         "query_string": b"",
         "client": (peer, 1234),
         "laari.headers": {n.replace("_", "-").encode(): v for n, v in headers.items()},
-        "laari.exchange": Exchange(nothing, Metrics([], [], None)),
+        "laari.exchange": Exchange(respond, nothing, Metrics([], [], None)),
     }
     return read_request(scope, nothing, "/", settings.trusted_proxies)
 

@@ -14,8 +14,10 @@ OURS = "https://pay.example.com"
 def request(secure: bool = True, **headers: str) -> Request:
     async def nothing(*_: object) -> None: ...
 
+    def respond(*_: object) -> None: ...
+
     named = {name.replace("_", "-").encode(): value for name, value in headers.items()}
-    exchange = Exchange(nothing, Metrics([], [], None))
+    exchange = Exchange(respond, nothing, Metrics([], [], None))
     return Request("POST", "/app/login", b"", named, secure, "192.0.2.1", nothing, exchange)
 
 
