@@ -68,7 +68,7 @@ async def test_a_new_password_ends_all_sessions_of_one_person(connection) -> Non
     customer, neighbour = await person(connection), await person(connection, vpa="b")
     tokens = [await opened(connection, customer.id, NOW) for _ in range(3)]
     other = await opened(connection, neighbour.id, NOW)
-    assert await logins.set_password(connection, customer.id, "new hash")
+    assert await logins.set_password(connection, customer.id, "new hash") == 3
     left = [await sessions.of_customer(connection, token, NOW) for token in (*tokens, other)]
     assert [session is not None for session in left] == [False, False, False, True]
     await opened(connection, customer.id, NOW)
@@ -105,7 +105,7 @@ async def test_a_password_that_is_no_longer_the_one_opens_nothing(connection) ->
     found = await sessions.of_customer(connection, token, NOW)
     assert found is not None
     assert found.authenticated_at == later
-    assert not await logins.set_password(connection, customer.id, "newer", verified=old)
+    assert await logins.set_password(connection, customer.id, "newer", verified=old) is None
     assert await logins.password_hash_of(connection, customer.id) == "new"
 
 
@@ -122,7 +122,7 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
     try:
         changing = other.transaction()  # the change first: the log-in waits for it and finds it
         await changing.start()
-        assert await logins.set_password(other, who, "new")
+        assert await logins.set_password(other, who, "new") == 0
         opening = asyncio.create_task(sessions.open_for(connection, who, NOW, old))
         await asyncio.sleep(0.2)
         assert not opening.done()
@@ -136,7 +136,7 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
         await asyncio.sleep(0.2)
         assert not change.done()
         await logging_in.commit()
-        assert await change
+        assert await change == 1
         assert await connection.fetchval("SELECT count(*) FROM sessions") == 0
     finally:
         await other.close()
@@ -164,12 +164,12 @@ async def test_an_operators_password_has_to_be_changed_where_people_are_real(con
     flags = {name: await must_change(who) for name, who in made.items()}
     assert flags == {name: "live" in name for name in made}
     for who in made.values():
-        assert await logins.set_password(connection, who, "own")
+        assert await logins.set_password(connection, who, "own") == 1
     assert not any([await must_change(who) for who in made.values()])
     for who in made.values():
-        assert await logins.set_password(connection, who, "reset", must_change=True)
+        assert await logins.set_password(connection, who, "reset", must_change=True) == 1
     assert {name: await must_change(who) for name, who in made.items()} == flags
-    assert not await logins.set_password(connection, "nobody@shop.mv", "x")
+    assert await logins.set_password(connection, "nobody@shop.mv", "x") is None
 
 
 async def test_what_is_known_of_a_person(connection) -> None:

@@ -114,11 +114,15 @@ class HashingProcess:
         """One job; not for two at once. It is tried in a second process where the first ends."""
         line = json.dumps([password, password_hash]).encode() + b"\n"
         for _ in range(2):
-            with suppress(OSError, TimeoutError, ValueError):
+            try:
                 async with asyncio.timeout(LONGEST_HASH_SECONDS):
                     reply = await self._exchange(line)
                 if reply.endswith(b"\n"):
                     return reply.decode().rstrip("\n")
+                how = "ended"
+            except (OSError, TimeoutError) as error:  # no memory, too many processes, no answer …
+                how = f"failed ({type(error).__name__})"
+            log.warning("the process that hashes passwords %s; starting another one", how)
             await self.end()
         raise Busy
 
@@ -144,8 +148,7 @@ class HashingProcess:
             return
         with suppress(ProcessLookupError):
             process.kill()
-        status = await process.wait()
-        log.info("the process that hashes passwords ended with status %s", status)
+        await process.wait()
 
 
 class _Job:

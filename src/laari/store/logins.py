@@ -101,13 +101,13 @@ async def set_password(
     *,
     verified: str | None = None,
     must_change: bool = False,
-) -> bool:
+) -> int | None:
     """Gives somebody a new password and ends every session that the old one opened.
 
     With `verified`, only where that is still the hash of their password: of two changes at once the
     second one finds the password gone that it was asked with. `must_change` is for a password that
-    an operator chose; in the sandbox, where there are no real people, it has no effect. False where
-    there is no such person or password.
+    an operator chose; in the sandbox, where there are no real people, it has no effect. Returns how
+    many sessions ended, or None where there is no such person or password.
     """
     table, key, column, is_live = person(whose)
     async with connection.transaction():
@@ -122,6 +122,8 @@ async def set_password(
             must_change,
         )
         if changed is None:
-            return False
-        await connection.execute(f"DELETE FROM sessions WHERE {column} = $1", whose)
-    return True
+            return None
+        ended = await connection.fetch(
+            f"DELETE FROM sessions WHERE {column} = $1 RETURNING true", whose
+        )
+    return len(ended)

@@ -50,10 +50,10 @@ async def change_password(visit: Visit, session: Session) -> NotChanged | None:
     except Busy:
         visit.retry_after = RETRY_AFTER_SECONDS
         return NotChanged(STATUSES["busy"], visit.language.text("login.busy"))
-    changed = await visit.backend.write(
+    ended = await visit.backend.write(
         logins.set_password, session.whose, password_hash, verified=present
     )
-    if not changed:
+    if ended is None:
         return NotChanged(409, CHANGED_MEANWHILE)
     await visit.start_session(session.whose, password_hash)
     remember_browser(visit, Login(session.whose, password_hash))
