@@ -1,0 +1,39 @@
+"""Passwords that the command line sets are known to an operator: real people change them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from laari.cli.main import run
+from laari.store.database import connection_to
+
+
+def must_change(dsn: str) -> dict[str, bool]:
+    async def read() -> dict[str, bool]:
+        async with connection_to(dsn) as connection:
+            rows = await connection.fetch(
+                "SELECT name, password_must_change FROM customers WHERE sandbox_of IS NULL "
+                "UNION ALL SELECT email, password_must_change FROM merchant_users"
+            )
+            return {row[0]: row[1] for row in rows}
+
+    return asyncio.run(read())
+
+
+def test_live_people_change_the_password_and_sandboxes_keep_it(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAARI_DATABASE_URL", dsn)
+    monkeypatch.setenv("LAARI_MASTER_KEY", "00" * 32)
+    for mode in ("live", "sandbox"):
+        email = f"{mode}@shop.mv"
+        assert run(["merchant", "create", "Shop", "--mode", mode, "--email", email]) == 0
+        assert run(["customer", "create", f"{mode} customer", "--mode", mode]) == 0
+    assert must_change(dsn) == {
+        "live@shop.mv": True,
+        "live customer": True,
+        "sandbox@shop.mv": False,
+        "sandbox customer": False,
+    }
