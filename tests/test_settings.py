@@ -29,6 +29,8 @@ def test_defaults() -> None:
         merchant_rate_sandbox=25.0,
         recipient_misses_per_minute=30.0,
         token_failures_per_minute=10.0,
+        metrics_address=None,
+        metrics_token=None,
         max_batch=256,
     )
 

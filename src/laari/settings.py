@@ -19,6 +19,7 @@ Network: TypeAlias = IPv4Network | IPv6Network
 
 MASTER_KEY_BYTES = 32
 _MAPPED_BITS = 96  # before the IPv4 address in an IPv6 address
+MIN_TOKEN = 16  # characters: more than anybody guesses over the network
 
 
 class SettingsError(LaariError):
@@ -80,6 +81,14 @@ VARIABLES = (
         "10",
         "failed token requests, per client and address, before 429; 0 is off",
     ),
+    Variable(
+        "LAARI_METRICS_ADDRESS",
+        "(main address, for this machine alone)",
+        "host:port where /metrics is served, and nothing else",
+    ),
+    Variable(
+        "LAARI_METRICS_TOKEN", "(none)", "bearer token that /metrics then wants, wherever it is"
+    ),
     Variable("LAARI_MAX_BATCH", "256", "commands in one transaction, for measurements"),
 )
 _DEFAULTS = {
@@ -106,6 +115,8 @@ class Settings:
     merchant_rate_sandbox: float
     recipient_misses_per_minute: float
     token_failures_per_minute: float
+    metrics_address: tuple[str, int] | None
+    metrics_token: str | None = field(repr=False)
     max_batch: int
 
 
@@ -131,6 +142,8 @@ def read_settings(
         merchant_rate_sandbox=read.number("LAARI_MERCHANT_RATE_SANDBOX"),
         recipient_misses_per_minute=read.number("LAARI_RECIPIENT_MISSES_PER_MINUTE"),
         token_failures_per_minute=read.number("LAARI_TOKEN_FAILURES_PER_MINUTE"),
+        metrics_address=read.address("LAARI_METRICS_ADDRESS"),
+        metrics_token=read.token("LAARI_METRICS_TOKEN"),
         max_batch=read.whole("LAARI_MAX_BATCH", 1, 4096),
     )
     if settings.database_url is not None and settings.master_key is None:
@@ -201,6 +214,30 @@ class _Reader:
         if len(key) != MASTER_KEY_BYTES:
             raise SettingsError(f"{name} must be 64 hex characters or base64 of 32 bytes")
         return key
+
+    def address(self, name: str) -> tuple[str, int] | None:
+        value = self.text(name)
+        if not value:
+            return None
+        host, _, port = value.rpartition(":")
+        if host.startswith("[") and host.endswith("]"):
+            host = host[1:-1]
+        elif ":" in host:
+            host = ""  # an IPv6 address without its brackets: nobody can tell where it ends
+        if not re.fullmatch(r"[^\s\[\]/@]+", host) or not re.fullmatch(r"[0-9]{1,5}", port):
+            raise SettingsError(f"{name}: {value!r} is not an address such as 127.0.0.1:9464")
+        if int(port) > 65_535:
+            raise SettingsError(f"{name}: there is no port {port}")
+        return host, int(port)
+
+    def token(self, name: str) -> str | None:
+        """The value never shows in the message."""
+        value = self.text(name)
+        if value and not re.fullmatch(rf"[!-~]{{{MIN_TOKEN},}}", value):
+            raise SettingsError(
+                f"{name} must be at least {MIN_TOKEN} ASCII characters without spaces"
+            )
+        return value or None
 
     def switch(self, name: str, default: bool) -> bool:
         value = self.text(name).lower()

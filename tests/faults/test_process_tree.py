@@ -26,7 +26,7 @@ STAND_IN = """
 import asyncio, os, sys, types
 
 def create_app(dsn, master_key, settings, shared):
-    rate_fd, metrics_fd, process = shared
+    rate_fd, metrics_fd, process, _ = shared
     assert os.fstat(rate_fd).st_size == 1 << 20
     assert os.fstat(metrics_fd).st_size >= (process + 1) << 16
 

@@ -68,10 +68,15 @@ async def _serve(host: str, port: int, workers: int, demo: bool) -> None:
     listener = listen(host, port)
     port = listener.getsockname()[1]
     settings = read_settings(os.environ, host, port)
+    metrics = None if settings.metrics_address is None else listen(*settings.metrics_address)
     async with open_service(settings, upgrade=True) as service:
         greeting = f"Laari is ready at {default_origin(host, port)}"
+        if metrics is not None:
+            greeting += f"\nIts metrics are at {default_origin(*metrics.getsockname()[:2])}/metrics"
         if demo:
             from laari.cli.demo import prepare  # noqa: PLC0415  # only a demo pays for it
 
             greeting += "\n\n" + await prepare(service)
-        await Supervisor(listener, settings, workers, stop).run(lambda: click.echo(greeting))
+        await Supervisor(listener, metrics, settings, workers, stop).run(
+            lambda: click.echo(greeting)
+        )

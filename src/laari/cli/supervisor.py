@@ -60,9 +60,15 @@ def listen(host: str, port: int) -> socket.socket:
 
 class Supervisor:
     def __init__(
-        self, listener: socket.socket, settings: Settings, workers: int, stop: asyncio.Event
+        self,
+        listener: socket.socket,
+        metrics_listener: socket.socket | None,
+        settings: Settings,
+        workers: int,
+        stop: asyncio.Event,
     ) -> None:
         self._listener = listener
+        self._metrics_listener = metrics_listener
         self._settings = settings
         self._roles = [*["interface"] * workers, "background"]
         self._stop = stop
@@ -129,6 +135,8 @@ class Supervisor:
             "LAARI_LIFE_FD": self._life,
             "LAARI_READY_FD": tell_ready,
         }
+        if self._metrics_listener is not None:
+            shared["LAARI_METRICS_LISTEN_FD"] = self._metrics_listener.fileno()
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "laari.cli.worker", self._roles[place]),
             env={
@@ -154,6 +162,8 @@ class Supervisor:
 
     async def _end(self, tasks: list[asyncio.Task[None]]) -> None:
         self._listener.close()
+        if self._metrics_listener is not None:
+            self._metrics_listener.close()
         self._send(signal.SIGTERM)
         _, late = await asyncio.wait(tasks, timeout=STOP_SECONDS)
         if late:

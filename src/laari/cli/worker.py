@@ -2,11 +2,12 @@
 
 What it shares with the others comes as open files, named in the environment:
 
-    LAARI_LISTEN_FD   the listening socket
-    LAARI_RATE_FD     the memory of the rate buckets
-    LAARI_METRICS_FD  the memory of the metrics; LAARI_PROCESS says which part is this one's
-    LAARI_LIFE_FD     a pipe that ends when the supervisor does
-    LAARI_READY_FD    a pipe to say that this process accepts work
+    LAARI_LISTEN_FD          the listening socket
+    LAARI_METRICS_LISTEN_FD  the one for the metrics alone, where LAARI_METRICS_ADDRESS is set
+    LAARI_RATE_FD            the memory of the rate buckets
+    LAARI_METRICS_FD         the memory of the metrics; LAARI_PROCESS says which part is this one's
+    LAARI_LIFE_FD            a pipe that ends when the supervisor does
+    LAARI_READY_FD           a pipe to say that this process accepts work
 """
 
 from __future__ import annotations
@@ -77,14 +78,20 @@ def _tell_ready() -> None:
 
 
 async def _serve(service: Service, stop: asyncio.Event) -> None:
-    numbers = ("LAARI_RATE_FD", "LAARI_METRICS_FD", "LAARI_PROCESS")
-    shared = Shared(*(int(os.environ[name]) for name in numbers))
+    listeners = [socket.socket(fileno=int(os.environ["LAARI_LISTEN_FD"]))]
+    metrics_listener = None
+    if own := os.environ.get("LAARI_METRICS_LISTEN_FD"):
+        listeners.append(socket.socket(fileno=int(own)))
+        metrics_listener = listeners[1].getsockname()[:2]
+    names = ("LAARI_RATE_FD", "LAARI_METRICS_FD", "LAARI_PROCESS")
+    rate_fd, metrics_fd, process = (int(os.environ[name]) for name in names)
+    shared = Shared(rate_fd, metrics_fd, process, metrics_listener)
     settings = service.settings
     app = create_app(service.dsn, service.master_key, settings, shared)
     server = Server(app, settings.trusted_proxies)
     await app.open()
     try:
-        await server.start([socket.socket(fileno=int(os.environ["LAARI_LISTEN_FD"]))])
+        await server.start(listeners)
         _tell_ready()
         await stop.wait()
         await server.stop(GRACEFUL_SECONDS)

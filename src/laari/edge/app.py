@@ -6,13 +6,24 @@ from typing import NamedTuple
 
 from laari.edge.backend import Backend
 from laari.edge.faults import fault_reply
-from laari.edge.http import PLAIN, Exchange, Receive, Reply, Scope, Send, new_request_id
+from laari.edge.http import (
+    PLAIN,
+    Exchange,
+    Receive,
+    Reply,
+    Scope,
+    Send,
+    guard_headers,
+    new_request_id,
+)
 from laari.edge.merchant.app import OPERATIONS, MerchantInterface
 from laari.edge.merchant.oauth import TOKEN_ERRORS, TOKEN_OPERATION
 from laari.edge.metrics import OTHER, Metrics
 from laari.edge.pages.app import FIRST_SEGMENTS, PAGE_OPERATIONS, Pages
 from laari.edge.rate import RateBuckets
 from laari.edge.reference import reference_page
+from laari.edge.scrapes import PATH as METRICS_PATH
+from laari.edge.scrapes import Scrapes
 from laari.edge.wallet.app import ENDPOINTS, WalletInterface
 from laari.rules.refusals import CODES, Refusal
 from laari.settings import Settings
@@ -22,8 +33,10 @@ _NO_STORE = ((b"cache-control", b"no-store"),)
 
 
 class App:
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, scrapes: Scrapes) -> None:
         self._backend = backend
+        self._scrapes = scrapes
+        self._guards = guard_headers(backend.origin)
         self._merchant = MerchantInterface(backend)
         self._wallet = WalletInterface(backend)
         self._pages = Pages(backend)
@@ -35,7 +48,7 @@ class App:
         await self._backend.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = Exchange(scope["laari.respond"], send, self._backend.metrics)
+        exchange = Exchange(scope["laari.respond"], send, self._backend.metrics, self._guards)
         scope["laari.exchange"] = exchange
         await self._answer(scope, receive, exchange)
 
@@ -44,11 +57,13 @@ class App:
         reply = fault_reply(refusal, path)
         self._backend.metrics.count(OTHER, reply.status, reply.body, 0)
         request_id = (b"request-id", new_request_id().encode())
-        return reply._replace(headers=(*reply.headers, request_id))
+        return reply._replace(headers=(*reply.headers, *self._guards, request_id))
 
     async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> None:
         path: str = scope["path"]
-        if path.startswith("/merchant/"):
+        if path == METRICS_PATH or self._scrapes.is_metrics_listener(scope):
+            await self._measure(scope, exchange)
+        elif path.startswith("/merchant/"):
             await self._merchant(scope, receive, path.removeprefix("/merchant"))
         elif path == "/wallet" or path.startswith("/wallet/"):
             await self._wallet(scope, receive, path.removeprefix("/wallet"))
@@ -56,9 +71,6 @@ class App:
             await self._pages(scope, receive, exchange)
         elif path == "/healthz":
             exchange.reply(Reply(200, b"ok\n", _NO_STORE, PLAIN))
-        elif path == "/metrics":
-            text = await self._backend.measure()
-            exchange.reply(Reply(200, text, _NO_STORE, EXPOSITION))
         elif path == "/readyz":
             ready = await self._backend.is_ready()
             body = b"ok\n" if ready else b"nothing can be committed to the database\n"
@@ -68,6 +80,12 @@ class App:
             reply = reply or Reply(404, b"Not found\n", _NO_STORE, PLAIN)
             exchange.reply(reply)
 
+    async def _measure(self, scope: Scope, exchange: Exchange) -> None:
+        reply = self._scrapes.refusal(scope)
+        if reply is None:
+            reply = Reply(200, await self._backend.measure(), _NO_STORE, EXPOSITION)
+        exchange.reply(reply)
+
 
 class Shared(NamedTuple):
     """What the interface processes have in common: open files, and which of them this one is."""
@@ -75,6 +93,7 @@ class Shared(NamedTuple):
     rate_fd: int | None = None
     metrics_fd: int | None = None
     process: int = 0
+    metrics_listener: tuple[str, int] | None = None  # what the metrics' own socket is bound to
 
 
 def create_app(dsn: str, master_key: bytes, settings: Settings, shared: Shared) -> App:
@@ -83,4 +102,5 @@ def create_app(dsn: str, master_key: bytes, settings: Settings, shared: Shared) 
     refusals = [(code.status, code.shown_as or name) for name, code in CODES.items()]
     refusals += [(status, code) for status, codes in TOKEN_ERRORS.items() for code in codes]
     metrics = Metrics(names, refusals, shared.metrics_fd, shared.process, PAGE_OPERATIONS)
-    return App(Backend(dsn, master_key, settings, RateBuckets(shared.rate_fd), metrics))
+    backend = Backend(dsn, master_key, settings, RateBuckets(shared.rate_fd), metrics)
+    return App(backend, Scrapes(shared.metrics_listener, settings.metrics_token))

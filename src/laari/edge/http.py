@@ -22,6 +22,8 @@ Header: TypeAlias = tuple[bytes, bytes]
 
 JSON = b"application/json"
 PLAIN = b"text/plain; charset=utf-8"
+_NO_SNIFFING: Header = (b"x-content-type-options", b"nosniff")
+_HTTPS_ONLY: Header = (b"strict-transport-security", b"max-age=31536000")  # a year
 
 _process = secrets.token_hex(5)
 _numbers = count(1)
@@ -54,15 +56,30 @@ def refusal_headers(refusal: Refusal, challenge: Header) -> tuple[Header, ...]:
     return ()
 
 
+def guard_headers(origin: str) -> tuple[Header, ...]:
+    """What every answer carries: no guessing of types, and https from now on where we have it."""
+    return (_NO_SNIFFING, _HTTPS_ONLY) if origin.startswith("https:") else (_NO_SNIFFING,)
+
+
 class Exchange:
     """One request and its response; stands in for `send`, so that nothing is sent past it."""
 
-    __slots__ = ("_metrics", "_respond", "_send", "_started", "_status", "id", "operation")
+    __slots__ = (
+        *("_guards", "_metrics", "_respond", "_send", "_started", "_status"),
+        *("id", "operation"),
+    )
 
-    def __init__(self, respond: Respond, send: Send, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        respond: Respond,
+        send: Send,
+        metrics: Metrics,
+        guards: tuple[Header, ...] = (_NO_SNIFFING,),
+    ) -> None:
         self._respond = respond
         self._send = send
         self._metrics = metrics
+        self._guards = guards
         self._status = 0
         self.id = new_request_id()
         self.operation = OTHER  # until it is known which one it is
@@ -71,7 +88,11 @@ class Exchange:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._status = message["status"]
-            message["headers"] = [*message["headers"], (b"request-id", self.id.encode())]
+            message["headers"] = [
+                *message["headers"],
+                *self._guards,
+                (b"request-id", self.id.encode()),
+            ]
         elif not message.get("more_body", False):
             self._count(self._status, message.get("body", b""))
         await self._send(message)
@@ -79,7 +100,7 @@ class Exchange:
     def reply(self, reply: Reply, *headers: Header) -> None:
         """The whole response; to HEAD it goes without its body."""
         self._count(reply.status, reply.body)
-        self._respond(reply, (*headers, (b"request-id", self.id.encode())))
+        self._respond(reply, (*headers, *self._guards, (b"request-id", self.id.encode())))
 
     def _count(self, status: int, body: bytes) -> None:
         self._metrics.count(self.operation, status, body, time.perf_counter() - self._started)

@@ -55,7 +55,6 @@ _POLICY = b"; ".join(
     )
 )
 _GUARDS = (
-    (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", _POLICY),
 )

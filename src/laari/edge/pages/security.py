@@ -32,7 +32,6 @@ _POLICY = "; ".join(
 HEADERS = {
     "Content-Security-Policy": _POLICY,
     "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",

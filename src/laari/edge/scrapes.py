@@ -1,0 +1,96 @@
+"""Who may read `/metrics`.
+
+With an address of its own it is served there and nowhere else, and nothing else is served there.
+Otherwise it is on the main address: behind a token where one is set, and if not, for programs on
+this machine that ask without a proxy in between.
+"""
+
+from __future__ import annotations
+
+import hmac
+from ipaddress import IPv6Address, ip_address
+
+from laari.edge.http import PLAIN, Reply, Scope
+
+PATH = "/metrics"
+_EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # compared, not bound to
+_NO_STORE = (b"cache-control", b"no-store")
+_NOT_FOUND = Reply(404, b"Not found\n", (_NO_STORE,), PLAIN)
+_NO_TOKEN = Reply(
+    401,
+    b"The metrics want a bearer token\n",
+    (_NO_STORE, (b"www-authenticate", b'Bearer realm="metrics"')),
+    PLAIN,
+)
+# A request with one of these was passed on for somebody else, who may be anywhere.
+_PASSED_ON = frozenset(
+    {
+        b"forwarded",
+        b"via",
+        b"x-forwarded-for",
+        b"x-forwarded-host",
+        b"x-forwarded-proto",
+        b"x-real-ip",
+    }
+)
+
+
+class Scrapes:
+    """`listener` is what the listening socket is bound to, where the metrics have their own."""
+
+    def __init__(self, listener: tuple[str, int] | None, token: str | None) -> None:
+        self._listener = listener
+        self._expected = None if token is None else f"Bearer {token}".encode()
+
+    def is_metrics_listener(self, scope: Scope) -> bool:
+        """Whether the request came in at the metrics' own address."""
+        if self._listener is None:
+            return False
+        if not scope["server"]:
+            return False
+        host, port = self._listener
+        reached_host, reached_port = scope["server"]
+        return reached_port == port and host in (reached_host, *_EVERY_ADDRESS)
+
+    def refusal(self, scope: Scope) -> Reply | None:
+        """The reply to a request that gets no metrics."""
+        own = self.is_metrics_listener(scope)
+        if scope["path"] != PATH or own != (self._listener is not None):
+            return _NOT_FOUND
+        if self._expected is not None:
+            shown = [value for name, value in scope["headers"] if name == b"authorization"]
+            fits = len(shown) == 1 and hmac.compare_digest(shown[0], self._expected)
+            return None if fits else _NO_TOKEN
+        return None if own or _is_local(scope) else _NOT_FOUND
+
+
+def _is_local(scope: Scope) -> bool:
+    """Whether a program on this machine asks, for itself and by a name of this machine.
+
+    The name keeps out web pages that had their own name lead here, and proxies that say nothing
+    of themselves.
+    """
+    if not scope.get("client") or not _is_loopback(scope["client"][0]):
+        return False
+    if any(name in _PASSED_ON for name, _ in scope["headers"]):
+        return False
+    hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+    return len(hosts) == 1 and _is_loopback(_without_port(hosts[0]))
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
+
+
+def _is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped.is_loopback
+    return address.is_loopback

@@ -1,0 +1,144 @@
+"""Who reads `/metrics`: this machine, the metrics' own address, or whoever has the token."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from laari.edge.scrapes import Scrapes
+from laari.settings import SettingsError, read_settings
+from tests.serving import Service, free_port, serving
+
+TOKEN = "kx0vQ9uT7dWmZ3pLr5Ay"
+
+
+def status(origin: str, path: str = "/metrics", **headers: str) -> int:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.get(f"{origin}{path}", headers=named).status_code
+
+
+def test_by_default_only_this_machine_is_told(service: Service) -> None:
+    port = service.origin.rpartition(":")[2]
+    assert status(service.origin) == 200
+    assert status(service.origin, Host=f"localhost:{port}") == 200
+    assert status(service.origin, Host=f"[::1]:{port}") == 200
+    assert status(service.origin, Host="pay.example.com") == 404
+    assert status(service.origin, Host=f"pay.example.com:{port}") == 404
+    for header in ("X-Forwarded-For", "Forwarded", "X-Forwarded-Proto", "Via", "X-Real-IP"):
+        assert status(service.origin, **{header: "127.0.0.1"}) == 404
+    head = httpx.head(f"{service.origin}/metrics")
+    assert (head.status_code, head.content) == (200, b"")
+
+
+def asked(client: str, *headers: tuple[bytes, bytes]) -> dict[str, Any]:
+    return {
+        "path": "/metrics",
+        "client": (client, 40000),
+        "server": ("192.0.2.1", 8000),
+        "headers": [*headers] or [(b"host", b"127.0.0.1:8000")],
+    }
+
+
+def test_other_machines_are_not_told_whatever_they_say() -> None:
+    scrapes = Scrapes(None, None)
+    for local in ("127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"):
+        assert scrapes.refusal(asked(local)) is None
+    for other in ("192.0.2.7", "10.0.0.1", "::ffff:10.0.0.1", "2001:db8::1", ""):
+        refused = scrapes.refusal(asked(other))
+        assert refused is not None
+        assert refused.status == 404
+    twice = asked("127.0.0.1", (b"host", b"localhost"), (b"host", b"localhost"))
+    assert scrapes.refusal(twice) is not None
+    assert scrapes.refusal(asked("127.0.0.1", (b"accept", b"*/*"))) is not None
+
+
+def test_an_address_of_their_own_serves_them_and_nothing_else(dsn: str, tmp_path: Path) -> None:
+    port = free_port()
+    address = f"127.0.0.1:{port}"
+    with serving(dsn, tmp_path, LAARI_METRICS_ADDRESS=address) as service:
+        own = f"http://{address}"
+        assert status(own) == 200
+        assert status(own, X_Forwarded_For="192.0.2.7") == 200
+        paths = ("/", "/healthz", "/docs", "/merchant/payments", "/wallet", "/app", "/metrics/")
+        assert {status(own, path) for path in paths} == {404}
+        assert status(service.origin) == 404
+        assert status(service.origin, "/healthz") == 200
+        log, deadline = tmp_path / "serve.log", time.monotonic() + 30
+        while f"metrics are at {own}/metrics\n" not in log.read_text():  # when all are ready
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(own)
+
+
+def test_an_address_that_is_taken_is_one_line(dsn: str, tmp_path: Path, service: Service) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = subprocess.run(
+            [sys.executable, "-m", "laari", "serve", "--port", "0"],
+            env={**service.env, "LAARI_METRICS_ADDRESS": f"127.0.0.1:{port}"},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr == f"laari: port {port} on 127.0.0.1 is in use by another program\n"
+
+
+def test_a_token_opens_them_to_whoever_has_it(dsn: str, tmp_path: Path) -> None:
+    with serving(dsn, tmp_path, LAARI_METRICS_TOKEN=TOKEN) as service:
+        refused = httpx.get(f"{service.origin}/metrics")
+        assert refused.status_code == 401
+        assert refused.headers["www-authenticate"].startswith("Bearer")
+        for wrong in (TOKEN, f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer", "Basic Og=="):
+            assert status(service.origin, Authorization=wrong) == 401
+        right = {"Authorization": f"Bearer {TOKEN}", "X-Forwarded-For": "192.0.2.7"}
+        assert status(service.origin, **right) == 200
+
+
+def test_a_token_counts_at_their_own_address_too() -> None:
+    scrapes = Scrapes(("0.0.0.0", 9464), TOKEN)
+    own = {**asked("192.0.2.7"), "server": ("192.0.2.1", 9464)}
+    refused = scrapes.refusal(own)
+    assert refused is not None
+    assert refused.status == 401
+    shown = (b"authorization", f"Bearer {TOKEN}".encode())
+    assert scrapes.refusal({**own, "headers": [shown]}) is None
+    main = scrapes.refusal(asked("127.0.0.1", shown))
+    assert main is not None
+    assert main.status == 404
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("127.0.0.1:9464", ("127.0.0.1", 9464)),
+        ("[::1]:9464", ("::1", 9464)),
+        ("metrics.internal:80", ("metrics.internal", 80)),
+        ("", None),
+    ],
+)
+def test_addresses_are_read(written: str, read: tuple[str, int] | None) -> None:
+    assert read_settings({"LAARI_METRICS_ADDRESS": written}).metrics_address == read
+
+
+@pytest.mark.parametrize("address", ["9464", ":9464", "::1:9464", "a:b", "a:99999", "http://a:1"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(SettingsError, match="LAARI_METRICS_ADDRESS"):
+        read_settings({"LAARI_METRICS_ADDRESS": address})
+
+
+@pytest.mark.parametrize("token", ["short", "x" * 15, "with a space in it all", "ü" * 20])
+def test_a_weak_token_is_refused_and_not_shown(token: str) -> None:
+    with pytest.raises(SettingsError, match="LAARI_METRICS_TOKEN") as refused:
+        read_settings({"LAARI_METRICS_TOKEN": token})
+    assert not re.search(re.escape(token), str(refused.value))
