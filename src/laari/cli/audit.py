@@ -11,6 +11,7 @@ import msgspec
 
 from laari.cli.open import open_service
 from laari.cli.operation import json_option, show, show_table
+from laari.cli.terminal import say
 from laari.errors import LaariError
 from laari.settings import read_settings
 from laari.store.audit import Report, audit
@@ -28,9 +29,9 @@ def audit_command(as_json: bool) -> None:
     if as_json:
         show(report, as_json)
     else:
-        click.echo(f"{report.payments} payments and {report.transfers} transfers checked.")
+        say(f"{report.payments} payments and {report.transfers} transfers checked.")
         if report.ok:
-            click.echo("The books balance.")
+            say("The books balance.")
         else:
             show_table(msgspec.to_builtins(report.differences))
     if not report.ok:

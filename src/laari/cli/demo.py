@@ -6,6 +6,7 @@ import base64
 import time
 
 from laari.cli.open import Service
+from laari.cli.terminal import visible
 from laari.rules.records import Tenant
 from laari.rules.scopes import SCOPES
 from laari.store import merchants, tenants
@@ -68,7 +69,7 @@ def _described(origin: str, tenant: Tenant, facts: dict[str, str], secret_key: s
     order = int(time.time())  # another reference at every start: an old one would be a retry
     base, credentials = f"{origin}/merchant", f"-H 'X-API-Key: {secret_key}'"
     listed = "\n".join(f"  {name:<20}  {value}" for name, value in facts.items())
-    return f"""{tenant.merchant_name} is ready, in sandbox mode.
+    return f"""{visible(tenant.merchant_name)} is ready, in sandbox mode.
 
 {listed}
 

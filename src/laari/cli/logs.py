@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from laari.cli.terminal import visible, visible_json
 from laari.errors import LaariError
 
 _TEXT = "%(asctime)s %(levelname)s %(name)s[%(process)d] %(message)s"
@@ -28,8 +29,11 @@ def configure_logs() -> None:
 
 
 class TextLine(logging.Formatter):
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return visible(super().formatMessage(record))
+
     def formatException(self, ei: Any) -> str:  # noqa: N802  # the base class's name
-        return "\n".join(f"  {line}" for line in _described(ei[1]))
+        return "\n".join(f"  {visible(line)}" for line in _described(ei[1]))
 
 
 class JsonLine(logging.Formatter):
@@ -46,7 +50,7 @@ class JsonLine(logging.Formatter):
             line["request_id"] = request_id
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = list(_described(record.exc_info[1]))
-        return msgspec.json.encode(line).decode()
+        return visible_json(msgspec.json.encode(line))
 
 
 def _described(error: BaseException) -> Iterator[str]:

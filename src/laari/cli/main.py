@@ -17,6 +17,7 @@ from laari.cli.merchants import merchant
 from laari.cli.migrate import migrate_command
 from laari.cli.payments import payment
 from laari.cli.serve import serve_command
+from laari.cli.terminal import complain, complain_of_defect
 from laari.cli.tiers import tier
 from laari.cli.wallets import wallet
 from laari.cli.webhooks import webhook
@@ -60,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         return _refuse(error)
     except LaariError as error:
-        click.echo(f"laari: {error}", err=True)
+        complain(str(error))
         return 1
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
@@ -68,13 +69,15 @@ def run(arguments: Sequence[str]) -> int:
         # The reader has gone, as in `laari … | head`; the interpreter's last flush is quiet too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except Exception as error:
+        complain_of_defect(error)
+        return 1
 
 
 def _refuse(error: click.ClickException) -> int:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
         return error.exit_code
-    message = " ".join(error.format_message().split())
-    click.echo(f"laari: {message}", err=True)
+    complain(error.format_message())
     wrong_value = (click.BadParameter, click.BadOptionUsage, click.BadArgumentUsage)
     return 1 if isinstance(error, wrong_value) else error.exit_code

@@ -10,6 +10,7 @@ import msgspec
 
 from laari.cli.open import open_engine
 from laari.cli.operation import json_option
+from laari.cli.terminal import say, say_json
 from laari.settings import read_settings
 from laari.store.migrate import migrate
 
@@ -21,8 +22,8 @@ def migrate_command(as_json: bool) -> None:
     with open_engine(read_settings(os.environ)) as service:
         before, after = asyncio.run(migrate(service.dsn))
     if as_json:
-        click.echo(msgspec.json.encode({"before": before, "after": after}))
+        say_json(msgspec.json.encode({"before": before, "after": after}))
     elif before == after:
-        click.echo(f"The schema is at version {after} already.")
+        say(f"The schema is at version {after} already.")
     else:
-        click.echo(f"The schema went from version {before} to {after}.")
+        say(f"The schema went from version {before} to {after}.")

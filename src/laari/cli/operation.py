@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import os
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ import click
 import msgspec
 
 from laari.cli.open import Service, open_service
+from laari.cli.terminal import say, say_json, say_table, visible
 from laari.errors import LaariError
 from laari.rules.refusals import Refusal
 from laari.rules.shapes import to_json
@@ -23,7 +23,6 @@ from laari.store.batch import BatchRunner
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON value, nothing else."
 )
-PIPED_WIDTH = 240  # columns: tables that are not read on a terminal keep their lines whole
 
 
 def operation(function: Callable[..., Awaitable[Any]]) -> Callable[..., None]:
@@ -64,7 +63,7 @@ def show(answer: Any, as_json: bool) -> None:
     """Prints resources: JSON for programs, lines or a table for people."""
     encoded = to_json(answer)
     if as_json:
-        click.echo(encoded)
+        say_json(encoded)
         return
     plain = msgspec.json.decode(encoded)
     if isinstance(plain, list):
@@ -79,9 +78,9 @@ def show_lines(fields: Mapping[str, Any]) -> None:
     lines = {name: value for name, value in fields.items() if name not in tables}
     width = max(map(len, lines))
     for name, value in lines.items():
-        click.echo(f"{name:<{width}}  {_text(value)}")
+        say(f"{name:<{width}}  {visible(_text(value))}")
     for name, rows in tables.items():
-        click.echo(f"\n{name}")
+        say(f"\n{name}")
         show_table(rows)
 
 
@@ -91,15 +90,9 @@ def _is_table(value: Any) -> bool:
 
 def show_table(rows: list[dict[str, Any]]) -> None:
     if not rows:
-        click.echo("None.")
-        return
-    from rich.console import Console  # noqa: PLC0415  # only a table pays for these
-    from rich.table import Table  # noqa: PLC0415
-
-    table = Table(*rows[0], box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*map(_text, row.values()))
-    Console(width=None if sys.stdout.isatty() else PIPED_WIDTH, markup=False).print(table)
+        say("None.")
+    else:
+        say_table(rows[0], (map(_text, row.values()) for row in rows))
 
 
 def _text(value: Any) -> str:

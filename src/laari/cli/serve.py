@@ -12,6 +12,7 @@ from laari.cli import fields
 from laari.cli.logs import configure_logs
 from laari.cli.open import open_service
 from laari.cli.supervisor import Supervisor, listen
+from laari.cli.terminal import say
 from laari.settings import VARIABLES, default_origin, read_settings
 
 MAX_WORKERS = 64
@@ -77,6 +78,4 @@ async def _serve(host: str, port: int, workers: int, demo: bool) -> None:
             from laari.cli.demo import prepare  # noqa: PLC0415  # only a demo pays for it
 
             greeting += "\n\n" + await prepare(service)
-        await Supervisor(listener, metrics, settings, workers, stop).run(
-            lambda: click.echo(greeting)
-        )
+        await Supervisor(listener, metrics, settings, workers, stop).run(lambda: say(greeting))

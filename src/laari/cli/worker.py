@@ -19,12 +19,12 @@ import socket
 import sys
 from contextlib import suppress
 
-import click
 import uvloop
 
 from laari.cli.garbage import collect_seldom
 from laari.cli.logs import configure_logs
 from laari.cli.open import Service, open_service
+from laari.cli.terminal import complain
 from laari.edge.app import Shared, create_app
 from laari.edge.server.server import Server
 from laari.errors import LaariError
@@ -40,7 +40,7 @@ def main() -> None:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_work(sys.argv[1]))
     except LaariError as error:
-        click.echo(f"laari: {error}", err=True)
+        complain(str(error))
         sys.exit(1)
 
 

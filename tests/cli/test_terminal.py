@@ -1,0 +1,334 @@
+"""What strangers wrote never reaches the operator's terminal as it is, from whichever command."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import json
+import logging
+import threading
+import unicodedata
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import pytest
+
+from laari.cli import terminal
+from laari.cli.demo import prepare
+from laari.cli.logs import JsonLine, TextLine
+from laari.cli.main import cli, run
+from laari.cli.open import Service
+from laari.cli.terminal import visible, visible_json
+from laari.errors import LaariError
+from laari.rules.authorizations import (
+    ApproveAuthorization,
+    AuthorizationDraft,
+    CreateAuthorization,
+)
+from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
+from laari.settings import read_settings
+from laari.store import customers, merchants, oauth, tenants
+from laari.store.batch import BatchRunner
+from laari.store.database import connection_to
+
+# Sets the clipboard, clears the screen (twice: ESC and C1), turns the direction of what follows,
+# hides a letter, overwrites the line, and begins one that looks like another merchant's.
+HOSTILE = (
+    "\x1b]52;c;ZXZpbA==\x07\x1b[2J\x9b2J\u202eevil\u2066\u200b\r\x08\x7f"
+    "\nmer_fake  Shop  live\u2028x"
+)
+FORBIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode's categories
+MASTER_KEY = bytes(32)
+_numbers = count(1)
+
+
+def unseen(text: str) -> set[str]:
+    return {c for c in text if c != "\n" and unicodedata.category(c) in FORBIDDEN}
+
+
+def leaves(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from leaves(inner, *path, name)
+    else:
+        yield path
+
+
+COMMANDS = {" ".join(path): path for path in leaves(cli) if path != ("serve",)}  # its own test
+
+# Commands whose output shows what strangers wrote; the others may.
+SHOWS = {
+    "merchant list",
+    "merchant show",
+    "merchant update",
+    "client list",
+    "client revoke",
+    "payment refund",
+    "authorization suspend",
+    "webhook show",
+    "webhook test",
+}
+
+
+class Stage(NamedTuple):
+    """A database in which everything that a stranger may write is hostile."""
+
+    database: str
+    values: dict[str, str]  # what to give an argument or option of this name
+
+
+def argument(stage: Stage, name: str, path: tuple[str, ...]) -> str:
+    special = {("tier set", "name"): "gold", ("authorization resume", "authorization_id"): "paused"}
+    name = special.get((" ".join(path), name), name)
+    assert name in stage.values, f"say in this test what {name} of {' '.join(path)} may be"
+    return stage.values[name]
+
+
+def options(command: str) -> list[str]:
+    """What a command wants besides what click knows that it requires."""
+    return {"merchant update": ["--webhooks", "on"]}.get(command, [])
+
+
+def arguments(stage: Stage, path: tuple[str, ...]) -> list[str]:
+    command: click.Command = cli
+    for word in path:
+        assert isinstance(command, click.Group)
+        command = command.commands[word]
+    words = [*options(" ".join(path))]
+    for parameter in command.params:
+        if not parameter.required:
+            continue
+        assert parameter.name is not None
+        if isinstance(parameter, click.Option):
+            words.append(parameter.opts[0])
+        words.append(argument(stage, parameter.name, path))
+    return words
+
+
+class Receiver(BaseHTTPRequestHandler):
+    """Acknowledges nothing, and says what it likes."""
+
+    def do_POST(self) -> None:
+        body = HOSTILE.encode()
+        self.send_response(500)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def receiver() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/hook"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def stage(engine: Any, receiver: str) -> Stage:
+    dsn = engine.migrated("hostile")
+    return Stage("hostile", asyncio.run(fill(dsn, receiver)))
+
+
+async def fill(dsn: str, receiver: str) -> dict[str, str]:
+    async with connection_to(dsn) as connection:
+        made = await merchants.create(
+            connection,
+            MASTER_KEY,
+            name="x",
+            mode="live",
+            webhook_url=receiver,
+            email="evil@shop.mv",
+        )
+        merchant_id = made.merchant.id
+        customer = await customers.create(
+            connection, name="x", mode="live", tier="business", balance=50_000, mobile="7771234"
+        )
+        client, _ = await oauth.create_client(connection, merchant_id, "payments:read")
+        tenant = await tenants.of_merchant(connection, merchant_id, "live")
+        runner = BatchRunner(dsn, "http://laari.test")
+        texts = {"title": HOSTILE, "description": HOSTILE, "return_url": f"https://a.mv/{HOSTILE}"}
+        metadata = json.dumps({HOSTILE: HOSTILE}, ensure_ascii=False)
+        draft = PaymentDraft(HOSTILE[:100], 100, **texts, metadata=metadata)
+        [payment] = await runner.run([CreatePayment(tenant, draft)], 1)
+        await runner.run([PayPayment(tenant, payment.id, customer.account)], 1)
+        held = []
+        for number in range(2):
+            wanted = AuthorizationDraft(f"{number}{HOSTILE}", **texts)
+            [pending] = await runner.run([CreateAuthorization(tenant, wanted)], 1)
+            await runner.run([ApproveAuthorization(tenant, pending.id, customer.account)], 1)
+            held.append(pending.id)
+        await runner.close()
+        event = await connection.fetchval("SELECT event_id FROM deliveries LIMIT 1")
+        await connection.execute(
+            "INSERT INTO delivery_attempts "
+            "(event_id, claim, started_at, duration_ms, url, http_status, error, answer) "
+            "VALUES ($1, 1, now(), 1, $2, 500, $2, $2)",
+            event,
+            HOSTILE,
+        )
+        for statement in (
+            "UPDATE merchants SET name = $1",
+            "UPDATE customers SET name = $1, vpa = CASE WHEN sandbox_of IS NULL THEN lower($1) END",
+            "UPDATE oauth_clients SET scope = $1",
+            "INSERT INTO merchant_users (email, merchant_id, password_hash) "
+            f"VALUES (lower($1), '{merchant_id}', 'x')",
+        ):
+            await connection.execute(statement, HOSTILE)
+        await connection.execute(
+            "UPDATE authorizations SET status = 'suspended' WHERE id = $1", held[1]
+        )
+    return {
+        "merchant_id": merchant_id,
+        "customer_id": f"cus_{customer.id.hex}",
+        "client_id": client.id,
+        "payment_id": f"pay_{payment.id.hex}",
+        "authorization_id": f"auth_{held[0].hex}",
+        "paused": f"auth_{held[1].hex}",
+        "event_id": f"evt_{event.hex}",
+        "account": str(customer.account),
+        "email": "evil@shop.mv",
+        "name": "Shop",
+        "gold": "gold",
+        "laari": "5",
+        "reason": "because",
+        "url": receiver,
+        "secret": "sk_secret",
+    }
+
+
+@pytest.fixture
+def dsn_of_stage(engine: Any, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    name = f"hostile_{next(_numbers)}"
+    asyncio.run(
+        engine.execute(f"CREATE DATABASE {name} TEMPLATE {stage.database} STRATEGY FILE_COPY")
+    )
+    monkeypatch.setenv("LAARI_DATABASE_URL", engine.url(name))
+    monkeypatch.setenv("LAARI_MASTER_KEY", MASTER_KEY.hex())
+    monkeypatch.setenv("LAARI_WEBHOOK_ALLOW_PRIVATE", "on")
+    yield engine.url(name)
+    asyncio.run(engine.execute(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.mark.usefixtures("dsn_of_stage")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_command_prints_what_is_not_seen(
+    name: str, stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*COMMANDS[name], *arguments(stage, COMMANDS[name])]
+    for form in ([], ["--json"]):
+        status = run([*words, *form])
+        out, err = capsys.readouterr()
+        assert unseen(out + err) == set()
+        assert "\nmer_fake" not in out
+        assert err.count("\n") <= 1
+        if form:
+            json.loads(out or "null")
+        elif name in SHOWS:
+            assert status == 0, err
+            assert "\\x1b]52;c;" in out
+        elif name not in ("webhook train",):
+            assert status == 0, err
+
+
+@pytest.mark.usefixtures("dsn_of_stage")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_error_quotes_what_is_not_seen(
+    name: str, stage: Stage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [
+        HOSTILE if word in stage.values.values() else word
+        for word in arguments(stage, COMMANDS[name])
+    ]
+    for given in (words, [HOSTILE], [f"--{HOSTILE}"], [HOSTILE] * 9):
+        status = run([*COMMANDS[name], *given])
+        out, err = capsys.readouterr()
+        assert unseen(out + err) == set()
+        if status:
+            assert err.startswith("laari: ")
+            assert err.count("\n") == 1
+
+
+def test_the_books_that_differ_are_shown_safely(
+    dsn_of_stage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def damage() -> None:
+        async with connection_to(dsn_of_stage) as connection:
+            await connection.execute("UPDATE wallets SET balance = balance + 1")
+            await connection.execute("DELETE FROM events")
+
+    asyncio.run(damage())
+    for form in ([], ["--json"]):
+        assert run(["audit", *form]) == 1
+        assert unseen("".join(capsys.readouterr())) == set()
+
+
+async def test_the_demos_greeting_is_safe(dsn: str) -> None:
+    environ = {"LAARI_PUBLIC_URL": "http://pay.test"}
+    service = Service(dsn, MASTER_KEY, read_settings(environ))
+    await prepare(service)
+    async with connection_to(dsn) as connection:
+        await connection.execute("UPDATE merchants SET name = $1", HOSTILE)
+    assert unseen(await prepare(service)) == set()
+
+
+def test_a_defect_is_told_safely(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError(HOSTILE)
+
+    monkeypatch.setattr("laari.cli.operation.read_settings", fail)
+    assert run(["merchant", "list"]) == 1
+    told = capsys.readouterr().err
+    assert "ValueError" in told
+    assert "Traceback" in told
+    assert unseen(told) == set()
+
+
+def record(message: str, error: BaseException | None = None) -> logging.LogRecord:
+    info = None if error is None else (type(error), error, error.__traceback__)
+    return logging.LogRecord("laari", logging.ERROR, "", 1, "%s", (message,), info)
+
+
+@pytest.mark.parametrize("formatter", [TextLine("%(name)s %(message)s"), JsonLine()])
+def test_logs_are_safe(formatter: logging.Formatter) -> None:
+    line = formatter.format(record(HOSTILE))
+    assert unseen(line) == set()
+    assert "\n" not in line
+    assert unseen(formatter.format(record("x", LaariError(HOSTILE)))) == set()
+
+
+def test_json_stays_the_same_value() -> None:
+    value = {"plain": 'ދިވެހި é ☕ \\ "', "hostile": HOSTILE + "\U000e0041\ufeff", "n": [1, None]}
+    encoded = json.dumps(value, ensure_ascii=False)
+    shown = visible_json(encoded.encode())
+    assert json.loads(shown) == value
+    assert unseen(shown) == set()
+    assert "ދިވެހި é ☕" in shown
+
+
+def test_what_is_seen_stays_and_what_is_not_is_shown() -> None:
+    assert visible("ދިވެހި 5% é ☕ [b]") == "ދިވެހި 5% é ☕ [b]"
+    assert visible("a\x1b[2J\tb\n\x9b\u202e\U000e0041") == "a\\x1b[2J\\tb\\n\\x9b\\u202e\\U000e0041"
+    every = "".join(chr(n) for n in range(0x110000))
+    assert unseen(visible(every)) == set()
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE := Path(terminal.__file__).parent).glob("*.py")))
+def test_only_one_place_prints(path: Path) -> None:
+    """A command that prints by itself would go past what makes text safe."""
+    if path.name == "terminal.py":
+        return
+    tree = ast.parse(path.read_text())
+    called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    own = {name for name in called if name.startswith(("click.", "sys.std", "rich."))}
+    assert not own & {"click.echo", "click.secho", "click.echo_via_pager", "sys.stdout.write"}
+    assert not called & {"print", "echo", "secho", "Console"}
