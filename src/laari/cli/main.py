@@ -13,6 +13,7 @@ from laari.cli.audit import audit_command
 from laari.cli.authorizations import authorization
 from laari.cli.clients import client
 from laari.cli.customers import customer
+from laari.cli.init import init_command
 from laari.cli.merchants import merchant
 from laari.cli.migrate import migrate_command
 from laari.cli.payments import payment
@@ -34,6 +35,7 @@ def cli() -> None:
 
 for command in (
     serve_command,
+    init_command,
     merchant,
     client,
     customer,

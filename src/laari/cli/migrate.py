@@ -8,11 +8,10 @@ import os
 import click
 import msgspec
 
-from laari.cli.open import open_engine
+from laari.cli.open import open_engine, upgrade
 from laari.cli.operation import json_option
 from laari.cli.terminal import say, say_json
 from laari.settings import read_settings
-from laari.store.migrate import migrate
 
 
 @click.command("migrate")
@@ -20,7 +19,7 @@ from laari.store.migrate import migrate
 def migrate_command(as_json: bool) -> None:
     """Bring the database's schema to this version."""
     with open_engine(read_settings(os.environ)) as service:
-        before, after = asyncio.run(migrate(service.dsn))
+        before, after = asyncio.run(upgrade(service))
     if as_json:
         say_json(msgspec.json.encode({"before": before, "after": after}))
     elif before == after:

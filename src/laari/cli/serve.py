@@ -70,7 +70,7 @@ async def _serve(host: str, port: int, workers: int, demo: bool) -> None:
     port = listener.getsockname()[1]
     settings = read_settings(os.environ, host, port)
     metrics = None if settings.metrics_address is None else listen(*settings.metrics_address)
-    async with open_service(settings, upgrade=True) as service:
+    async with open_service(settings, "upgrade") as service:
         greeting = f"Laari is ready at {default_origin(host, port)}"
         if metrics is not None:
             greeting += f"\nIts metrics are at {default_origin(*metrics.getsockname()[:2])}/metrics"

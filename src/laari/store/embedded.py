@@ -59,10 +59,11 @@ class _Layout:
 
 
 @contextmanager
-def embedded_server(data_dir: Path, *, durable: bool = True) -> Iterator[str]:
+def embedded_server(data_dir: Path, *, durable: bool = True, create: bool = True) -> Iterator[str]:
     """Joins the users of the server, starting it where it does not run; gives its URL.
 
     The last one to leave stops it. `durable=False` trades safety for speed and is for tests.
+    Without `create` a database that is not there is not made.
     """
     layout = _prepare(data_dir)
     users = _open_lock(layout.home / "users.lock")
@@ -70,7 +71,7 @@ def embedded_server(data_dir: Path, *, durable: bool = True) -> Iterator[str]:
     try:
         with _held(start):
             fcntl.flock(users, fcntl.LOCK_SH)
-            _ensure_running(layout, durable)
+            _ensure_running(layout, durable, create)
         try:
             yield layout.dsn
         finally:
@@ -83,14 +84,14 @@ def embedded_server(data_dir: Path, *, durable: bool = True) -> Iterator[str]:
 
 
 def revive(data_dir: Path) -> None:
-    """Starts the server again where it has died under its users."""
+    """Starts the server again where it has died under its users; makes no new database."""
     layout = _prepare(data_dir)
     if _postmaster(layout) is not None:
         return
     start = _open_lock(layout.home / "start.lock")
     try:
         with _held(start):
-            _ensure_running(layout, durable=True)
+            _ensure_running(layout, durable=True, create=False)
     finally:
         os.close(start)
 
@@ -138,11 +139,11 @@ def _is_alone(users: int) -> bool:
     return True
 
 
-def _ensure_running(layout: _Layout, durable: bool) -> None:
+def _ensure_running(layout: _Layout, durable: bool, create: bool) -> None:
     deadline = time.monotonic() + START_SECONDS
     while not _answers(layout):
         if not _processes(layout):
-            _start(layout, durable)
+            _start(layout, durable, create)
             return
         # Still starting or stopping, or the last backends of a server that was killed.
         if time.monotonic() > deadline:
@@ -176,9 +177,9 @@ def _is_of_cluster(pid: int, layout: _Layout) -> bool:
         return False
 
 
-def _start(layout: _Layout, durable: bool) -> None:
+def _start(layout: _Layout, durable: bool, create: bool) -> None:
     try:
-        if not layout.cluster.exists():
+        if create and not layout.cluster.exists():
             _create(layout, durable)
         _verify_version(layout)
         if sys.platform == "linux":  # elsewhere PostgreSQL has to judge by the number alone

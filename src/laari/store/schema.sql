@@ -123,6 +123,14 @@ CREATE TABLE public.events (
     body bytea NOT NULL
 );
 
+CREATE TABLE public.installation (
+    one boolean DEFAULT true NOT NULL,
+    master_key_check bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT installation_master_key_check_check CHECK ((length(master_key_check) = 32)),
+    CONSTRAINT installation_one_check CHECK (one)
+);
+
 CREATE TABLE public.merchant_users (
     email text NOT NULL COLLATE pg_catalog."C",
     merchant_id text NOT NULL COLLATE pg_catalog."C",
@@ -464,6 +472,9 @@ ALTER TABLE ONLY public.delivery_attempts
 
 ALTER TABLE ONLY public.events
     ADD CONSTRAINT events_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.installation
+    ADD CONSTRAINT installation_pkey PRIMARY KEY (one);
 
 ALTER TABLE ONLY public.merchant_users
     ADD CONSTRAINT merchant_users_pkey PRIMARY KEY (email);

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from laari.errors import LaariError
 from laari.store.files import sync_folder
 
+KEY_FILE = "master.key"  # in the data directory
 KEY_BYTES = 32
 NONCE_BYTES = 12
 VERSION = b"\x01"  # of the stored form: version, nonce, ciphertext with its tag
@@ -29,7 +30,7 @@ class MasterKeyError(LaariError):
 
 def load_master_key(data_dir: Path) -> bytes:
     """The data directory's own key, made at first use."""
-    path = data_dir / "master.key"
+    path = data_dir / KEY_FILE
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         has_database = (data_dir / "postgres").exists()

@@ -1,0 +1,35 @@
+"""`laari init`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import click
+
+from laari.cli.open import open_service
+from laari.cli.operation import json_option, show
+from laari.settings import read_settings
+from laari.store.migrate import schema_version
+
+
+@click.command("init")
+@json_option
+def init_command(as_json: bool) -> None:
+    """Make the database and its master key.
+
+    Does nothing where they are there already. Only this and `laari serve` make a new database.
+    """
+    show(asyncio.run(_init()), as_json)
+
+
+async def _init() -> dict[str, Any]:
+    settings = read_settings(os.environ)
+    async with open_service(settings, "create") as service:
+        version = await schema_version(service.dsn)
+    embedded = settings.database_url is None
+    return {
+        "data_dir": str(settings.data_dir.resolve()) if embedded else None,
+        "schema_version": version,
+    }

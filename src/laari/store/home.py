@@ -1,0 +1,44 @@
+"""The data directory: whether there is an installation in it, and whether it is ours alone."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from laari.errors import LaariError
+
+
+class HomeError(LaariError):
+    """There is nothing at this place, or it is not safe to use."""
+
+
+def has_installation(data_dir: Path) -> bool:
+    return (data_dir / "postgres" / "PG_VERSION").is_file()
+
+
+def refuse_missing(data_dir: Path) -> None:
+    """A mistyped name must not become a new, empty installation."""
+    if not has_installation(data_dir):
+        raise HomeError(
+            f"there is no Laari database in {data_dir.absolute()}: "
+            "set LAARI_DATA_DIR, or make one with `laari init`"
+        )
+
+
+def refuse_shared(data_dir: Path) -> None:
+    """Whoever may write there can put a key and a database of their own in the place of ours."""
+    try:
+        found = data_dir.stat()
+    except FileNotFoundError:
+        return  # it is made with the right mode
+    except OSError as error:
+        raise HomeError(f"data directory {data_dir} cannot be used: {error.strerror}") from None
+    if not stat.S_ISDIR(found.st_mode):
+        return  # said by whoever wants to use it
+    if found.st_uid != os.geteuid():
+        raise HomeError(f"data directory {data_dir} belongs to another user: run laari as that one")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise HomeError(
+            f"data directory {data_dir} can be written by others: run `chmod go-w {data_dir}`"
+        )

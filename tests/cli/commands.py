@@ -1,0 +1,65 @@
+"""Every command there is, and how to call each: tests that hold for all of them find new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import click
+
+from laari.cli.main import cli
+
+# What a command wants besides what click knows that it requires.
+OPTIONS = {"merchant update": ["--webhooks", "on"]}
+# Where the name of a parameter does not say what it may be.
+SPECIAL = {
+    ("tier set", "name"): "tier",
+    ("authorization resume", "authorization_id"): "suspended_id",
+}
+# Well-formed, and nobody's.
+NOBODY = {
+    "merchant_id": "mer_aaaaaaaaaaaaaaaaaaaa",
+    "customer_id": f"cus_{'0' * 32}",
+    "client_id": "cl_aaaaaaaaaaaaaaaaaaaa",
+    "payment_id": f"pay_{'0' * 32}",
+    "authorization_id": f"auth_{'0' * 32}",
+    "suspended_id": f"auth_{'0' * 32}",
+    "event_id": f"evt_{'0' * 32}",
+    "account": "7700000000001",
+    "email": "nobody@shop.mv",
+    "name": "Shop",
+    "tier": "gold",
+    "laari": "5",
+    "reason": "because",
+    "url": "http://127.0.0.1:9/hook",
+    "secret": "sk_secret",
+}
+
+
+def _leaves(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from _leaves(inner, *path, name)
+    else:
+        yield path
+
+
+COMMANDS = [" ".join(path) for path in _leaves(cli) if path != ("serve",)]  # that one stays
+
+
+def arguments(name: str, values: Mapping[str, str] = NOBODY) -> list[str]:
+    """The least that a command asks for, after its own words."""
+    command: click.Command = cli
+    for word in name.split():
+        assert isinstance(command, click.Group)
+        command = command.commands[word]
+    words = [*OPTIONS.get(name, [])]
+    for parameter in command.params:
+        if not parameter.required:
+            continue
+        assert parameter.name is not None
+        if isinstance(parameter, click.Option):
+            words.append(parameter.opts[0])
+        key = SPECIAL.get((name, parameter.name), parameter.name)
+        assert key in values, f"say in {__name__} what {parameter.name} of {name} may be"
+        words.append(values[key])
+    return words
