@@ -1,7 +1,7 @@
 """A receiver as it is often written first. `laari webhook train` shows what is wrong with it.
 
     LAARI_SECRET_KEY=sk_… python examples/naive_receiver.py 8081
-    laari webhook train http://127.0.0.1:8081/ --secret sk_…
+    laari webhook train http://127.0.0.1:8081/ --secret -
 
 It parses the body before it checks anything and signs its own rendering of it, never looks at the
 timestamp, takes a repeated event for an error, and has no answer to types it does not know.

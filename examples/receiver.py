@@ -1,7 +1,7 @@
 """A webhook receiver that passes `laari webhook train`. Python's standard library is all it needs.
 
     LAARI_SECRET_KEY=sk_… python examples/receiver.py 8080
-    laari webhook train http://127.0.0.1:8080/ --secret sk_…
+    laari webhook train http://127.0.0.1:8080/ --secret -
 
 What it does is what any receiver has to do:
 

@@ -9,10 +9,15 @@ import click
 from laari.cli.main import cli
 
 # What a command wants besides what click knows that it requires.
-OPTIONS = {"merchant update": ["--webhooks", "on"]}
+OPTIONS = {
+    "merchant update": ["--webhooks", "on"],
+    "session end": ["--email", "evil@shop.mv"],
+    "webhook train": ["--secret", "sk_secret"],
+}
 # Where the name of a parameter does not say what it may be.
 SPECIAL = {
     ("tier set", "name"): "tier",
+    ("merchant user add", "email"): "new_email",
     ("authorization resume", "authorization_id"): "suspended_id",
 }
 # Well-formed, and nobody's.
@@ -25,13 +30,13 @@ NOBODY = {
     "suspended_id": f"auth_{'0' * 32}",
     "event_id": f"evt_{'0' * 32}",
     "account": "7700000000001",
-    "email": "nobody@shop.mv",
+    "email": "evil@shop.mv",
+    "new_email": "new@shop.mv",
     "name": "Shop",
     "tier": "gold",
     "laari": "5",
     "reason": "because",
     "url": "http://127.0.0.1:9/hook",
-    "secret": "sk_secret",
 }
 
 

@@ -61,6 +61,7 @@ SHOWS = {
     "authorization suspend",
     "webhook show",
     "webhook test",
+    "merchant user list",
 }
 
 
@@ -157,7 +158,6 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         "suspended_id": f"auth_{held[1].hex}",
         "event_id": f"evt_{event.hex}",
         "account": str(customer.account),
-        "email": "evil@shop.mv",
         "url": receiver,
     }
 

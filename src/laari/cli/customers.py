@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from laari.cli import fields
+from laari.cli.given import refuse_weak_password, secret_options
 from laari.cli.open import Service
 from laari.cli.operation import operation, submit
 from laari.errors import LaariError
@@ -47,7 +48,7 @@ def customer() -> None:
 @click.option(
     "--balance", type=fields.integer(0, MAX_MONEY), default=0, help="Opening balance in laari."
 )
-@click.option("--password", type=fields.password, help="Generated where it is not given.")
+@secret_options("password", "Generated where it is not given", fields.password, twice=True)
 @operation
 async def create(
     service: Service,
@@ -69,6 +70,8 @@ async def create(
         address = read_vpa(vpa, service.settings.vpa_suffixes)
         if address is None:
             raise LaariError(f"{vpa!r} is not a virtual payment address of this service")
+    if password is not None and mode == "live":  # in the sandbox it guards nobody's money
+        refuse_weak_password(password, name, mobile, email, address)
     async with connection_to(service.dsn) as connection:
         new = await customers.create(
             connection,

@@ -17,6 +17,7 @@ from laari.cli.init import init_command
 from laari.cli.merchants import merchant
 from laari.cli.migrate import migrate_command
 from laari.cli.payments import payment
+from laari.cli.people import session
 from laari.cli.serve import serve_command
 from laari.cli.terminal import complain, complain_of_defect
 from laari.cli.tiers import tier
@@ -39,6 +40,7 @@ for command in (
     merchant,
     client,
     customer,
+    session,
     wallet,
     tier,
     payment,

@@ -11,6 +11,7 @@ import click
 from msgspec import Raw
 
 from laari.cli import fields
+from laari.cli.given import secret_options
 from laari.cli.open import Service
 from laari.cli.operation import json_option, operation, show
 from laari.errors import LaariError
@@ -158,7 +159,9 @@ def _described_answer(url: str, answer: Answer) -> dict[str, Any]:
 
 @webhook.command("train")
 @click.argument("url")
-@click.option("--secret", required=True, help="The key the receiver verifies signatures with.")
+@secret_options(
+    "secret", "The key the receiver verifies signatures with", fields.secret, required=True
+)
 @json_option
 def train_receiver(url: str, secret: str, as_json: bool) -> None:
     """Put a receiver through its exercises.

@@ -1,0 +1,176 @@
+"""Log-ins in the operator's hands: `laari merchant user`, `laari customer reset-password` and
+`laari session`."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import click
+
+from laari.cli import fields
+from laari.cli.customers import customer
+from laari.cli.given import refuse_weak_password, secret_options
+from laari.cli.merchants import merchant
+from laari.cli.open import Service
+from laari.cli.operation import operation
+from laari.errors import LaariError
+from laari.rules import ids
+from laari.rules.calendar import show as show_time
+from laari.store import merchants, people
+from laari.store.database import connection_to
+from laari.store.passwords import hash_password, new_password
+
+password_options = secret_options(
+    "password", "Generated where it is not given", fields.password, twice=True
+)
+
+
+def customer_id(text: str) -> UUID:
+    found = ids.read_id(ids.CUSTOMER, text)
+    if found is None:
+        raise click.BadParameter("must be a customer id: cus_ and 32 hexadecimal digits.")
+    return found
+
+
+@merchant.group()
+def user() -> None:
+    """People who log in to a merchant's dashboard."""
+
+
+@user.command()
+@click.argument("merchant_id")
+@click.argument("email", type=fields.email)
+@password_options
+@operation
+async def add(
+    service: Service, merchant_id: str, email: str, password: str | None
+) -> dict[str, Any]:
+    """Let somebody log in to a merchant's dashboard.
+
+    The password is shown only now.
+    """
+    async with connection_to(service.dsn) as connection:
+        name = (await merchants.show(connection, merchant_id)).name
+        password = _chosen(password, email, name)
+        await people.add_user(connection, merchant_id, email, hash_password(password))
+    return {"merchant_id": merchant_id, "email": email, "password": password}
+
+
+@user.command("list")
+@click.argument("merchant_id")
+@operation
+async def list_users(service: Service, merchant_id: str) -> list[dict[str, Any]]:
+    """List who logs in to a merchant, and their open sessions."""
+    async with connection_to(service.dsn) as connection:
+        await merchants.show(connection, merchant_id)  # refuses one that does not exist
+        found = await people.users_of(connection, merchant_id)
+    return [
+        {
+            "merchant_id": each.merchant_id,
+            "email": each.email,
+            "created_at": show_time(each.created_at),
+            "sessions": each.sessions,
+        }
+        for each in found
+    ]
+
+
+@user.command()
+@click.argument("merchant_id")
+@click.argument("email", type=fields.email)
+@operation
+async def remove(service: Service, merchant_id: str, email: str) -> dict[str, Any]:
+    """Take a log-in away; every session of it ends at once."""
+    async with connection_to(service.dsn) as connection:
+        ended = await people.remove_user(connection, merchant_id, email)
+    return {"merchant_id": merchant_id, "email": email, "sessions_ended": ended}
+
+
+@user.command("reset-password")
+@click.argument("merchant_id")
+@click.argument("email", type=fields.email)
+@password_options
+@operation
+async def reset_user_password(
+    service: Service, merchant_id: str, email: str, password: str | None
+) -> dict[str, Any]:
+    """Give somebody a new password and end all their sessions.
+
+    The password is shown only now.
+    """
+    async with connection_to(service.dsn) as connection:
+        name = (await merchants.show(connection, merchant_id)).name
+        password = _chosen(password, email, name)
+        ended = await people.reset_user(connection, merchant_id, email, hash_password(password))
+    return {
+        "merchant_id": merchant_id,
+        "email": email,
+        "password": password,
+        "sessions_ended": ended,
+    }
+
+
+@customer.command("reset-password")
+@click.argument("customer_id", type=customer_id)
+@password_options
+@operation
+async def reset_customer_password(
+    service: Service, customer_id: UUID, password: str | None
+) -> dict[str, Any]:
+    """Give a customer a new password and end all their sessions.
+
+    The password is shown only now.
+    """
+    async with connection_to(service.dsn) as connection:
+        found = await _customer(connection, customer_id)
+        if found.mode == "live":
+            password = _chosen(password, *found.contacts)
+        password = password or new_password()
+        ended = await people.reset_customer(connection, customer_id, hash_password(password))
+    shown = ids.show_id(ids.CUSTOMER, customer_id)
+    return {"customer_id": shown, "password": password, "sessions_ended": ended}
+
+
+@click.group()
+def session() -> None:
+    """Sessions on the pages."""
+
+
+@session.command()
+@click.option("--email", type=fields.email, help="Of one of a merchant's people.")
+@click.option("--customer", "customer_id", type=customer_id, help="A customer's id.")
+@operation
+async def end(service: Service, email: str | None, customer_id: UUID | None) -> dict[str, Any]:
+    """End all sessions of a merchant's person or of a customer.
+
+    The password stays: see reset-password for one that was stolen.
+    """
+    if (email is None) == (customer_id is None):
+        raise LaariError("name one: --email of a merchant's person, or --customer with an id")
+    async with connection_to(service.dsn) as connection:
+        if customer_id is not None:
+            await _customer(connection, customer_id)
+            ended = await people.end_sessions(connection, customer_id)
+            shown = ids.show_id(ids.CUSTOMER, customer_id)
+            return {"customer_id": shown, "sessions_ended": ended}
+        assert email is not None
+        if not await people.is_user(connection, email):
+            raise LaariError(f"{email} does not log in to any merchant")
+        return {"email": email, "sessions_ended": await people.end_sessions(connection, email)}
+
+
+async def _customer(connection: Any, customer_id: UUID) -> people.Customer:
+    found = await people.find_customer(connection, customer_id)
+    if found is None:
+        shown = ids.show_id(ids.CUSTOMER, customer_id)
+        raise LaariError(f"no customer with a log-in has the id {shown}")
+    return found
+
+
+def _chosen(password: str | None, *others: str | None) -> str:
+    """The operator's choice, held to the rule of the pages, or a new one."""
+    if password is None:
+        return new_password()
+    refuse_weak_password(password, *others)
+    return password

@@ -1,0 +1,119 @@
+"""What the operator does to people's log-ins: gives them, takes them away, stops a stolen one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+import asyncpg
+
+from laari.errors import LaariError
+from laari.rules.records import Mode
+
+
+class User(NamedTuple):
+    """One of a merchant's people, and how many browsers they are logged in with."""
+
+    merchant_id: str
+    email: str
+    created_at: datetime
+    sessions: int
+
+
+class Customer(NamedTuple):
+    """Who a customer is, as far as a password must not repeat it."""
+
+    mode: Mode
+    contacts: tuple[str | None, ...]
+
+
+async def add_user(
+    connection: asyncpg.Connection, merchant_id: str, email: str, password_hash: str
+) -> None:
+    try:
+        await connection.execute(
+            "INSERT INTO merchant_users (email, merchant_id, password_hash) VALUES ($1, $2, $3)",
+            email,
+            merchant_id,
+            password_hash,
+        )
+    except asyncpg.UniqueViolationError:
+        raise LaariError("this email address already logs in to a merchant") from None
+    except asyncpg.ForeignKeyViolationError:
+        raise LaariError(f"no merchant has the id {merchant_id}") from None
+
+
+async def users_of(connection: asyncpg.Connection, merchant_id: str) -> list[User]:
+    rows = await connection.fetch(
+        "SELECT merchant_id, email, created_at, "
+        "(SELECT count(*) FROM sessions s WHERE s.email = u.email) "
+        "FROM merchant_users u WHERE merchant_id = $1 ORDER BY created_at, email",
+        merchant_id,
+    )
+    return [User(*row) for row in rows]
+
+
+async def remove_user(connection: asyncpg.Connection, merchant_id: str, email: str) -> int:
+    """Takes the log-in away; returns how many sessions ended with it."""
+    async with connection.transaction():
+        await _lock_user(connection, merchant_id, email)
+        ended = await end_sessions(connection, email)
+        await connection.execute("DELETE FROM merchant_users WHERE email = $1", email)
+    return ended
+
+
+async def reset_user(
+    connection: asyncpg.Connection, merchant_id: str, email: str, password_hash: str
+) -> int:
+    """Gives a new password and ends every session; returns how many those were."""
+    async with connection.transaction():
+        await _lock_user(connection, merchant_id, email)
+        await connection.execute(
+            "UPDATE merchant_users SET password_hash = $2 WHERE email = $1", email, password_hash
+        )
+        return await end_sessions(connection, email)
+
+
+async def _lock_user(connection: asyncpg.Connection, merchant_id: str, email: str) -> None:
+    found = await connection.fetchval(
+        "SELECT true FROM merchant_users WHERE email = $1 AND merchant_id = $2 FOR UPDATE",
+        email,
+        merchant_id,
+    )
+    if found is None:
+        raise LaariError(f"{email} does not log in to {merchant_id}")
+
+
+async def find_customer(connection: asyncpg.Connection, customer_id: UUID) -> Customer | None:
+    """A customer who can have a log-in: not the one that a merchant's sandbox stands in for."""
+    row = await connection.fetchrow(
+        "SELECT mode, name, mobile, email, vpa FROM customers WHERE id = $1 AND sandbox_of IS NULL",
+        customer_id,
+    )
+    return None if row is None else Customer(row[0], (*row,)[1:])
+
+
+async def reset_customer(
+    connection: asyncpg.Connection, customer_id: UUID, password_hash: str
+) -> int:
+    """Gives a new password and ends every session; returns how many those were."""
+    async with connection.transaction():
+        await connection.execute(
+            "UPDATE customers SET password_hash = $2 WHERE id = $1", customer_id, password_hash
+        )
+        return await end_sessions(connection, customer_id)
+
+
+async def is_user(connection: asyncpg.Connection, email: str) -> bool:
+    found = await connection.fetchval("SELECT true FROM merchant_users WHERE email = $1", email)
+    return found is not None
+
+
+async def end_sessions(connection: asyncpg.Connection, whose: UUID | str) -> int:
+    """All sessions of a customer (by id) or of a merchant's person (by email); how many."""
+    column = "customer_id" if isinstance(whose, UUID) else "email"
+    ended = await connection.fetch(
+        f"DELETE FROM sessions WHERE {column} = $1 RETURNING true", whose
+    )
+    return len(ended)

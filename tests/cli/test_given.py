@@ -1,0 +1,156 @@
+"""Secrets come from standard input, a prompt or a file, and passwords keep the pages' rule."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import pytest
+
+from laari.cli.main import cli, run
+
+GOOD = "three grey herons"
+
+
+class Ended(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+
+Laari = Callable[..., Ended]
+
+
+@pytest.fixture
+def laari(dsn: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Laari:
+    monkeypatch.setenv("LAARI_DATABASE_URL", dsn)
+    monkeypatch.setenv("LAARI_MASTER_KEY", "00" * 32)
+
+    def command(*arguments: str, given: str = "") -> Ended:
+        monkeypatch.setattr("sys.stdin", io.StringIO(given))
+        status = run(arguments)
+        return Ended(status, *capsys.readouterr())
+
+    return command
+
+
+def password_of(ended: Ended) -> str:
+    assert ended.status == 0, ended.err
+    return json.loads(ended.out)["password"]  # type: ignore[no-any-return]
+
+
+def refused(ended: Ended, words: str) -> None:
+    assert (ended.status, ended.out) == (1, ""), ended
+    assert ended.err.count("\n") == 1
+    assert words in ended.err
+
+
+CREATE = ("customer", "create", "Aishath Ibrahim", "--json")
+
+
+@pytest.mark.parametrize("given", [f"{GOOD}\n", GOOD, f"{GOOD}\r\n", f"{GOOD}\nmore\n"])
+def test_a_dash_reads_one_line_of_standard_input(laari: Laari, given: str) -> None:
+    assert password_of(laari(*CREATE, "--password", "-", given=given)) == GOOD
+
+
+@pytest.mark.parametrize("given", ["", "\n"])
+def test_nothing_on_standard_input_is_an_error(laari: Laari, given: str) -> None:
+    refused(laari(*CREATE, "--password", "-", given=given), "--password")
+
+
+def test_a_file_gives_it(laari: Laari, tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text(f"{GOOD}\n")
+    assert password_of(laari(*CREATE, "--password-file", str(file))) == GOOD
+    both = (*CREATE, "--password-file", str(file), "--password", GOOD)
+    refused(laari(*both), "exclude each other")
+    refused(laari(*CREATE, "--password-file", str(tmp_path / "none")), "cannot be read")
+    file.write_text("two\nlines of it\n")
+    refused(laari(*CREATE, "--password-file", str(file)), "printable")
+    file.write_bytes(b"\xff" * 20)
+    refused(laari(*CREATE, "--password-file", str(file)), "UTF-8")
+
+
+def test_an_argument_still_works(laari: Laari) -> None:
+    assert password_of(laari(*CREATE, "--password", GOOD)) == GOOD
+    assert len(password_of(laari(*CREATE))) >= 16
+
+
+def on_a_terminal(answers: list[bytes], *arguments: str, env: dict[str, str]) -> tuple[int, str]:
+    """Runs a command whose standard input is a terminal; returns what that terminal showed."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "laari", *arguments],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, **env},
+        start_new_session=True,
+    )
+    os.close(theirs)
+    shown = b""
+    for number, answer in enumerate(answers, 1):
+        while shown.count(b": ") < number:
+            shown += os.read(ours, 4096)
+        os.write(ours, answer)
+    out, _ = process.communicate(timeout=60)
+    os.close(ours)
+    return process.returncode, f"{shown.decode()}\0{out.decode()}"
+
+
+def test_a_dash_on_a_terminal_asks_twice_and_shows_nothing(dsn: str) -> None:
+    env = {"LAARI_DATABASE_URL": dsn, "LAARI_MASTER_KEY": "00" * 32}
+    answers = [f"{GOOD}\n".encode()] * 2
+    status, told = on_a_terminal(answers, *CREATE, "--password", "-", env=env)
+    shown, _, out = told.partition("\0")
+    assert status == 0
+    assert json.loads(out)["password"] == GOOD
+    assert GOOD not in shown
+
+
+@pytest.mark.parametrize("password", ["short", "password123", "1234567890", "aishathibrahim1"])
+def test_a_live_customer_gets_no_weak_password(laari: Laari, password: str) -> None:
+    ended = laari(*CREATE, "--password", password)
+    refused(ended, "--password")
+    assert f"'{password}'" not in ended.err
+    assert json.loads(laari("audit", "--json").out)["ok"]
+    sandbox = laari(*CREATE, "--mode", "sandbox", "--password", password)
+    assert password_of(sandbox) == password
+
+
+def test_the_trainers_secret_comes_the_same_ways(laari: Laari, tmp_path: Path) -> None:
+    train = ("webhook", "train", "http://127.0.0.1:9/hook")
+    refused(laari(*train), "--secret-file")
+    refused(laari(*train, "--secret", ""), "--secret")
+    refused(laari(*train, "--secret", "-"), "standard input is empty")
+    (tmp_path / "secret").write_text("sk_x\n")
+    for words, given in (
+        (("--secret", "-"), "sk_x\n"),
+        (("--secret-file", f"{tmp_path}/secret"), ""),
+    ):
+        ended = laari(*train, *words, given=given)
+        assert "the receiver failed" in ended.err
+
+
+def test_every_secret_can_be_kept_out_of_the_arguments() -> None:
+    """An option that is named like a secret has a twin that reads a file."""
+
+    def walk(command: click.Command) -> None:
+        if isinstance(command, click.Group):
+            for inner in command.commands.values():
+                walk(inner)
+            return
+        names = {name for each in command.params for name in each.opts}
+        for word in ("password", "secret", "token", "key"):
+            if f"--{word}" in names:
+                assert f"--{word}-file" in names, command.name
+
+    walk(cli)

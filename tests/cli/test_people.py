@@ -1,0 +1,181 @@
+"""A stolen log-in is stopped from the command line, while the service runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import pytest
+
+from laari.cli.main import run
+from laari.store import sessions
+from laari.store.database import connection_to
+from laari.store.passwords import password_fits
+
+EMAIL = "owner@shop.mv"
+
+
+class Ended(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        assert self.status == 0, self.err
+        return json.loads(self.out)
+
+
+Laari = Callable[..., Ended]
+
+
+@pytest.fixture
+def laari(dsn: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Laari:
+    monkeypatch.setenv("LAARI_DATABASE_URL", dsn)
+    monkeypatch.setenv("LAARI_MASTER_KEY", "00" * 32)
+
+    def command(*arguments: str) -> Ended:
+        status = run([*arguments, "--json"])
+        return Ended(status, *capsys.readouterr())
+
+    return command
+
+
+@pytest.fixture
+def shop(laari: Laari) -> str:
+    """A live merchant that was made without a log-in."""
+    return str(laari("merchant", "create", "Shop", "--mode", "live").json["merchant_id"])
+
+
+def refused(ended: Ended, words: str) -> None:
+    assert (ended.status, ended.out) == (1, ""), ended
+    assert ended.err.count("\n") == 1
+    assert words in ended.err
+
+
+def log_in(dsn: str, whose: UUID | str, times: int = 1) -> None:
+    async def opened() -> None:
+        async with connection_to(dsn) as connection:
+            for _ in range(times):
+                await sessions.open_for(connection, whose, datetime.now(UTC))
+
+    asyncio.run(opened())
+
+
+def ask(dsn: str, query: str, *values: object) -> Any:
+    async def asked() -> Any:
+        async with connection_to(dsn) as connection:
+            return await connection.fetchval(query, *values)
+
+    return asyncio.run(asked())
+
+
+def open_sessions(dsn: str) -> int:
+    return int(ask(dsn, "SELECT count(*) FROM sessions"))
+
+
+def password_hash(dsn: str, email: str = EMAIL) -> str:
+    return str(ask(dsn, "SELECT password_hash FROM merchant_users WHERE email = $1", email))
+
+
+def test_a_merchant_gets_a_log_in_later(laari: Laari, shop: str, dsn: str) -> None:
+    assert laari("merchant", "user", "list", shop).json == []
+    added = laari("merchant", "user", "add", shop, "Owner@Shop.mv").json
+    assert {**added, "password": None} == {"merchant_id": shop, "email": EMAIL, "password": None}
+    assert password_fits(added["password"], password_hash(dsn))
+    given = "three grey herons"
+    laari("merchant", "user", "add", shop, "second@shop.mv", "--password", given)
+    assert password_fits(given, password_hash(dsn, "second@shop.mv"))
+    log_in(dsn, EMAIL, 2)
+    listed = laari("merchant", "user", "list", shop).json
+    assert [(each["email"], each["sessions"]) for each in listed] == [
+        (EMAIL, 2),
+        ("second@shop.mv", 0),
+    ]
+    assert "password" not in json.dumps(listed)
+
+
+def test_what_cannot_be_added_is_refused(laari: Laari, shop: str, dsn: str) -> None:
+    other = laari("merchant", "create", "Other", "--email", "taken@shop.mv").json["merchant_id"]
+    add = ("merchant", "user", "add")
+    refused(laari(*add, shop, "taken@shop.mv"), "already logs in")
+    refused(laari(*add, "mer_none", EMAIL), "no merchant has the id")
+    refused(laari(*add, shop, "nobody"), "email")
+    refused(laari(*add, shop, EMAIL, "--password", "short"), "--password")
+    assert laari("merchant", "user", "list", shop).json == []
+    assert len(laari("merchant", "user", "list", other).json) == 1
+    refused(laari("merchant", "user", "list", "mer_none"), "no merchant has the id")
+
+
+def test_removing_ends_the_sessions(laari: Laari, shop: str, dsn: str) -> None:
+    other = laari("merchant", "create", "Other", "--email", "other@shop.mv").json["merchant_id"]
+    laari("merchant", "user", "add", shop, EMAIL)
+    log_in(dsn, EMAIL, 3)
+    log_in(dsn, "other@shop.mv")
+    refused(laari("merchant", "user", "remove", other, EMAIL), "does not log in to")
+    removed = laari("merchant", "user", "remove", shop, EMAIL).json
+    assert removed == {"merchant_id": shop, "email": EMAIL, "sessions_ended": 3}
+    assert open_sessions(dsn) == 1
+    refused(laari("merchant", "user", "remove", shop, EMAIL), "does not log in to")
+
+
+def test_a_users_new_password_ends_the_sessions(laari: Laari, shop: str, dsn: str) -> None:
+    old = laari("merchant", "user", "add", shop, EMAIL).json["password"]
+    log_in(dsn, EMAIL, 2)
+    reset = laari("merchant", "user", "reset-password", shop, EMAIL).json
+    assert (reset["email"], reset["sessions_ended"]) == (EMAIL, 2)
+    assert open_sessions(dsn) == 0
+    assert password_fits(reset["password"], password_hash(dsn))
+    assert not password_fits(old, password_hash(dsn))
+    again = ("merchant", "user", "reset-password")
+    refused(laari(*again, shop, EMAIL, "--password", "password12"), "--password")
+    assert password_fits(reset["password"], password_hash(dsn))
+    refused(laari(*again, shop, "nobody@shop.mv"), "does not log in to")
+
+
+def test_a_customers_new_password_ends_the_sessions(laari: Laari, dsn: str) -> None:
+    made = laari("customer", "create", "Aisha").json
+    whose = UUID(made["customer_id"].removeprefix("cus_"))
+    log_in(dsn, whose, 2)
+    reset = laari("customer", "reset-password", made["customer_id"]).json
+    assert (reset["customer_id"], reset["sessions_ended"]) == (made["customer_id"], 2)
+    assert open_sessions(dsn) == 0
+    kept = str(ask(dsn, "SELECT password_hash FROM customers WHERE id = $1", whose))
+    assert password_fits(reset["password"], kept)
+    assert not password_fits(made["password"], kept)
+    refused(
+        laari("customer", "reset-password", made["customer_id"], "--password", "short"),
+        "--password",
+    )
+    sandbox = laari("customer", "create", "Ali", "--mode", "sandbox").json["customer_id"]
+    weak = laari("customer", "reset-password", sandbox, "--password", "short").json
+    assert weak["password"] == "short"
+
+
+def test_only_customers_with_a_log_in_get_a_password(laari: Laari, shop: str, dsn: str) -> None:
+    stand_in = ask(dsn, "SELECT id FROM customers WHERE sandbox_of IS NOT NULL")
+    refused(laari("customer", "reset-password", f"cus_{stand_in.hex}"), "no customer")
+    refused(laari("customer", "reset-password", f"cus_{'0' * 32}"), "no customer")
+    refused(laari("customer", "reset-password", "7700000000001"), "customer id")
+
+
+def test_sessions_are_ended_and_the_password_stays(laari: Laari, shop: str, dsn: str) -> None:
+    laari("merchant", "user", "add", shop, EMAIL)
+    made = laari("customer", "create", "Aisha").json["customer_id"]
+    log_in(dsn, EMAIL, 2)
+    log_in(dsn, UUID(made.removeprefix("cus_")), 3)
+    before = password_hash(dsn)
+    assert laari("session", "end", "--email", EMAIL).json == {"email": EMAIL, "sessions_ended": 2}
+    assert open_sessions(dsn) == 3
+    ended = laari("session", "end", "--customer", made).json
+    assert ended == {"customer_id": made, "sessions_ended": 3}
+    assert laari("session", "end", "--customer", made).json["sessions_ended"] == 0
+    assert password_hash(dsn) == before
+    refused(laari("session", "end"), "--email")
+    refused(laari("session", "end", "--email", EMAIL, "--customer", made), "--email")
+    refused(laari("session", "end", "--email", "nobody@shop.mv"), "does not log in")
+    refused(laari("session", "end", "--customer", f"cus_{'0' * 32}"), "no customer")
