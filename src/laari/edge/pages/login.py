@@ -188,7 +188,9 @@ async def _confirm(visit: Visit, session: Session) -> Problem | None:
     problem = await _verify(visit, password_hash, FIRST)
     if problem is not None or password_hash is None:
         return problem
-    noted = await visit.backend.write(sessions.note_authenticated, session, visit.now, password_hash)
+    noted = await visit.backend.write(
+        sessions.note_authenticated, session, visit.now, password_hash
+    )
     return None if noted else "wrong"
 
 
