@@ -31,6 +31,7 @@ def test_defaults() -> None:
         token_failures_per_minute=10.0,
         metrics_address=None,
         metrics_token=None,
+        tokens_per_minute=600.0,
         max_batch=256,
     )
 

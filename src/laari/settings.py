@@ -82,6 +82,11 @@ VARIABLES = (
         "failed token requests, per client and address, before 429; 0 is off",
     ),
     Variable(
+        "LAARI_TOKENS_PER_MINUTE",
+        "600",
+        "access tokens issued, per client, before 429; 0 is off",
+    ),
+    Variable(
         "LAARI_METRICS_ADDRESS",
         "(main address, for this machine alone)",
         "host:port where /metrics is served, and nothing else",
@@ -117,6 +122,7 @@ class Settings:
     token_failures_per_minute: float
     metrics_address: tuple[str, int] | None
     metrics_token: str | None = field(repr=False)
+    tokens_per_minute: float
     max_batch: int
 
 
@@ -144,6 +150,7 @@ def read_settings(
         token_failures_per_minute=read.number("LAARI_TOKEN_FAILURES_PER_MINUTE"),
         metrics_address=read.address("LAARI_METRICS_ADDRESS"),
         metrics_token=read.token("LAARI_METRICS_TOKEN"),
+        tokens_per_minute=read.number("LAARI_TOKENS_PER_MINUTE"),
         max_batch=read.whole("LAARI_MAX_BATCH", 1, 4096),
     )
     if settings.database_url is not None and settings.master_key is None:

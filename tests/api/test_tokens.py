@@ -132,11 +132,25 @@ def test_the_content_type(shop: Merchant) -> None:
     assert send(shop.service, body, auth=auth, headers=with_charset).status_code == 200
 
 
-def test_credentials_are_sent_once(shop: Merchant) -> None:
+def test_a_secret_is_sent_once(shop: Merchant) -> None:
     client_id, secret = shop.client()
-    for form in ({"client_id": client_id}, {"client_secret": secret}):
+    for form in ({"client_secret": secret}, {"client_id": client_id, "client_secret": secret}):
         response = ask_for_token(shop.service, auth=(client_id, secret), **form)
         assert token_error(response) == (400, "invalid_request")
+
+
+def test_the_body_may_repeat_the_client_id_of_basic_but_name_no_other(shop: Merchant) -> None:
+    (client_id, secret), (other_id, _) = shop.client(), shop.client()
+    for auth in ((client_id, secret), (client_id.replace("_", "%5F"), secret)):
+        same = ask_for_token(shop.service, auth=auth, client_id=client_id)
+        assert same.status_code == 200, same.text
+    other = ask_for_token(shop.service, auth=(client_id, secret), client_id=other_id)
+    assert token_error(other) == (400, "invalid_request")
+    # A wrong secret is still a wrong one, and the id in the body does not stand in for Basic's.
+    wrong = ask_for_token(shop.service, auth=(client_id, "cs_wrong"), client_id=client_id)
+    assert token_error(wrong) == (401, "invalid_client")
+    blank = ask_for_token(shop.service, auth=("", secret), client_id=client_id)
+    assert token_error(blank) == (400, "invalid_request")
 
 
 @pytest.mark.parametrize(
@@ -292,6 +306,7 @@ def strict(
         LAARI_REQUIRE_HTTPS="on",
         LAARI_TRUSTED_PROXIES="127.0.0.1",
         LAARI_TOKEN_FAILURES_PER_MINUTE="3",
+        LAARI_TOKENS_PER_MINUTE="20",
         LAARI_RECIPIENT_MISSES_PER_MINUTE="3",
     ) as strict:
         yield strict
@@ -344,13 +359,35 @@ def test_guessing_over_many_clients_is_throttled_too(strict: Service) -> None:
     assert answers[-1] == 429
 
 
-def test_successes_are_not_counted(strict: Service) -> None:
+def test_successes_do_not_count_as_failures(strict: Service) -> None:
     client = strict.merchant().client()
     for _ in range(12):
         response = send(
             strict, "grant_type=client_credentials", auth=client, headers=https("192.0.2.4")
         )
         assert response.status_code == 200
+
+
+def test_tokens_are_limited_per_client(strict: Service) -> None:
+    shop = strict.merchant()
+    client, other = shop.client(), shop.client()
+
+    def ask(auth: tuple[str, str], address: str, body: str = "") -> httpx.Response:
+        form = f"grant_type=client_credentials{body}"
+        return send(strict, form, auth=auth, headers=https(address))
+
+    # What issues no token takes none of them: another's guesses, a scope that is refused.
+    for number in range(3):
+        assert ask((client[0], "wrong"), f"192.0.2.{100 + number}").status_code == 401
+    assert ask(client, "192.0.2.110", "&scope=unknown").status_code == 400
+    for number in range(20):
+        assert ask(client, f"192.0.2.{120 + number}").status_code == 200
+    limited = ask(client, "192.0.2.150")
+    assert token_error(limited) == (429, "temporarily_unavailable")
+    assert 1 <= int(limited.headers["Retry-After"]) <= 3  # one in three seconds: 20 a minute
+    assert ask(other, "192.0.2.150").status_code == 200
+    tokens = strict.execute("SELECT count(*) FROM access_tokens WHERE client_id = $1", client[0])
+    assert tokens[0]["count"] == 20
 
 
 def test_looking_for_customers_is_throttled(strict: Service) -> None:

@@ -36,7 +36,7 @@ PARAMETERS = ("grant_type", "client_id", "client_secret", "scope")
 # How many failed attempts are let pass is a setting, per client and address; one address may fail
 # so many times as often over all clients.
 CLIENTS_PER_ADDRESS = 10
-FAILURES_OVER_SECONDS = 60.0
+LIMITS_OVER_SECONDS = 60.0  # both limits are settings per minute
 
 # Every error there is, for the reference.
 TOKEN_ERRORS = {
@@ -129,6 +129,9 @@ class TokenEndpoint:
         scope = granted_scope(client.scope, asked.scope)
         if scope is None:
             return _error(400, "invalid_scope", "The client may not have every scope asked for.")
+        wait = self._wait_after_tokens(client.id)
+        if wait > 0:
+            return _later(429, "Too many tokens were asked for; one is good for 24 hours.", wait)
         return await self._issue(client, scope)
 
     async def _authenticate(self, asked: Asked) -> ClientCredential | None:
@@ -157,7 +160,7 @@ class TokenEndpoint:
         A client's attempts are counted per address, so that a stranger cannot lock it out.
         """
         rate = self._backend.settings.token_failures_per_minute / 60
-        common = {"now": time.monotonic(), "over": FAILURES_OVER_SECONDS}
+        common = {"now": time.monotonic(), "over": LIMITS_OVER_SECONDS}
         return [
             {"key": named_bucket("token", address, client_id), "rate": rate, **common},
             {"key": named_bucket("token", address), "rate": rate * CLIENTS_PER_ADDRESS, **common},
@@ -170,6 +173,16 @@ class TokenEndpoint:
     def _count_failure(self, client_id: str, address: str) -> None:
         for bucket in self._failure_buckets(client_id, address):
             self._backend.rates.take(**bucket)
+
+    def _wait_after_tokens(self, client_id: str) -> float:
+        """Counts a token about to be issued: 0, or the seconds until the client may have one.
+
+        Every token is a row that stays for a day, so a client that asks for one with each request
+        would fill the table. Counted per client, from whatever address, once its secret is proven.
+        """
+        rate = self._backend.settings.tokens_per_minute / 60
+        key = named_bucket("token issued", client_id)
+        return self._backend.rates.take(key, rate, time.monotonic(), over=LIMITS_OVER_SECONDS)
 
 
 async def _read(request: Request) -> Asked | Reply:
@@ -212,14 +225,22 @@ async def _read_form(request: Request) -> dict[str, str] | Reply:
 
 
 def _read_credentials(request: Request, form: dict[str, str]) -> tuple[str, str] | Reply:
-    """The client's id and secret, from HTTP Basic or from the form, never from both."""
+    """The client's id and secret, from HTTP Basic or from the form.
+
+    The secret is sent once. Beside Basic the form may repeat the id, as some libraries do.
+    """
     scheme, _, encoded = request.headers.get(b"authorization", "").strip().partition(" ")
     if scheme.lower() != "basic":
         if "client_id" in form and "client_secret" in form:
             return form["client_id"], form["client_secret"]
         return _invalid("client_id and client_secret are required.")
-    if "client_id" in form or "client_secret" in form:
-        return _invalid("Send the client's credentials once: with Basic or in the body.")
+    if "client_secret" in form:
+        return _invalid("Send the client's secret once: with Basic or in the body.")
     pair = read_basic(encoded.strip())
+    if pair is None:
+        return _unknown_client()
     # Both parts are form-encoded inside Basic, RFC 6749 says.
-    return _unknown_client() if pair is None else (unquote_plus(pair[0]), unquote_plus(pair[1]))
+    client_id, secret = unquote_plus(pair[0]), unquote_plus(pair[1])
+    if form.get("client_id", client_id) != client_id:
+        return _invalid("client_id in the body is not the one sent with Basic.")
+    return client_id, secret
