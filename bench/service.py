@@ -99,6 +99,7 @@ def running(data_dir: Path, *, workers: int = PROCESSES, **settings: str) -> Ite
         "LAARI_DATA_DIR": str(data_dir),
         "LAARI_MERCHANT_RATE_LIVE": "0",
         "LAARI_MERCHANT_RATE_SANDBOX": "0",
+        "LAARI_TOKENS_PER_MINUTE": "0",
         **settings,
     }
     command = [sys.executable, "-m", "laari", "serve", f"--port={port}", f"--workers={workers}"]
