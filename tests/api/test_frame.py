@@ -48,7 +48,9 @@ def test_unknown_routes_need_no_credentials(service: Service, path: str) -> None
         ("HEAD", "/payments", "GET, POST"),
         ("OPTIONS", "/payments", "GET, POST"),
         ("GET", "/payments/pay_x/cancel", "POST"),
-        ("POST", "/public/qr/x", "GET"),
+        ("HEAD", "/payments/pay_x", "GET"),
+        ("HEAD", "/sandbox/clock", "POST"),
+        ("POST", "/public/qr/x", "GET, HEAD"),
         ("PATCH", "/sandbox/clock", "POST"),
     ],
 )
@@ -60,6 +62,25 @@ def test_wrong_methods_need_no_credentials(
     assert response.headers["Allow"] == allowed
     if method != "HEAD":
         assert response.json()["error"]["code"] == "method_not_allowed"
+
+
+def test_head_on_the_public_qr_is_get_without_the_image(shop: Merchant) -> None:
+    address = shop.payment()["qr_url"]
+    whole, head = httpx.get(address), httpx.head(address)
+    assert (head.status_code, head.content) == (200, b"")
+    assert int(head.headers["Content-Length"]) == len(whole.content) > 100
+    different = {"date", "request-id"}
+    assert {name: value for name, value in head.headers.items() if name not in different} == {
+        name: value for name, value in whole.headers.items() if name not in different
+    }
+    missing = httpx.head(f"{address}x")
+    assert (missing.status_code, missing.content) == (404, b"")
+    wrong_version = httpx.head(address, headers={"Service-Version": "x"})
+    assert wrong_version.status_code == 400
+    # One connection: no body of an answer to HEAD is left behind to be taken for the next answer.
+    with httpx.Client() as client:
+        answers = [client.request(method, address) for method in ("HEAD", "GET", "HEAD", "GET")]
+    assert [len(answer.content) for answer in answers] == [0, len(whole.content)] * 2
 
 
 def test_the_version_header(shop: Merchant) -> None:

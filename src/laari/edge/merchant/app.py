@@ -45,7 +45,11 @@ class Routes:
         self._lengths_with_id: dict[int, set[int]] = {}
         for operation in operations:
             segments = tuple(operation.path.split("/")[1:])
-            self._by_segments.setdefault(segments, {})[operation.method] = operation
+            methods = self._by_segments.setdefault(segments, {})
+            methods[operation.method] = operation
+            if operation.scope is None and operation.method == "GET":
+                # Public ones are links: whoever embeds an image may ask for its headers first.
+                methods["HEAD"] = operation
             if "{id}" in segments:
                 places = self._lengths_with_id.setdefault(len(segments), set())
                 places.add(segments.index("{id}"))

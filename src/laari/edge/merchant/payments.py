@@ -198,6 +198,7 @@ OPERATIONS = (
         answer=qr,
         refusals=("not_found",),
         media_type=PNG,
-        description="For as long as the payment can be paid. Use `qr_url` exactly as returned.",
+        description="For as long as the payment can be paid. Use `qr_url` exactly as returned. "
+        "HEAD answers its headers alone.",
     ),
 )
