@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from playwright.async_api import expect
 
-from laari.edge.pages.dashboard.export import guarded
+from laari.edge.pages.dashboard.export import csv_text, guarded
+from laari.rules.money import rufiyaa
 from laari.store.database import connection_to
 from tests.pages.owners import Owner, new_owner
 from tests.pages.people import Visitors
@@ -47,10 +52,88 @@ async def test_a_filter_that_is_wrong_makes_no_file(visitors: Visitors, owner: O
     await expect(page.get_by_role("alert")).to_contain_text("status must be one of")
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "=",
+        "+",
+        "-",
+        "@",
+        "\t",
+        "\r",
+        "\n",
+        "\uff1d",
+        "\uff0b",
+        "\uff0d",
+        "\uff20",
+        "\ufeff=",
+        " \u200b@",
+        '"=',
+    ],
+)
 def test_no_cell_begins_like_a_formula(start: str) -> None:
     assert guarded(start + "cmd|' /C calc'!A0").startswith("'" + start)
     assert guarded("plain" + start) == "plain" + start
+
+
+def test_a_cell_that_another_separator_makes_is_guarded_too() -> None:
+    for start in "=+-@\uff1d\uff0b\uff0d\uff20":
+        assert guarded(f"a;{start}1") == f"a;'{start}1"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a;=1+2", "a;'=1+2"),
+        ("a; =1;@b", "a;' =1;'@b"),
+        ("a\t-1", "a\t'-1"),
+        ("a|=1", "a|'=1"),
+        ("two\n=1", "two\n'=1"),
+        ("two\n\n =1", "two\n\n' =1"),
+        ('a;"=1"', 'a;\'"=1"'),
+        ("a;b-c=d@e", "a;b-c=d@e"),
+        ("10-12; ok", "10-12; ok"),
+        ("Cake, -20 %", "Cake, -20 %"),  # a comma splits nothing that is quoted
+        ("'=1", "'=1"),
+        ("", ""),
+    ],
+)
+def test_an_apostrophe_goes_before_every_formula_and_nowhere_else(text: str, shown: str) -> None:
+    assert guarded(text) == shown
+
+
+def read_as_cells(written: str, separator: str) -> Iterator[str]:
+    """The cells that a spreadsheet may see: with quotes understood, and without."""
+    for row in csv.reader(io.StringIO(written, newline=""), delimiter=separator):
+        yield from row
+    if separator != ",":
+        for line in re.split(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]", written):
+            yield from line.split(separator)
+
+
+@settings(deadline=None, max_examples=500)
+@given(
+    st.lists(
+        st.text(
+            st.sampled_from(
+                "aB1 \t\r\n\v\x1e\x85\u2028;,|\"=+-@'"
+                "\uff1d\uff0b\uff0d\uff20\ufe66\ufeff\u200b\xa0\u3000"
+            ),
+            max_size=12,
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_no_spreadsheet_finds_a_formula(texts: list[str]) -> None:
+    amount = rufiyaa(-12_345)  # our own numbers stay numbers
+    file = csv_text([["pay_1", *map(guarded, texts), amount, "paid"]])
+    for separator in ",;\t|":
+        for cell in read_as_cells(file, separator):
+            seen = cell.strip().strip('"\ufeff\u200b\x85\xa0\u3000 \t\v\r\n\x1e\u2028')
+            assert seen.startswith(amount) or not seen.startswith(
+                ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\ufe66")
+            ), (separator, cell)
 
 
 def memory_kib(service: Service) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -43,8 +44,20 @@ COLUMNS = (
     "expires_at",
 )
 # A spreadsheet takes a cell that begins so for a formula, and a customer's or till's text could
-# then read other cells or open addresses.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+# then read other cells or open addresses. The wide and small forms count where a keyboard for
+# Chinese, Japanese or Korean writes them.
+_FORMULA_STARTS = "=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b"
+# What a spreadsheet may take for the end of a cell: in much of the world it splits a CSV file at
+# semicolons, and quotes in the middle of such a cell protect neither separators nor line breaks.
+_CELL_ENDS = ";|\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029"
+# What it may drop before it looks at a cell's first character: blanks, quotes, what has no width.
+_DROPPED = (
+    '"\x00-\x08\x0e-\x1b\x1f \x7f\xa0\xad\u1680\u180e\u2000-\u200f'
+    "\u202a-\u202f\u205f-\u2064\u3000\ufeff"
+)
+_BEFORE_FORMULA = re.compile(
+    f"(?:^(?=[\t\r\n])|(?:^|(?<=[{_CELL_ENDS}]))(?=[{_DROPPED}]*[{_FORMULA_STARTS}]))"
+)
 
 
 async def export(desk: Desk) -> Response:
@@ -63,15 +76,15 @@ async def export(desk: Desk) -> Response:
 async def _lines(desk: Desk, asked: Asked) -> AsyncIterator[str]:
     """One chunk for each page of the list; no connection is held while the client reads."""
     window: Window | None = replace(asked.window, limit=ROWS_AT_ONCE, after=None)
-    yield BYTE_ORDER_MARK + _written([list(COLUMNS)])
+    yield BYTE_ORDER_MARK + csv_text([list(COLUMNS)])
     while window is not None:
         found = await find(desk, asked._replace(window=window))
         if found.rows:
-            yield _written([_cells(desk, payment) for payment in found.rows])
+            yield csv_text([_cells(desk, payment) for payment in found.rows])
         window = None if found.next is None else replace(window, after=found.next)
 
 
-def _written(rows: list[list[str]]) -> str:
+def csv_text(rows: list[list[str]]) -> str:
     text = io.StringIO()
     csv.writer(text).writerows(rows)
     return text.getvalue()
@@ -100,8 +113,11 @@ def _cells(desk: Desk, payment: Payment) -> list[str]:
 
 
 def guarded(text: str) -> str:
-    """Text that no spreadsheet takes for a formula: an apostrophe goes before one that looks so."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    """Text in which no spreadsheet finds a formula, wherever it splits the file into cells.
+
+    An apostrophe goes before whatever looks like the beginning of one.
+    """
+    return _BEFORE_FORMULA.sub("'", text)
 
 
 ROUTES = [desk_route("/payments/export.csv", get=export, read_only=False)]
