@@ -150,3 +150,44 @@ class Authority:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._authority.issue_cert(*names).configure_cert(context)
         return context
+
+
+@dataclass
+class RawReceiver:
+    """A receiver that speaks whatever it likes, and counts what it could send."""
+
+    port: int
+    written: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://{RECEIVER_ADDRESS}:{self.port}/"
+
+
+@asynccontextmanager
+async def speaking(start: bytes, again: bytes, pause: float = 0) -> AsyncIterator[RawReceiver]:
+    """Answers `start`, then `again` for ever, with a pause after each."""
+    receiver = RawReceiver(0)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+            await reader.readexactly(length)
+            writer.write(start)
+            await writer.drain()
+            await asyncio.sleep(0.05)  # so that it is read before what follows
+            while True:
+                writer.write(again)
+                await writer.drain()
+                receiver.written += len(again)
+                await asyncio.sleep(pause)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass  # the sender has hung up
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, RECEIVER_ADDRESS, 0)
+    receiver.port = server.sockets[0].getsockname()[1]
+    async with server:
+        yield receiver

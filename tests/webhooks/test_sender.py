@@ -6,11 +6,16 @@ import asyncio
 import hashlib
 import hmac
 import itertools
+import ssl
 import time
+from typing import Any
 
+import aiohttp
 import pytest
 from aiohttp import web
+from aiohttp.client_reqrep import ConnectionKey
 
+from laari.workers.failures import NOT_PUBLIC, PHRASES, ForbiddenAddress, describe
 from laari.workers.sender import Sender
 from tests.webhooks.conftest import NAME
 from tests.webhooks.receivers import (
@@ -26,6 +31,13 @@ from tests.webhooks.receivers import (
 )
 
 BODY = '{"id":"evt_1","data":{"title":"ދިވެހި"}}'.encode()
+KEY = ConnectionKey("shop.mv", 443, True, True, None, None, None)
+
+
+def connector_error(
+    cause: OSError, kind: Any = aiohttp.ClientConnectorError
+) -> aiohttp.ClientConnectorError:
+    return kind(KEY, cause)
 
 
 def url(receiver: Receiver, path: str = "/", name: str = NAME) -> str:
@@ -54,7 +66,7 @@ async def test_a_certificate_for_another_name_is_refused(
     async with receiving(authority.serving(NAME)) as receiver:
         answer = await sender.send(url(receiver, name="other.shop.mv"), "k", BODY)
     assert answer.status is None
-    assert "certificate was refused" in (answer.error or "")
+    assert answer.error == "the certificate was refused: it is for another name"
     assert receiver.received == []
 
 
@@ -89,13 +101,21 @@ async def test_a_certificate_for_the_address_alone_is_refused(
     ids="+".join,
 )
 async def test_every_address_of_the_name_must_be_public(
-    sender: Sender, receiver: Receiver, names: Names, addresses: list[str]
+    sender: Sender,
+    receiver: Receiver,
+    names: Names,
+    addresses: list[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level("INFO")
     names.addresses["some.shop.mv"] = addresses
     answer = await sender.send(url(receiver, name="some.shop.mv"), "k", BODY)
-    assert answer.status is None
-    assert "not public" in (answer.error or "")
+    # The merchant is not told which address it was: that of a name inside would be an answer.
+    assert (answer.status, answer.error) == (None, NOT_PUBLIC)
     assert receiver.received == []
+    (line,) = caplog.messages  # the operator is
+    assert "some.shop.mv resolves to" in line
+    assert any(address in line for address in addresses)
 
 
 async def test_a_name_that_changes_its_address_never_leads_inside(
@@ -173,14 +193,57 @@ async def test_a_receiver_that_hangs_is_given_up(authority: Authority, receiver:
 async def test_resets_and_silence_are_told_in_words(sender: Sender, receiver: Receiver) -> None:
     receiver.answers["/"] = resetting
     answer = await sender.send(url(receiver), "k", BODY)
-    assert answer.status is None
-    assert "closed without an answer" in (answer.error or "")
+    assert (answer.status, answer.error) == (None, "the connection was closed without an answer")
     down = await sender.send(f"https://{NAME}:1/", "k", BODY)
     assert "port 443" in (down.error or "")  # the URL is vetted before every attempt too
     down = await sender.send(f"https://{NAME}:{free_port()}/", "k", BODY)
-    assert "connection failed: Connection refused" in (down.error or "")
+    assert down.error == "the connection was refused"
     unknown = await sender.send("https://nowhere.shop.mv/", "k", BODY)
-    assert "the name nowhere.shop.mv was not found" in (unknown.error or "")
+    assert unknown.error == "the host name could not be resolved"
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        connector_error(OSError(111, "Connect call failed ('10.1.2.3', 8443)")),
+        connector_error(OSError(None, "Multiple exceptions: [Errno 113] ('10.1.2.3', 8443)")),
+        connector_error(OSError(99, "Cannot assign requested address 10.1.2.3")),
+        connector_error(ForbiddenAddress(None, "x resolves to 10.1.2.3")),
+        connector_error(OSError(4, "10.1.2.3"), aiohttp.ClientConnectorDNSError),
+        connector_error(ssl.SSLError(1, "10.1.2.3"), aiohttp.ClientConnectorSSLError),
+        aiohttp.ClientConnectorCertificateError(KEY, ssl.SSLCertVerificationError("10.1.2.3")),
+        aiohttp.ClientOSError(104, "Connection reset by 10.1.2.3"),
+        ConnectionResetError(104, "10.1.2.3"),
+        aiohttp.ServerDisconnectedError("HTTP/1.1 10.1.2.3"),
+        aiohttp.ClientPayloadError("10.1.2.3"),
+        aiohttp.ConnectionTimeoutError("Connection timeout to host https://10.1.2.3"),
+        TimeoutError("10.1.2.3"),
+        ValueError("10.1.2.3"),
+    ],
+    ids=lambda problem: f"{type(problem).__name__} {problem!s:.30}",
+)
+def test_a_merchant_is_told_one_of_a_fixed_set_of_phrases(problem: Exception) -> None:
+    assert describe(problem) in PHRASES
+    assert not any(character.isdigit() for character in describe(problem))
+
+
+async def test_the_same_failure_is_logged_once_a_minute(
+    sender: Sender, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+
+    def logged() -> list[str]:
+        return [each.message for each in caplog.records if each.name.startswith("laari")]
+
+    address = f"https://{NAME}:{free_port()}/"
+    for _ in range(5):
+        await sender.send(address, "k", BODY)
+    (line,) = logged()
+    assert NAME in line
+    assert "ConnectionRefusedError" in line or "Connect call failed" in line
+    receiver.answers["/"] = resetting
+    await sender.send(url(receiver), "k", BODY)
+    assert len(logged()) == 2  # another failure of the same host
 
 
 def free_port() -> int:

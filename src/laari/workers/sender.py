@@ -7,7 +7,6 @@ what is about to be connected to, whichever way it got there.
 
 from __future__ import annotations
 
-import os
 import socket
 import ssl
 import time
@@ -28,6 +27,8 @@ from laari.rules.webhooks import (
     is_acknowledged,
     signature,
 )
+from laari.workers.bounded import BoundedConnector
+from laari.workers.failures import FailureLog, ForbiddenAddress, describe
 
 TIMEOUT_SECONDS = 15.0  # in all: look-up, connection, TLS, request and answer
 DNS_TIMEOUT_SECONDS = 4.0  # of each of two tries
@@ -38,12 +39,8 @@ KEEP_ALIVE_SECONDS = 1.5  # shorter than servers keep idle connections, which is
 Allowed = Callable[[str], bool]
 
 
-class ForbiddenAddress(OSError):  # noqa: N818  # named for what was met
-    """A name that resolves to an address webhooks may not go to."""
-
-
 class Answer(NamedTuple):
-    """What came back, or the error in words where nothing did."""
+    """What came back, or the error in words where nothing did; merchants see both."""
 
     started_at: float  # Unix time
     duration_ms: int
@@ -100,8 +97,9 @@ class Sender:
         options: dict[str, Any] = {"nameservers": nameservers} if nameservers else {}
         inner = aiohttp.AsyncResolver(timeout=DNS_TIMEOUT_SECONDS, tries=2, **options)
         self._resolver = VettingResolver(inner, self._allowed)
+        self._failures = FailureLog()
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
+            connector=BoundedConnector(
                 resolver=self._resolver,
                 use_dns_cache=False,  # each connection asks anew
                 ssl=certificates or ssl.create_default_context(),
@@ -156,7 +154,9 @@ class Sender:
                     text = await _read_start(response)
             except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as problem:
                 # Once the status is known, an answer that breaks off does not change it.
-                error = None if status is not None else describe(problem)
+                if status is None:
+                    error = describe(problem)
+                    self._failures.add(target.host or "", error, problem)
         if status is not None and not is_acknowledged(status):
             error = f"answered {status}"
         return Answer(started_at, int((time.perf_counter() - clock) * 1000), status, error, text)
@@ -177,32 +177,3 @@ async def _read_start(response: aiohttp.ClientResponse) -> str:
             response.close()
             break
     return kept.decode("utf-8", "replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
-
-
-def describe(problem: Exception) -> str:
-    """The error in words that a merchant's developer can act on."""
-    match problem:
-        case aiohttp.ClientConnectorCertificateError():
-            return f"the certificate was refused: {problem.certificate_error}"
-        case aiohttp.ClientConnectorError(os_error=ForbiddenAddress() as forbidden):
-            return f"refused: {forbidden.strerror}"
-        case aiohttp.ClientConnectorDNSError():
-            return f"the name {problem.host} was not found: {_reason(problem.os_error)}"
-        case aiohttp.ClientConnectorSSLError():
-            return f"TLS failed: {_reason(problem.os_error)}"
-        case aiohttp.ClientConnectorError():
-            return f"the connection failed: {_reason(problem.os_error)}"
-        case TimeoutError():
-            return "no answer in time"
-        case aiohttp.ServerDisconnectedError():
-            return "the connection was closed without an answer"
-        case OSError():
-            return f"the connection broke: {_reason(problem)}"
-    return f"the answer could not be understood: {problem}"
-
-
-def _reason(error: OSError) -> str:
-    """The system's own words, which are the same for every event loop."""
-    if error.errno is not None and not isinstance(error, ssl.SSLError):
-        return os.strerror(error.errno)
-    return error.strerror or str(error)
