@@ -9,7 +9,8 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
 from laari.edge.merchant.app import ROUTES
-from tests.serving import Merchant, Service
+from laari.rules.shapes import EVENTS
+from tests.serving import Merchant, Service, ask_for_token
 
 
 @pytest.fixture(scope="module")
@@ -21,12 +22,15 @@ def check(document: dict[str, Any], response: httpx.Response) -> None:
     """The response is one that the document lists for the operation, in the shape it gives."""
     _, interface, path = response.request.url.path.split("/", 2)
     if interface == "wallet":
-        described = document["paths"][f"/{path}"]["get"]
+        described = document["paths"][f"/wallet/{path}"]["get"]
     else:
         found = ROUTES.find(f"/{path}")
         assert found is not None
-        operation = found[0][response.request.method]
-        described = document["paths"][operation.path][operation.method.lower()]
+        methods = found[0]
+        # A wrong method is described with each one that the path has.
+        operation = methods.get(response.request.method) or next(iter(methods.values()))
+        address = f"/merchant{operation.path}"
+        described = document["paths"][address][operation.method.lower()]
     expected = described["responses"][str(response.status_code)]
     media_type = response.headers["Content-Type"]
     schema = expected["content"][media_type].get("schema", {})
@@ -36,7 +40,13 @@ def check(document: dict[str, Any], response: httpx.Response) -> None:
     if response.is_error:
         code = response.json()["error"]["code"]
         assert code in expected["content"][media_type]["examples"]
-    for name in ("Service-Version", "Idempotent-Replayed", "Retry-After", "WWW-Authenticate"):
+    for name in (
+        "Service-Version",
+        "Idempotent-Replayed",
+        "Retry-After",
+        "WWW-Authenticate",
+        "Allow",
+    ):
         assert name not in response.headers or name in expected["headers"]
 
 
@@ -68,8 +78,80 @@ def test_answers_are_as_described(document: dict[str, Any], shop: Merchant) -> N
         shop.post("/sandbox/wallet", {"balance": 0}),
         shop.post("/sandbox/wallet", {"tier": "unknown"}),
         shop.post("/sandbox/clock", {"advance_seconds": 60}),
+        shop.post("/sandbox/clock", {"advance_seconds": 60, "reset": True}),
+        shop.http.delete("/payments"),
+        shop.http.put(path),
+        shop.http.get("/sandbox/clock"),
+        shop.http.post(httpx.URL(payment["qr_url"])),
     ):
         check(document, response)
+
+
+def test_large_amounts_and_every_kind_of_event_are_as_described(
+    document: dict[str, Any], shop: Merchant
+) -> None:
+    shop.control("wallet", {"balance": 10**15, "tier": "business"})
+    paid = shop.payment(amount=9_999_999_999)
+    shop.control(f"payments/{paid['id']}/pay")
+    shop.post(f"/payments/{shop.payment()['id']}/cancel")
+    overdue = shop.payment(expires_at="2099-01-01")
+    for action in ("pay", "reject"):
+        shop.control(f"payment-requests/{shop.request(amount=9_999_999_999)['id']}/{action}")
+    shop.post(f"/payment-requests/{shop.request()['id']}/cancel")
+    limits = {"period": {"interval": "week", "amount": 10**18 - 1}, "max_payments": 2**32 - 1}
+    approved = shop.approved(limits=limits)
+    shop.charge(approved, 9_999_999_999)
+    for authorization in (approved, shop.authorization()):
+        shop.post(f"/authorizations/{authorization['id']}/cancel")
+    shop.control(f"authorizations/{shop.authorization()['id']}/reject")
+    shop.service.execute(
+        "UPDATE payments SET expires_at = now() WHERE reference = $1", overdue["reference"]
+    )
+    assert shop.get(f"/payments/{overdue['id']}").json()["data"]["status"] == "expired"
+    shop.advance(2 * 86_400)
+    assert {each["status"] for each in shop.get("/payment-requests").json()["data"]} == {
+        "paid",
+        "rejected",
+        "cancelled",
+    }
+    events = shop.get("/events", limit=100)
+    check(document, events)
+    seen = {event["type"] for event in events.json()["data"]}
+    assert seen == set(EVENTS) - {"payment_request.expired"}
+    for event in events.json()["data"]:
+        check(document, shop.get(f"/events/{event['id']}"))
+    for path in ("/payments", "/payment-requests", "/authorizations"):
+        check(document, shop.get(path, limit=3))
+    check(document, shop.get(f"/authorizations/{approved['id']}/payments"))
+    check(document, shop.get(f"/authorizations/{approved['id']}/charge-preview", amount=5))
+
+
+def test_an_event_fits_the_description_of_its_own_type_only(
+    document: dict[str, Any], shop: Merchant
+) -> None:
+    shop.payment()
+    (event,) = shop.get("/events").json()["data"]
+    whole = {"$ref": "#/components/schemas/Event", "components": document["components"]}
+    assert Draft202012Validator(whole).is_valid(event)
+    for wrong in ("payment_request.created", "authorization.created", "webhook.test", "other"):
+        assert not Draft202012Validator(whole).is_valid({**event, "type": wrong})
+
+
+def test_token_answers_are_as_described(document: dict[str, Any], shop: Merchant) -> None:
+    described = document["paths"]["/merchant/oauth/token"]["post"]["responses"]
+    address = f"{shop.service.origin}/merchant/oauth/token"
+    for response in (
+        ask_for_token(shop.service, auth=shop.client()),
+        ask_for_token(shop.service),
+        ask_for_token(shop.service, auth=("cl_x", "wrong")),
+        httpx.get(address),
+    ):
+        expected = described[str(response.status_code)]
+        schema = expected["content"]["application/json"]["schema"]
+        whole = {**schema, "components": document["components"]}
+        Draft202012Validator(whole).validate(response.json())
+        for name in ("Allow", "WWW-Authenticate"):
+            assert (name in response.headers) is (name in expected.get("headers", {}))
 
 
 def test_refused_money_and_live_mode_are_described_too(
@@ -98,6 +180,7 @@ def test_wallet_answers_are_as_described(
             check(document, client.get(path))
         shop.control("wallet", {"tier": "business"})
         check(document, client.get("/usage"))
+        check(document, client.delete("/usage"))
         for _ in range(60):
             limited = client.get("/usage")
         assert limited.status_code == 429

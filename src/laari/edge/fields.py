@@ -37,11 +37,23 @@ def described(field: Field, meaning: str) -> Field:
 
 
 class Body:
-    """The fields an operation takes; any other is refused. The example shows what to send."""
+    """The fields an operation takes; any other is refused.
 
-    def __init__(self, *fields: Field, example: dict[str, Any] | None = None) -> None:
+    For the reference: `name` is that of its schema, the examples show what to send, and `rule` is
+    what JSON Schema has to say about fields that depend on each other.
+    """
+
+    def __init__(
+        self,
+        *fields: Field,
+        name: str = "",
+        examples: Mapping[str, dict[str, Any]] | None = None,
+        rule: Schema | None = None,
+    ) -> None:
         self.fields = fields
-        self.example = example
+        self.name = name
+        self.examples = examples or {}
+        self._rule = rule or {}
         self._known = frozenset(field.name for field in fields)
 
     def read(self, source: Mapping[str, Any], prefix: str = "") -> dict[str, Any] | Refusal:
@@ -81,7 +93,7 @@ class Body:
         }
         if required := [field.name for field in self.fields if field.required]:
             shown["required"] = required
-        return shown
+        return shown | self._rule
 
 
 def _shown(name: str) -> str:
@@ -138,7 +150,7 @@ def integer(name: str, low: int, high: int, *, required: bool = False) -> Field:
             return invalid(path, f"{path} must be between {low} and {high}.")
         return value
 
-    schema = {"type": "integer", "minimum": low, "maximum": high}
+    schema = {"type": "integer", "format": "int64", "minimum": low, "maximum": high}
     return Field(name, read, schema, required)
 
 

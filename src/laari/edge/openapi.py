@@ -6,9 +6,11 @@ from typing import Any
 
 from laari import __version__
 from laari.edge.merchant import openapi as merchant
+from laari.edge.merchant import openapi_events
 from laari.edge.merchant.envelope import API_VERSION
 from laari.edge.schemas import Schemas
 from laari.edge.wallet import openapi as wallet
+from laari.rules.shapes import AnyPayment
 
 DESCRIPTION = f"""\
 Payments in Maldivian rufiyaa, as Laari {__version__} serves them. To try an operation here, press
@@ -28,9 +30,9 @@ one.
 
 def openapi_document(origin: str) -> dict[str, Any]:
     """The whole document, for a service whose public address is the origin."""
-    schemas = Schemas()
-    paths = merchant.paths(schemas) | wallet.paths(origin, schemas)
-    webhooks = merchant.webhooks(schemas)
+    schemas = Schemas({AnyPayment: "Payment"})
+    paths = merchant.paths(schemas) | wallet.paths(schemas)
+    webhooks = openapi_events.webhooks(schemas)
     tags = [{"name": each.name, "description": each.description} for each in merchant.SECTIONS]
     return {
         "openapi": "3.1.0",
@@ -39,7 +41,8 @@ def openapi_document(origin: str) -> dict[str, Any]:
             "version": API_VERSION,
             "description": DESCRIPTION,
         },
-        "servers": [{"url": f"{origin}/merchant", "description": "Merchant interface"}],
+        # One for all: many generators look at no other, and at none of an operation's own.
+        "servers": [{"url": origin}],
         "tags": [*tags, wallet.TAG],
         "paths": paths,
         "webhooks": webhooks,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -12,31 +13,56 @@ _REFERENCE = "#/components/schemas/{name}"
 
 
 class Schemas:
-    """Collects the named schemas of the shapes it is asked for."""
+    """Collects the named schemas of the shapes it is asked for.
 
-    def __init__(self) -> None:
+    Everything that a generated client makes a type of has a name here; `unions` are the names of
+    the unions of shapes. Left to generators, names would be long and differ from one to the next.
+    """
+
+    def __init__(self, unions: Mapping[Any, str]) -> None:
         self.named: dict[str, Schema] = {}
+        self._unions = unions
 
     def of(self, shape: Any) -> Schema:
         """A reference to the shape's schema; a union of shapes is any of theirs."""
+        if not get_args(shape):
+            return self._of_struct(shape)
         # One by one, because msgspec takes no union of structs: it could not tell which to read.
-        references = [self._keep(member) for member in get_args(shape) or (shape,)]
-        return references[0] if len(references) == 1 else {"anyOf": references}
+        members = [self._of_struct(member) for member in get_args(shape)]
+        return self.keep(self.name(shape), {"anyOf": members})
+
+    def name(self, shape: Any) -> str:
+        return self._unions[shape] if get_args(shape) else str(shape.__name__)
+
+    def keep(self, name: str, schema: Schema) -> Schema:
+        """Names the schema, and refers to it."""
+        assert self.named.setdefault(name, schema) == schema, f"two schemas are called {name}"
+        return {"$ref": _REFERENCE.format(name=name)}
+
+    def enveloped(self, envelope: type[msgspec.Struct], shape: Any, **members: Schema) -> Schema:
+        """A reference to the envelope around the shape, named after both."""
+        suffix = "Page" if "pagination" in envelope.__struct_fields__ else "Response"
+        return self.keep(f"{self.name(shape)}{suffix}", self.wrapped(envelope, shape, **members))
 
     def wrapped(self, envelope: type[msgspec.Struct], shape: Any, **members: Schema) -> Schema:
         """The envelope around the shape, which stands in `data` or is each item there."""
+        return self.around(envelope, self.of(shape), **members)
+
+    def around(self, envelope: type[msgspec.Struct], inner: Schema, **members: Schema) -> Schema:
+        """The envelope around a schema."""
         (_,), found = _components(envelope)
         schema = found.pop(envelope.__name__)
         self.named |= found
         data = schema["properties"]["data"]
-        inner = {**data, "items": self.of(shape)} if "type" in data else self.of(shape)
+        if "type" in data:  # a list of them
+            inner = {**data, "items": inner}
         return {
             "type": "object",
             "properties": {**schema["properties"], **members, "data": inner},
             "required": schema["required"],
         }
 
-    def _keep(self, shape: Any) -> Schema:
+    def _of_struct(self, shape: Any) -> Schema:
         (reference,), found = _components(shape)
         self.named |= found
         return reference
@@ -48,7 +74,10 @@ def _components(shape: Any) -> tuple[tuple[Schema, ...], dict[str, Schema]]:
 
 
 def _plain(schema: Any) -> Any:
-    """The schema as people write it: the type of enums said, `x or null` without a detour."""
+    """The schema as people write it: the type of enums said, `x or null` without a detour.
+
+    Integers are 64 bits wide: without a format, clients in Go, Java and C# take 32.
+    """
     if isinstance(schema, list):
         return [_plain(item) for item in schema]
     if not isinstance(schema, dict):
@@ -60,4 +89,6 @@ def _plain(schema: Any) -> Any:
         case [{"type": str(kind), **rest}, {"type": "null"}] if "enum" not in rest:
             del schema["anyOf"]
             return {**rest, **schema, "type": [kind, "null"]}
+    if schema.get("type") == "integer":
+        schema.setdefault("format", "int64")
     return schema

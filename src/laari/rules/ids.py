@@ -19,7 +19,8 @@ CUSTOMER = "cus_"
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{22}(?:[A-Za-z0-9_-]{2})?", re.ASCII)  # old ones have 22
 _BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: nothing to misread
-_TID = re.compile(f"[{_BASE32}]{{16}}", re.ASCII)
+TID_PATTERN = f"[{_BASE32}]{{16}}"
+_TID = re.compile(TID_PATTERN, re.ASCII)
 
 
 def new_id() -> UUID:

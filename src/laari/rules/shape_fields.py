@@ -10,6 +10,8 @@ from laari.rules import ids
 
 _DATE_TIME = {"format": "date-time"}
 _URI = {"format": "uri"}
+CURSOR_EXAMPLE = "AAZv0hQjWgABnxyOWkt8LZ4_YHGCk6S1qhQ3Xk9bY2c"
+TID_EXAMPLE = "7Q2MX4C9T0V5K8HB"
 _HEX = "019f1c8e5a4b7c2d9e3f60718293a4b5"
 
 Timestamp = Annotated[
@@ -47,6 +49,22 @@ CustomerValue = Annotated[
         examples=["aisha"],
     ),
 ]
+NextCursor = Annotated[
+    str | None,
+    Meta(
+        description="Opaque; null exactly when there is no more.",
+        examples=[CURSOR_EXAMPLE],
+        extra_json_schema={"pattern": "^[A-Za-z0-9_-]{43}$"},
+    ),
+]
+NextTid = Annotated[
+    str | None,
+    Meta(
+        description="Opaque; null exactly when there is no more.",
+        examples=[TID_EXAMPLE],
+        extra_json_schema={"pattern": f"^{ids.TID_PATTERN}$"},
+    ),
+]
 Reference = Annotated[str, Meta(description="Your own.", examples=["ORDER-1001"])]
 Amount = Annotated[int, Meta(description="In laari.", examples=[12500])]
 Fee = Annotated[int | None, Meta(description="In laari; null until paid.", examples=[250])]
@@ -63,7 +81,7 @@ PaymentStatus = Annotated[
 ]
 PaymentReference = Annotated[
     str | None,
-    Meta(description="The service's transaction reference.", examples=["7Q2MX4C9T0V5K8HB"]),
+    Meta(description="The service's transaction reference.", examples=[TID_EXAMPLE]),
 ]
 PaymentUrl = Annotated[
     str,

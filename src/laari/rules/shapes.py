@@ -25,6 +25,7 @@ from laari.rules.shape_fields import (
     Fee,
     Metadata,
     NetAmount,
+    NextCursor,
     PaymentId,
     PaymentReference,
     PaymentRequestId,
@@ -85,11 +86,14 @@ class HostedPayment(Struct, frozen=True):
     metadata: Metadata
 
 
+AnyPayment = HostedPayment | AuthorizationPayment
+
+
 def net_amount(payment: Payment | RequestRecord) -> int | None:
     return None if payment.fee is None else payment.amount - payment.fee
 
 
-def payment_shape(payment: Payment, origin: str) -> HostedPayment | AuthorizationPayment:
+def payment_shape(payment: Payment, origin: str) -> AnyPayment:
     if payment.kind == "charge":
         return AuthorizationPayment(
             id=ids.show_id(ids.PAYMENT, payment.id),
@@ -209,7 +213,7 @@ class Data(Struct, frozen=True):
 class Pagination(Struct, frozen=True):
     limit: Annotated[int, Meta(examples=[20])]
     has_more: Annotated[bool, Meta(examples=[False])]
-    next_cursor: Annotated[str | None, Meta(description="Null exactly when there is no more.")]
+    next_cursor: NextCursor
 
 
 class Page(Struct, frozen=True):
@@ -240,8 +244,7 @@ class EventKind(NamedTuple):
 EVENTS: dict[str, EventKind] = {
     "payment.created": EventKind("A hosted payment was created.", HostedPayment),
     "payment.paid": EventKind(
-        "A hosted payment or a charge of an authorization completed.",
-        HostedPayment | AuthorizationPayment,
+        "A hosted payment or a charge of an authorization completed.", AnyPayment
     ),
     "payment.cancelled": EventKind("A payment was cancelled.", HostedPayment),
     "payment.expired": EventKind("A pending payment was marked expired.", HostedPayment),
@@ -267,6 +270,12 @@ def refusal_body(refusal: Refusal) -> bytes:
     return to_json(ErrorBody(ErrorDetail(refusal.public_code, refusal.message, refusal.field)))
 
 
+class SampleData(Struct, frozen=True):
+    """What a sample carries instead of a resource."""
+
+    message: str
+
+
 SAMPLE_EVENT = "webhook.test"  # no event of ours: nobody can take the sample for a payment
 
 
@@ -277,7 +286,7 @@ def emit(world: World, tenant: Tenant, event_type: str, object_id: UUID, shape: 
 
 def sample_event(tenant: Tenant, now: datetime) -> Event:
     """A sample for trying a receiver; nothing has happened."""
-    message = {"message": "A sample. Nothing has happened."}
+    message = SampleData("A sample. Nothing has happened.")
     return new_event(tenant, SAMPLE_EVENT, ids.new_id(), now, message)
 
 

@@ -11,8 +11,8 @@ from laari.rules.money import rufiyaa
 from laari.rules.periods import Moment
 from laari.rules.records import Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal
-from laari.rules.shape_fields import Timestamp
-from laari.rules.shapes import Pagination, to_json
+from laari.rules.shape_fields import NextTid, Timestamp
+from laari.rules.shapes import to_json
 from laari.rules.wallets import limits_in_force, spent_now
 
 CURRENCY = "MVR"
@@ -20,7 +20,12 @@ CURRENCY = "MVR"
 # A number's own digits: no float stands between the laari and the JSON.
 Mvr = Annotated[
     Raw,
-    Meta(description="In MVR, exact.", examples=[125.5], extra_json_schema={"type": "number"}),
+    Meta(
+        description="In MVR, exact.",
+        examples=[125.5],
+        # Without a format, clients in Go take 32 bits.
+        extra_json_schema={"type": "number", "format": "double"},
+    ),
 ]
 
 
@@ -108,12 +113,18 @@ class WalletList(Struct, frozen=True):
     data: list[Any]
 
 
+class WalletPagination(Struct, frozen=True):
+    limit: Annotated[int, Meta(examples=[10])]
+    has_more: Annotated[bool, Meta(examples=[False])]
+    next_cursor: NextTid
+
+
 class WalletPage(Struct, frozen=True):
     """One page of a listing."""
 
     success: bool
     data: list[Any]
-    pagination: Pagination
+    pagination: WalletPagination
 
 
 class WalletErrorDetail(Struct, frozen=True):

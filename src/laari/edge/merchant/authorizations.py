@@ -75,6 +75,10 @@ MAX_PAYMENTS = 4_294_967_295
 PERIOD = Body(
     choice("interval", INTERVALS),
     described(integer("amount", 1, MAX_MONEY), "In laari; needs an interval."),
+    rule={
+        "if": {"required": ["amount"], "properties": {"amount": {"not": {"type": "null"}}}},
+        "then": {"required": ["interval"], "properties": {"interval": {"type": "string"}}},
+    },
 )
 LIMITS = Body(
     described(integer("per_payment", 1, MAX_MONEY), "In laari."),
@@ -98,11 +102,20 @@ CREATE_AUTHORIZATION = Body(
     described(group("limits", LIMITS), "All that are given apply at once."),
     described(timestamp("expires_at"), "When charges end; never where it is left out."),
     described(web_address("return_url", 2048), "Where the customer goes after deciding."),
-    example={
-        "reference": "BOX-77",
-        "title": "Monthly box",
-        "type": "recurring",
-        "limits": {"per_payment": 50000, "period": {"interval": "month", "amount": 50000}},
+    name="NewAuthorization",
+    examples={
+        "an authorization": {
+            "reference": "BOX-77",
+            "title": "Monthly box",
+            "type": "recurring",
+            "limits": {"per_payment": 50000, "period": {"interval": "month", "amount": 50000}},
+        }
+    },
+    rule={
+        "if": {"required": ["type"], "properties": {"type": {"const": "one_time"}}},
+        "then": {
+            "properties": {"limits": {"properties": {"max_payments": {"enum": [1, None]}}}},
+        },
     },
 )
 CHARGE = Body(
@@ -111,7 +124,10 @@ CHARGE = Body(
     TITLE,
     DESCRIPTION,
     BILL,
-    example={"reference": "BOX-77/2027-07", "amount": 45000, "title": "July's box"},
+    name="NewCharge",
+    examples={
+        "a charge": {"reference": "BOX-77/2027-07", "amount": 45000, "title": "July's box"},
+    },
 )
 
 

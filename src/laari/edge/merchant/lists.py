@@ -12,6 +12,7 @@ from laari.edge.fields import Field, Schema, choice, described, text
 from laari.edge.http import Reply
 from laari.rules.calendar import read_timestamp
 from laari.rules.refusals import Refusal, invalid, refuse
+from laari.rules.shape_fields import CURSOR_EXAMPLE
 from laari.rules.shapes import Page, Pagination, to_json
 from laari.store.listing import Found, Position, Window
 
@@ -72,6 +73,8 @@ def _read_bound(value: str, name: str) -> Any:
 def _bound(name: str, meaning: str) -> Field:
     schema: Schema = {
         "type": "string",
+        "format": "date-time",  # what clients send; people may write a date
+        "examples": ["2027-07-01T00:00:00+05:00"],
         "description": f"{meaning} A date means midnight; without an offset it is +05:00.",
     }
     return Field(name, _read_bound, schema)
@@ -80,12 +83,22 @@ def _bound(name: str, meaning: str) -> Field:
 LIMIT = Field(
     "limit",
     _read_limit,
-    {"type": "integer", "default": DEFAULT_LIMIT, "description": "Clamped to 1-100."},
+    {
+        "type": "integer",
+        "format": "int64",  # every integer is taken, and clamped
+        "default": DEFAULT_LIMIT,
+        "description": "Clamped to 1-100.",
+    },
 )
 AFTER = Field(
     "after",
     lambda value, name: value or None,
-    {"type": "string", "description": "The `next_cursor` of the page before."},
+    {
+        "type": "string",
+        "examples": [CURSOR_EXAMPLE],
+        "description": "The `next_cursor` of the page before. One that is not known starts at the "
+        "first page.",
+    },
 )
 CREATED_FROM = _bound("created_from", "Created at or after.")
 CREATED_TO = _bound("created_to", "Created before.")

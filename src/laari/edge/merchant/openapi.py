@@ -10,21 +10,20 @@ from typing import NamedTuple
 from laari.edge.fields import Field, Schema
 from laari.edge.merchant.app import OPERATIONS
 from laari.edge.merchant.envelope import API_VERSION
-from laari.edge.merchant.oauth import (
-    LONGEST_CREDENTIAL,
-    TOKEN_ERRORS,
-    TOKEN_PATH,
-    TokenError,
-    TokenResponse,
-)
+from laari.edge.merchant.events import ListedEvent
+from laari.edge.merchant.oauth import TOKEN_PATH
+from laari.edge.merchant.openapi_events import listed_event
+from laari.edge.merchant.openapi_token import token_operation
 from laari.edge.merchant.operations import ANY_READ_SCOPE, ANY_SCOPE, Operation
+from laari.edge.merchant.samples import SAMPLES
 from laari.edge.schemas import Schemas
 from laari.rules.idempotency import KEY_PATTERN
 from laari.rules.refusals import CODES, refuse
 from laari.rules.scopes import READ_SCOPES, SCOPES
-from laari.rules.shapes import EVENTS, Data, ErrorBody, EventBody, EventKind, Page, refusal_body
+from laari.rules.shapes import Data, ErrorBody, Page, Pagination, refusal_body, to_json
 
 JSON = "application/json"
+BASE_PATH = "/merchant"
 
 
 class Section(NamedTuple):
@@ -81,13 +80,25 @@ HEADERS: dict[str, Schema] = {
     },
     "Retry-After": {
         "description": "Seconds to wait before trying again.",
-        "schema": {"type": "integer", "minimum": 1},
+        "schema": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 86400},
+    },
+    "Allow": {
+        "description": "The methods that this path has.",
+        "schema": {"type": "string"},
     },
     "WWW-Authenticate": {
         "description": "How to authenticate.",
         "schema": {"type": "string"},
     },
 }
+
+HEADERS_OF = {
+    401: ["WWW-Authenticate"],
+    405: ["Allow"],
+    429: ["Retry-After"],
+    503: ["Retry-After"],
+}
+LAST_PAGE = Pagination(20, has_more=False, next_cursor=None)
 
 PARAMETERS: dict[str, Schema] = {
     "Id": {
@@ -140,7 +151,7 @@ def security_schemes(origin: str) -> dict[str, Schema]:
             "description": "A bearer token with the scopes it was given; it lives for 24 hours.",
             "flows": {
                 "clientCredentials": {
-                    "tokenUrl": f"{origin}/merchant/oauth/token",
+                    "tokenUrl": f"{origin}{BASE_PATH}{TOKEN_PATH}",
                     "scopes": SCOPES,
                 }
             },
@@ -151,74 +162,10 @@ def security_schemes(origin: str) -> dict[str, Schema]:
 def paths(schemas: Schemas) -> dict[str, Schema]:
     described: dict[str, Schema] = {}
     for operation in OPERATIONS:
-        described.setdefault(operation.path, {})[operation.method.lower()] = _operation(
-            operation, schemas
-        )
-    described[TOKEN_PATH] = {"post": _token_operation(schemas)}
+        methods = described.setdefault(BASE_PATH + operation.path, {})
+        methods[operation.method.lower()] = _operation(operation, schemas)
+    described[BASE_PATH + TOKEN_PATH] = {"post": token_operation(schemas)}
     return described
-
-
-def _token_operation(schemas: Schemas) -> Schema:
-    """The one operation with a form for a body and errors in a shape of their own."""
-    form = {
-        "type": "object",
-        "properties": {
-            "grant_type": {"type": "string", "enum": ["client_credentials"]},
-            "client_id": {"type": "string", "maxLength": LONGEST_CREDENTIAL},
-            "client_secret": {"type": "string", "maxLength": LONGEST_CREDENTIAL},
-            "scope": {
-                "type": "string",
-                "description": "Space-separated; all that the client has where it is left out.",
-                "example": "payments:create payments:read",
-            },
-        },
-        "required": ["grant_type"],
-    }
-    responses: dict[str, Schema] = {
-        "200": {
-            "description": "OK",
-            "content": {JSON: {"schema": schemas.of(TokenResponse)}},
-        }
-    }
-    for status, codes in TOKEN_ERRORS.items():
-        more = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}
-        responses[str(status)] = {
-            "description": ", ".join(f"`{code}`" for code in codes),
-            "headers": {
-                name: {"$ref": f"#/components/headers/{name}"} for name in more.get(status, ())
-            },
-            "content": {JSON: {"schema": schemas.of(TokenError)}},
-        }
-    return {
-        "operationId": "issue_token",
-        "summary": "Get an access token",
-        "description": "Send the client's id and secret with HTTP Basic or in the form.",
-        "tags": ["Access tokens"],
-        "requestBody": {
-            "required": True,
-            "content": {"application/x-www-form-urlencoded": {"schema": form}},
-        },
-        "responses": responses,
-        "security": [],
-    }
-
-
-def webhooks(schemas: Schemas) -> dict[str, Schema]:
-    return {name: {"post": _event(name, kind, schemas)} for name, kind in EVENTS.items()}
-
-
-def _event(name: str, kind: EventKind, schemas: Schemas) -> Schema:
-    body = schemas.wrapped(EventBody, kind.shape, type={"type": "string", "const": name})
-    return {
-        "operationId": f"on_{name.replace('.', '_')}",
-        "summary": kind.meaning,
-        "parameters": [_parameter("ServiceSignature")],
-        "requestBody": {"required": True, "content": {JSON: {"schema": body}}},
-        "responses": {
-            "2XX": {"description": "Received. Any other answer is tried again, three times in all."}
-        },
-        "security": [],
-    }
 
 
 def _operation(operation: Operation, schemas: Schemas) -> Schema:
@@ -232,10 +179,12 @@ def _operation(operation: Operation, schemas: Schemas) -> Schema:
         "responses": _responses(operation, schemas),
         "security": _security(operation.scope),
     }
-    if operation.body is not None:
-        content: Schema = {"schema": operation.body.schema()}
-        if operation.body.example is not None:
-            content["example"] = operation.body.example
+    body = operation.body
+    if body is not None:
+        content: Schema = {
+            "schema": schemas.keep(body.name, body.schema()),
+            "examples": {name: {"value": each} for name, each in body.examples.items()},
+        }
         described["requestBody"] = {"required": True, "content": {JSON: content}}
     return described
 
@@ -303,12 +252,19 @@ def _success(operation: Operation, schemas: Schemas) -> Schema:
     }
     if operation.answers is None:
         return {**described, "content": {operation.media_type: {}}}
-    schema = schemas.wrapped(Page if operation.is_list else Data, operation.answers)
-    return {**described, "content": {operation.media_type: {"schema": schema}}}
+    sample = SAMPLES[operation.name]
+    envelope = Page(sample, LAST_PAGE) if operation.is_list else Data(sample)
+    if operation.answers is ListedEvent:
+        event = schemas.around(type(envelope), listed_event(schemas))
+        schema = schemas.keep("EventPage" if operation.is_list else "EventResponse", event)
+    else:
+        schema = schemas.enveloped(type(envelope), operation.answers)
+    content = {"schema": schema, "example": json.loads(to_json(envelope))}
+    return {**described, "content": {operation.media_type: content}}
 
 
 def _refusals(status: int, codes: list[str], *, keyed: bool, schemas: Schemas) -> Schema:
-    more = {401: ["WWW-Authenticate"], 429: ["Retry-After"], 503: ["Retry-After"]}.get(status, ())
+    more = HEADERS_OF.get(status, ())
     examples = {}
     lines = []
     for code in codes:
@@ -319,7 +275,7 @@ def _refusals(status: int, codes: list[str], *, keyed: bool, schemas: Schemas) -
     return {
         "description": "\n".join(lines),
         # A replay brings back what was refused for good; nothing passing is saved.
-        "headers": _headers(*more, keyed=keyed and status not in (401, 403, 429, 500, 503)),
+        "headers": _headers(*more, keyed=keyed and status not in (401, 403, 405, 429, 500, 503)),
         "content": {JSON: {"schema": schemas.of(ErrorBody), "examples": examples}},
     }
 
@@ -331,7 +287,7 @@ def _headers(*names: str, keyed: bool) -> dict[str, Schema]:
 
 def codes_of(operation: Operation) -> Iterable[str]:
     """Every refusal the operation can answer, each once, in the order of the checks."""
-    codes = ["https_required", "unsupported_api_version"]
+    codes = ["method_not_allowed", "https_required", "unsupported_api_version"]
     if operation.scope is not None:
         codes += ["unauthorized", "rate_limited", "insufficient_scope"]
     if operation.query is not None:
@@ -343,6 +299,4 @@ def codes_of(operation: Operation) -> Iterable[str]:
     if operation.keyed:
         codes += ["idempotency_in_progress", "idempotency_conflict", "idempotency_unavailable"]
     codes += operation.refusals
-    if operation.scope is not None:
-        codes += ["service_unavailable"]
-    return dict.fromkeys([*codes, "internal_error"])
+    return dict.fromkeys([*codes, "service_unavailable", "internal_error"])

@@ -52,11 +52,14 @@ CREATE_REQUEST = Body(
         "Where the customer goes from the wallet application.",
     ),
     described(timestamp("expires_at"), "In the future; 24 hours from now where it is left out."),
-    example={
-        "reference": "INVOICE-2001",
-        "amount": 12500,
-        "customer": {"type": "vpa", "value": "sandbox"},
-        "title": "Two tickets to Villingili",
+    name="NewPaymentRequest",
+    examples={
+        "a payment request": {
+            "reference": "INVOICE-2001",
+            "amount": 12500,
+            "customer": {"type": "vpa", "value": "sandbox"},
+            "title": "Two tickets to Villingili",
+        }
     },
 )
 

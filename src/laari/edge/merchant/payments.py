@@ -33,7 +33,7 @@ from laari.rules.payments import (
 )
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shapes import AuthorizationPayment, Data, HostedPayment, payment_shape, to_json
+from laari.rules.shapes import AnyPayment, Data, HostedPayment, payment_shape, to_json
 from laari.rules.world import local_time
 from laari.store import payments
 
@@ -77,12 +77,15 @@ CREATE_PAYMENT = Body(
         text_map("metadata", entries=50, longest_key=40, longest_value=500),
         "Strings of your own, kept as sent; the customer does not see them.",
     ),
-    example={
-        "reference": "ORDER-1001",
-        "amount": 12500,
-        "title": "Two tickets to Villingili",
-        "bill_number": "2027/0815",
-        "metadata": {"basket": "b-77"},
+    name="NewPayment",
+    examples={
+        "a payment": {
+            "reference": "ORDER-1001",
+            "amount": 12500,
+            "title": "Two tickets to Villingili",
+            "bill_number": "2027/0815",
+            "metadata": {"basket": "b-77"},
+        }
     },
 )
 
@@ -128,11 +131,9 @@ async def qr(call: Call, query: dict[str, Any]) -> Reply | Refusal:
     return Reply(200, image, content_type=PNG.encode())
 
 
-def shown(payment: Payment, backend: Backend) -> HostedPayment | AuthorizationPayment:
+def shown(payment: Payment, backend: Backend) -> AnyPayment:
     return payment_shape(payment, backend.origin)
 
-
-PAYMENT_SHAPES = HostedPayment | AuthorizationPayment
 
 OPERATIONS = (
     Operation(
@@ -160,7 +161,7 @@ OPERATIONS = (
         "payments:read",
         answer=list_payments,
         query=LIST_QUERY,
-        answers=PAYMENT_SHAPES,
+        answers=AnyPayment,
         is_list=True,
         description="While `has_more` is true, send `next_cursor` as `after` with the other "
         "parameters unchanged. Overdue payments on the page are marked expired.",
@@ -172,7 +173,7 @@ OPERATIONS = (
         "Get a payment",
         "payments:read",
         answer=get,
-        answers=PAYMENT_SHAPES,
+        answers=AnyPayment,
         refusals=("not_found",),
         description="By its `id`, not by your `reference`. An overdue payment is marked expired.",
     ),

@@ -61,7 +61,11 @@ class SandboxClock(Struct, frozen=True):
 SET_WALLET = Body(
     described(integer("balance", -MAX_MONEY, MAX_MONEY), "In laari."),
     described(text("tier", 40), "The verification tier, which sets the wallet's limits."),
-    example={"balance": 10_000_000, "tier": "verified"},
+    name="SetSandboxWallet",
+    examples={
+        "balance and tier": {"balance": 10_000_000, "tier": "verified"},
+        "only look": {},
+    },
 )
 MOVE_CLOCK = Body(
     described(
@@ -69,7 +73,16 @@ MOVE_CLOCK = Body(
         "Adds to what the clock was moved before.",
     ),
     described(boolean("reset"), "`true` goes back to real time."),
-    example={"advance_seconds": 86_400},
+    name="MoveSandboxClock",
+    examples={"a day ahead": {"advance_seconds": 86_400}, "real time": {"reset": True}},
+    rule={
+        "if": {
+            "required": ["advance_seconds"],
+            "properties": {"advance_seconds": {"not": {"type": "null"}}},
+        },
+        "then": {"properties": {"reset": {"enum": [False, None]}}},
+        "else": {"required": ["reset"], "properties": {"reset": {"const": True}}},
+    },
 )
 
 

@@ -20,13 +20,14 @@ from laari.edge.moments import moment_at
 from laari.edge.wallet.envelope import NO_STORE, refused
 from laari.edge.wallet.paging import PARAMETERS, read_paging
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shapes import Pagination, to_json
+from laari.rules.shapes import to_json
 from laari.rules.wallet_shapes import (
     Balance,
     Usage,
     WalletData,
     WalletList,
     WalletPage,
+    WalletPagination,
     WalletTransaction,
     balance_shape,
     transaction_shape,
@@ -69,7 +70,7 @@ async def transactions(backend: Backend, account: int, query: bytes) -> WalletPa
     return WalletPage(
         success=True,
         data=[transaction_shape(transaction) for transaction in page],
-        pagination=Pagination(paging.limit, has_more, cursor),
+        pagination=WalletPagination(paging.limit, has_more, cursor),
     )
 
 

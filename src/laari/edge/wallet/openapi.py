@@ -8,7 +8,25 @@ from laari.edge.fields import Schema
 from laari.edge.schemas import Schemas
 from laari.edge.wallet.app import ENDPOINTS, WINDOW_REQUESTS, Endpoint
 from laari.rules.refusals import CODES, refuse
-from laari.rules.wallet_shapes import WalletErrorBody, wallet_refusal_body
+from laari.rules.shape_fields import TID_EXAMPLE
+from laari.rules.shapes import to_json
+from laari.rules.wallet_shapes import (
+    CURRENCY,
+    Balance,
+    Remaining,
+    ResetAt,
+    Spent,
+    TierLimits,
+    Usage,
+    WalletData,
+    WalletErrorBody,
+    WalletList,
+    WalletPage,
+    WalletPagination,
+    WalletTransaction,
+    mvr,
+    wallet_refusal_body,
+)
 
 JSON = "application/json"
 
@@ -27,14 +45,48 @@ SECURITY_SCHEMES: dict[str, Schema] = {
     }
 }
 
-_HEADERS = {401: "WWW-Authenticate", 429: "Retry-After"}
+BASE_PATH = "/wallet"
+_HEADERS = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "Retry-After"}
+_SAMPLES = {
+    "wallet_balance": WalletList(
+        success=True,
+        data=[Balance("100000000017", CURRENCY, mvr(125_050), mvr(125_050), mvr(0))],
+    ),
+    "wallet_usage": WalletData(
+        success=True,
+        data=Usage(
+            tier="basic",
+            limits=TierLimits(mvr(500_000), mvr(1_000_000), mvr(3_000_000), mvr(5_000_000)),
+            usage=Spent(mvr(12_550), mvr(12_550), mvr(40_000)),
+            remaining=Remaining(mvr(987_450), mvr(2_987_450), mvr(4_960_000)),
+            reset_at=ResetAt(
+                "2027-07-02T00:00:00+05:00",
+                "2027-07-04T00:00:00+05:00",
+                "2027-08-01T00:00:00+05:00",
+            ),
+        ),
+    ),
+    "wallet_transactions": WalletPage(
+        success=True,
+        data=[
+            WalletTransaction(
+                tid=TID_EXAMPLE,
+                time="2027-07-01T09:42:10+05:00",
+                type="payment",
+                name="Seagull Café",
+                details="Two tickets to Villingili",
+                amount=mvr(-12_500),
+                status="success",
+            )
+        ],
+        pagination=WalletPagination(10, has_more=True, next_cursor=TID_EXAMPLE),
+    ),
+}
 
 
-def paths(origin: str, schemas: Schemas) -> dict[str, Schema]:
-    servers = [{"url": f"{origin}/wallet", "description": "Wallet interface"}]
+def paths(schemas: Schemas) -> dict[str, Schema]:
     return {
-        endpoint.path: {"get": {**_operation(endpoint, schemas), "servers": servers}}
-        for endpoint in ENDPOINTS
+        BASE_PATH + endpoint.path: {"get": _operation(endpoint, schemas)} for endpoint in ENDPOINTS
     }
 
 
@@ -44,17 +96,27 @@ def codes_of(endpoint: Endpoint) -> tuple[str, ...]:
         "https_required",
         "unauthorized",
         "rate_limited",
+        "method_not_allowed",
         *endpoint.refusals,
+        "service_unavailable",
         "internal_error",
     )
 
 
 def _operation(endpoint: Endpoint, schemas: Schemas) -> Schema:
-    answer = schemas.wrapped(
+    answer = schemas.enveloped(
         endpoint.envelope, endpoint.shape, success={"type": "boolean", "const": True}
     )
     responses: dict[str, Schema] = {
-        "200": {"description": "OK", "content": {JSON: {"schema": answer}}}
+        "200": {
+            "description": "OK",
+            "content": {
+                JSON: {
+                    "schema": answer,
+                    "example": json.loads(to_json(_SAMPLES[endpoint.name])),
+                }
+            },
+        }
     }
     for code in codes_of(endpoint):
         responses[str(CODES[code].status)] = _refusal(code, schemas)

@@ -7,8 +7,9 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from laari.edge.fields import Schema
-from laari.rules.ids import is_tid
+from laari.rules.ids import TID_PATTERN, is_tid
 from laari.rules.refusals import Refusal, refuse
+from laari.rules.shape_fields import TID_EXAMPLE
 
 DEFAULT_LIMIT = 10
 
@@ -18,12 +19,18 @@ _LIMIT = re.compile(r"[1-9][0-9]?|100", re.ASCII)
 PARAMETERS: dict[str, Schema] = {
     "limit": {
         "type": "integer",
+        "format": "int32",
         "minimum": 1,
         "maximum": 100,
         "default": DEFAULT_LIMIT,
         "description": "How many transactions a page holds.",
     },
-    "before": {"type": "string", "description": "The `next_cursor` of the page before."},
+    "before": {
+        "type": "string",
+        "pattern": f"^{TID_PATTERN}$",
+        "examples": [TID_EXAMPLE],
+        "description": "The `next_cursor` of the page before.",
+    },
 }
 
 

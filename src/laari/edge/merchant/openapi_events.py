@@ -1,0 +1,54 @@
+"""Events in OpenAPI: the webhooks, and what `GET /events` shows of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from laari.edge.fields import Schema
+from laari.edge.merchant.events import ListedEvent
+from laari.edge.schemas import Schemas
+from laari.rules.shapes import EVENTS, SAMPLE_EVENT, EventBody, EventKind, SampleData
+
+JSON = "application/json"
+
+
+def webhooks(schemas: Schemas) -> dict[str, Schema]:
+    return {name: {"post": _webhook(name, kind, schemas)} for name, kind in EVENTS.items()}
+
+
+def _webhook(name: str, kind: EventKind, schemas: Schemas) -> Schema:
+    body = schemas.wrapped(EventBody, kind.shape, type={"type": "string", "const": name})
+    return {
+        "operationId": f"on_{name.replace('.', '_')}",
+        "summary": kind.meaning,
+        "parameters": [{"$ref": "#/components/parameters/ServiceSignature"}],
+        "requestBody": {"required": True, "content": {JSON: {"schema": body}}},
+        "responses": {
+            "2XX": {"description": "Received. Any other answer is tried again, three times in all."}
+        },
+        "security": [],
+    }
+
+
+def listed_event(schemas: Schemas) -> Schema:
+    """Any event as `GET /events` shows it; its type says what is in its data."""
+    types: dict[Any, list[str]] = {}
+    for name, kind in EVENTS.items():
+        types.setdefault(kind.shape, []).append(name)
+    types[SampleData] = [SAMPLE_EVENT]
+    mapping: dict[str, str] = {}
+    variants = []
+    for shape, names in types.items():
+        kinds = {"type": "string", "enum": names}
+        variant = schemas.keep(
+            f"{schemas.name(shape).removesuffix('Data')}Event",
+            schemas.wrapped(ListedEvent, shape, type=kinds),
+        )
+        variants.append(variant)
+        for name in names:
+            mapping[name] = variant["$ref"]
+    union = {
+        "oneOf": variants,
+        "discriminator": {"propertyName": "type", "mapping": mapping},
+    }
+    return schemas.keep("Event", union)

@@ -1,0 +1,196 @@
+"""What each operation of the merchant interface answers, as an example for the reference.
+
+One order, one invoice and one subscription, in the states that the operations leave them in: a
+payment that was just created is pending and has no fee yet.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw, structs
+
+from laari.edge.merchant.events import EventDelivery
+from laari.edge.merchant.sandbox import SandboxClock, SandboxWallet
+from laari.rules import ids
+from laari.rules.authorization_shapes import (
+    Authorization,
+    AuthorizationLimits,
+    AuthorizationUsage,
+    ChargePreview,
+    PeriodLimit,
+    RemainingLimits,
+)
+from laari.rules.shape_fields import TID_EXAMPLE
+from laari.rules.shapes import (
+    PAYLOAD_VERSION,
+    AuthorizationPayment,
+    Customer,
+    EventBody,
+    HostedPayment,
+    PaymentRequest,
+)
+
+_ORIGIN = "https://pay.example"
+_HEX = "019f1c8e5a4b7c2d9e3f60718293a4b5"
+_TOKEN = "Zk3vQ9xW1rT7yLm2pB8cNd"  # noqa: S105  # of an example
+_CREATED = "2027-07-01T09:30:00+05:00"
+_LATER = "2027-07-01T09:42:10+05:00"
+_TOMORROW = "2027-07-02T09:30:00+05:00"
+
+PENDING = HostedPayment(
+    id=ids.PAYMENT + _HEX,
+    reference="ORDER-1001",
+    amount=12500,
+    fee=None,
+    net_amount=None,
+    title="Two tickets to Villingili",
+    description=None,
+    terminal_label=None,
+    bill_number="2027/0815",
+    status="pending",
+    payment_url=f"{_ORIGIN}/pay/{_TOKEN}",
+    payment_reference=None,
+    qr_url=f"{_ORIGIN}/merchant/public/qr/{_TOKEN}",
+    return_url=None,
+    created_at=_CREATED,
+    paid_at=None,
+    expires_at=_TOMORROW,
+    metadata=Raw(b'{"basket":"b-77"}'),
+)
+PAID = structs.replace(
+    PENDING,
+    status="paid",
+    fee=250,
+    net_amount=12250,
+    payment_reference=TID_EXAMPLE,
+    paid_at=_LATER,
+)
+REQUEST = PaymentRequest(
+    id=ids.PAYMENT_REQUEST + _HEX,
+    reference="INVOICE-2001",
+    amount=12500,
+    fee=None,
+    net_amount=None,
+    title="Two tickets to Villingili",
+    description=None,
+    terminal_label=None,
+    bill_number=None,
+    status="pending",
+    payment_id=None,
+    payment_reference=None,
+    customer=Customer("vpa", "sandbox"),
+    return_url=None,
+    created_at=_CREATED,
+    paid_at=None,
+    expires_at=_TOMORROW,
+    cancelled_at=None,
+    rejected_at=None,
+)
+REQUEST_PAID = structs.replace(
+    REQUEST,
+    status="paid",
+    fee=250,
+    net_amount=12250,
+    payment_id=ids.PAYMENT + _HEX,
+    payment_reference=TID_EXAMPLE,
+    paid_at=_LATER,
+)
+AWAITING = Authorization(
+    id=ids.AUTHORIZATION + _HEX,
+    reference="BOX-77",
+    title="Monthly box",
+    description=None,
+    type="recurring",
+    currency="MVR",
+    limits=AuthorizationLimits(50000, PeriodLimit("month", 50000), None, None),
+    usage=AuthorizationUsage(0, 0),
+    status="pending",
+    approval_url=f"{_ORIGIN}/approve/{_TOKEN}",
+    approval_expires_at=_TOMORROW,
+    expires_at=None,
+    return_url=None,
+    approved_at=None,
+    rejected_at=None,
+    revoked_at=None,
+    last_used_at=None,
+    created_at=_CREATED,
+    updated_at=_CREATED,
+)
+ACTIVE = structs.replace(AWAITING, status="active", approved_at=_LATER, updated_at=_LATER)
+CHARGE = AuthorizationPayment(
+    id=ids.PAYMENT + _HEX,
+    reference="BOX-77/2027-07",
+    amount=45000,
+    fee=900,
+    net_amount=44100,
+    title="July's box",
+    description=None,
+    bill_number=None,
+    status="paid",
+    payment_reference=TID_EXAMPLE,
+    created_at=_LATER,
+    paid_at=_LATER,
+    metadata=Raw(b"{}"),
+)
+EVENT = {
+    **structs.asdict(
+        EventBody(
+            id=ids.EVENT + _HEX,
+            type="payment.paid",
+            payload_version=PAYLOAD_VERSION,
+            mode="sandbox",
+            created_at="2027-07-01T04:42:10Z",
+            data=PAID,
+        )
+    ),
+    "delivery": EventDelivery("delivered", 1, None),
+}
+
+# By the name of the operation; of a list, what stands on the page.
+SAMPLES: dict[str, Any] = {
+    "create_payment": PENDING,
+    "list_payments": [CHARGE, PAID],
+    "get_payment": PAID,
+    "cancel_payment": structs.replace(PENDING, status="cancelled"),
+    "create_payment_request": REQUEST,
+    "list_payment_requests": [REQUEST],
+    "get_payment_request": REQUEST_PAID,
+    "cancel_payment_request": structs.replace(REQUEST, status="cancelled", cancelled_at=_LATER),
+    "create_authorization": AWAITING,
+    "list_authorizations": [ACTIVE],
+    "get_authorization": ACTIVE,
+    "charge_authorization": CHARGE,
+    "preview_charge": ChargePreview(
+        amount=45000,
+        would_succeed=False,
+        code="period_limit_exceeded",
+        message="The amount exceeds what remains of the period's limit.",
+        remaining=RemainingLimits(50000, 5000, None, None),
+        period_resets_at="2027-08-01T00:00:00+05:00",
+    ),
+    "list_authorization_payments": [CHARGE],
+    "cancel_authorization": structs.replace(
+        ACTIVE, status="revoked", revoked_at=_LATER, updated_at=_LATER
+    ),
+    "list_events": [EVENT],
+    "get_event": EVENT,
+    "sandbox_pay_payment": PAID,
+    "sandbox_reject_payment": structs.replace(PENDING, status="rejected"),
+    "sandbox_reserve_payment": PENDING,
+    "sandbox_release_payment": PENDING,
+    "sandbox_pay_payment_request": REQUEST_PAID,
+    "sandbox_reject_payment_request": structs.replace(
+        REQUEST, status="rejected", rejected_at=_LATER
+    ),
+    "sandbox_reserve_payment_request": REQUEST,
+    "sandbox_release_payment_request": REQUEST,
+    "sandbox_approve_authorization": ACTIVE,
+    "sandbox_reject_authorization": structs.replace(
+        AWAITING, status="rejected", rejected_at=_LATER, updated_at=_LATER
+    ),
+    "sandbox_suspend_authorization": structs.replace(ACTIVE, status="suspended"),
+    "sandbox_resume_authorization": ACTIVE,
+    "sandbox_set_wallet": SandboxWallet(10_000_000, "verified", "wk_…"),
+    "sandbox_move_clock": SandboxClock("2027-07-02T09:30:00+05:00", 86_400),
+}
