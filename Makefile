@@ -8,8 +8,9 @@ VERSIONS := pyproject.toml constraints.txt
 
 # What the tests use that pip does not install: Debian's names.
 TEST_PACKAGES := chromium-headless-shell curl pgbouncer postgresql
-# What the campaigns use besides.
-FAULT_PACKAGES := nginx-light haproxy caddy
+# What the campaigns use besides; the last three compile generated clients.
+FAULT_PACKAGES := nginx-light haproxy caddy \
+	golang-go golang-golang-x-oauth2-dev golang-gopkg-validator.v2-dev
 
 .PHONY: help run test lint bench bench-peers faults docs screenshots format lock clean
 
@@ -39,6 +40,8 @@ bench-peers: $(READY_DEV) ## install the peers that `make bench` compares with
 
 faults: $(READY_DEV) ## run the long fault campaigns that `make test` leaves out
 	@tools/debian-packages $(TEST_PACKAGES) $(FAULT_PACKAGES)
+	@command -v java >/dev/null || tools/debian-packages default-jre-headless
+	@command -v npm >/dev/null || tools/debian-packages nodejs npm
 	@$(BIN)/python -m pytest -m campaign -rs $(ARGS)
 
 docs: $(READY_DEV) ## write the generated pages of docs/ anew

@@ -111,14 +111,36 @@ def test_every_integer_and_number_says_how_wide_it_is() -> None:
         ("PeriodLimit", "amount"),
         ("SandboxWallet", "balance"),
         ("SandboxClock", "offset_seconds"),
-        ("NewPayment", "amount"),
-        ("NewCharge", "amount"),
-        ("MoveSandboxClock", "advance_seconds"),
+        ("PaymentCreate", "amount"),
+        ("ChargeCreate", "amount"),
+        ("SandboxClockMove", "advance_seconds"),
     ],
 )
 def test_amounts_and_counts_have_64_bits(schema: str, name: str) -> None:
     shown = DOCUMENT["components"]["schemas"][schema]["properties"][name]
     assert shown["format"] == "int64"
+
+
+def test_a_payment_of_either_kind_has_the_fields_of_both() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    payment, hosted = schemas["Payment"], schemas["HostedPayment"]
+    assert payment["properties"] == hosted["properties"]
+    assert set(hosted["required"]) - set(payment["required"]) == {
+        "terminal_label",
+        "payment_url",
+        "qr_url",
+        "return_url",
+        "expires_at",
+    }
+    assert set(payment["required"]) == set(schemas["AuthorizationPayment"]["required"])
+
+
+def test_no_name_is_one_that_a_generated_client_needs_itself() -> None:
+    """Go makes NewX and NullableX for every X."""
+    schemas = DOCUMENT["components"]["schemas"]
+    assert not any(
+        f"{prefix}{name}" in schemas for name in schemas for prefix in ("New", "Nullable")
+    )
 
 
 def test_names_are_given_and_not_left_to_generators() -> None:
@@ -165,7 +187,7 @@ PERIOD = {
     ("body", "fits"), [(body, fits) for fits, bodies in CLOCK.items() for body in bodies], ids=str
 )
 def test_the_clock_is_moved_or_reset(body: dict[str, Any], fits: bool) -> None:
-    schema = {**DOCUMENT["components"]["schemas"]["MoveSandboxClock"]}
+    schema = {**DOCUMENT["components"]["schemas"]["SandboxClockMove"]}
     assert Draft202012Validator(schema).is_valid(body) is fits
     read = MOVE_CLOCK.read(body)
     taken = not isinstance(read, Refusal) and not isinstance(move_clock(Mock(), read), Refusal)
@@ -177,7 +199,7 @@ def test_the_clock_is_moved_or_reset(body: dict[str, Any], fits: bool) -> None:
 )
 def test_an_amount_needs_its_interval(period: dict[str, Any] | None, fits: bool) -> None:
     body = {"reference": "r", "title": "t", "limits": {"period": period}}
-    schema = {**DOCUMENT["components"]["schemas"]["NewAuthorization"]}
+    schema = {**DOCUMENT["components"]["schemas"]["AuthorizationCreate"]}
     assert Draft202012Validator(schema).is_valid(body) is fits
     read = CREATE_AUTHORIZATION.read(body)
     taken = not isinstance(read, Refusal) and not isinstance(
@@ -199,7 +221,7 @@ def test_an_amount_needs_its_interval(period: dict[str, Any] | None, fits: bool)
 def test_one_time_is_once(type: str | None, max_payments: int | None, fits: bool) -> None:
     limits = {"max_payments": max_payments}
     body = {"reference": "r", "title": "t", "type": type, "limits": limits}
-    schema = {**DOCUMENT["components"]["schemas"]["NewAuthorization"]}
+    schema = {**DOCUMENT["components"]["schemas"]["AuthorizationCreate"]}
     assert Draft202012Validator(schema).is_valid(body) is fits
 
 
@@ -238,7 +260,7 @@ def test_an_events_data_is_typed_by_its_type() -> None:
         assert name in variant["properties"]["type"]["enum"]
         assert "$ref" in variant["properties"]["data"]
     for name, shape in {
-        "payment.created": "HostedPayment",
+        "payment.created": "Payment",
         "payment.paid": "Payment",
         "payment_request.paid": "PaymentRequest",
         "authorization.revoked": "Authorization",

@@ -24,12 +24,32 @@ class Schemas:
         self._unions = unions
 
     def of(self, shape: Any) -> Schema:
-        """A reference to the shape's schema; a union of shapes is any of theirs."""
-        if not get_args(shape):
-            return self._of_struct(shape)
+        """A reference to the shape's schema."""
+        return self._of_union(shape) if get_args(shape) else self._of_struct(shape)
+
+    def _of_union(self, union: Any) -> Schema:
+        """One schema with the fields of all: those that not every shape has may be missing.
+
+        `anyOf` would say more, but generated clients try its members in an order of their own and
+        take the first that fits, which loses fields where one shape has fewer than another.
+        """
         # One by one, because msgspec takes no union of structs: it could not tell which to read.
-        members = [self._of_struct(member) for member in get_args(shape)]
-        return self.keep(self.name(shape), {"anyOf": members})
+        names = [self._of_struct(member)["$ref"].rpartition("/")[2] for member in get_args(union)]
+        members = [self.named[name] for name in names]
+        fields: dict[str, Schema] = {}
+        for member in members:
+            for name, schema in member["properties"].items():
+                assert fields.setdefault(name, schema) == schema, f"{name} differs in {union}"
+        required = [name for name in fields if all(name in each["required"] for each in members)]
+        described = " ".join(f"{name}: {self.named[name]['description']}" for name in names)
+        merged = {
+            "title": self.name(union),
+            "description": described,
+            "type": "object",
+            "properties": fields,
+            "required": required,
+        }
+        return self.keep(self.name(union), merged)
 
     def name(self, shape: Any) -> str:
         return self._unions[shape] if get_args(shape) else str(shape.__name__)

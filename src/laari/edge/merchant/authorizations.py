@@ -102,7 +102,7 @@ CREATE_AUTHORIZATION = Body(
     described(group("limits", LIMITS), "All that are given apply at once."),
     described(timestamp("expires_at"), "When charges end; never where it is left out."),
     described(web_address("return_url", 2048), "Where the customer goes after deciding."),
-    name="NewAuthorization",
+    name="AuthorizationCreate",
     examples={
         "an authorization": {
             "reference": "BOX-77",
@@ -124,7 +124,7 @@ CHARGE = Body(
     TITLE,
     DESCRIPTION,
     BILL,
-    name="NewCharge",
+    name="ChargeCreate",
     examples={
         "a charge": {"reference": "BOX-77/2027-07", "amount": 45000, "title": "July's box"},
     },

@@ -98,6 +98,7 @@ HEADERS_OF = {
     429: ["Retry-After"],
     503: ["Retry-After"],
 }
+BINARY: Schema = {"type": "string", "format": "binary"}  # as generators know it
 LAST_PAGE = Pagination(20, has_more=False, next_cursor=None)
 
 PARAMETERS: dict[str, Schema] = {
@@ -251,7 +252,7 @@ def _success(operation: Operation, schemas: Schemas) -> Schema:
         "headers": _headers(keyed=operation.keyed),
     }
     if operation.answers is None:
-        return {**described, "content": {operation.media_type: {}}}
+        return {**described, "content": {operation.media_type: {"schema": BINARY}}}
     sample = SAMPLES[operation.name]
     envelope = Page(sample, LAST_PAGE) if operation.is_list else Data(sample)
     if operation.answers is ListedEvent:

@@ -52,7 +52,7 @@ CREATE_REQUEST = Body(
         "Where the customer goes from the wallet application.",
     ),
     described(timestamp("expires_at"), "In the future; 24 hours from now where it is left out."),
-    name="NewPaymentRequest",
+    name="PaymentRequestCreate",
     examples={
         "a payment request": {
             "reference": "INVOICE-2001",

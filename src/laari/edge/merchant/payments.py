@@ -77,7 +77,7 @@ CREATE_PAYMENT = Body(
         text_map("metadata", entries=50, longest_key=40, longest_value=500),
         "Strings of your own, kept as sent; the customer does not see them.",
     ),
-    name="NewPayment",
+    name="PaymentCreate",
     examples={
         "a payment": {
             "reference": "ORDER-1001",

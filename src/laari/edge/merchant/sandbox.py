@@ -61,7 +61,7 @@ class SandboxClock(Struct, frozen=True):
 SET_WALLET = Body(
     described(integer("balance", -MAX_MONEY, MAX_MONEY), "In laari."),
     described(text("tier", 40), "The verification tier, which sets the wallet's limits."),
-    name="SetSandboxWallet",
+    name="SandboxWalletSet",
     examples={
         "balance and tier": {"balance": 10_000_000, "tier": "verified"},
         "only look": {},
@@ -73,7 +73,7 @@ MOVE_CLOCK = Body(
         "Adds to what the clock was moved before.",
     ),
     described(boolean("reset"), "`true` goes back to real time."),
-    name="MoveSandboxClock",
+    name="SandboxClockMove",
     examples={"a day ahead": {"advance_seconds": 86_400}, "real time": {"reset": True}},
     rule={
         "if": {
