@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -129,14 +130,23 @@ class Visitors:
 
 async def serious_violations(page: Page) -> list[str]:
     """What axe-core finds that keeps people from using the page."""
+    return await violations(page, ("serious", "critical"))
+
+
+async def violations(
+    page: Page, impacts: Collection[str] = (), within: str | None = None
+) -> list[str]:
+    """What axe-core finds: of these impacts or everything, on the page or within a part of it."""
     # Our own policy lets no inline script in; the test speaks to the page from outside of it.
     if not await page.evaluate("'axe' in window"):
         await page.evaluate(AXE)
-    found = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    found = await page.evaluate(
+        "within => axe.run(within || document, {resultTypes: ['violations']})", within
+    )
     return [
         f"{violation['id']}: {node['html'][:200]} {node['failureSummary']}"
         for violation in found["violations"]
-        if violation["impact"] in ("serious", "critical")
+        if not impacts or violation["impact"] in impacts
         for node in violation["nodes"]
     ]
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Literal
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
 from laari.edge.merchant.app import OPERATIONS
 from laari.rules.shapes import EVENTS
+from tests.pages.people import violations
 from tests.serving import Merchant, Service
 
 SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
@@ -41,7 +45,7 @@ class Reference:
         await self.page.locator(".auth-wrapper .authorize").click()
         key = self.page.locator(".auth-container form", has_text="ApiKey (apiKey)")
         await key.get_by_role("textbox").fill(secret_key)
-        await key.get_by_role("button", name="Apply credentials").click()
+        await key.get_by_role("button", name="Authorize").click()
         await key.get_by_role("button", name="Close").click()
 
     async def unfold(self, name: str) -> Locator:
@@ -104,3 +108,39 @@ async def test_an_operation_is_refused_without_a_key_and_done_with_one(
 
     assert reference.complaints == []
     assert reference.hosts <= {urlsplit(origin).netloc, ""}  # "" is the image drawn from memory
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_nobody_is_kept_from_using_it(
+    service: Service, browser: Browser, scheme: Literal["light", "dark"], size: str
+) -> None:
+    context = await browser.new_context(viewport=SIZES[size], color_scheme=scheme)
+    reference = Reference(await context.new_page())
+    await reference.open(service.origin)
+    page = reference.page
+    background = await page.evaluate("getComputedStyle(document.body).backgroundColor")
+    brightness = max(map(int, re.findall(r"[0-9]+", background)))
+    assert brightness > 200 if scheme == "light" else brightness < 60
+    create = await reference.unfold("create_payment")
+    await reference.execute(create, 401)
+    await reference.unfold("list_payments")
+    await page.locator(".webhooks .opblock-summary-control").first.click()
+    assert await violations(page) == []
+    await page.locator(".auth-wrapper .authorize").first.click()
+    await expect(page.locator(".dialog-ux")).to_be_visible()
+    assert await violations(page, within=".dialog-ux") == []
+    await context.close()
+
+
+async def test_authorize_opens_at_the_merchants_key(service: Service, browser: Browser) -> None:
+    reference = Reference(await browser.new_page(viewport=SIZES["phone"]))
+    await reference.open(service.origin)
+    page = reference.page
+    key = page.locator(".auth-container form", has_text="ApiKey (apiKey)").get_by_role("textbox")
+    for _ in range(2):  # the second time too
+        await page.locator(".auth-wrapper .authorize").first.click()
+        await expect(key).to_be_focused()
+        await expect(key).to_be_in_viewport()
+        await page.locator(".close-modal").click()
+    assert reference.complaints == []

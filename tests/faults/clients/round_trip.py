@@ -48,7 +48,9 @@ assert (payment.amount, payment.status, payment.fee) == (AMOUNT, "pending", None
 paid = sandbox_pay_payment.sync(payment.id, client=shop).data
 assert (paid.status, paid.fee + paid.net_amount) == ("paid", AMOUNT)
 
-page = list_payments.sync(client=shop, status=ListPaymentsStatus.PAID, created_from=payment.created_at)
+page = list_payments.sync(
+    client=shop, status=ListPaymentsStatus.PAID, created_from=payment.created_at
+)
 assert [(each.id, each.amount) for each in page.data] == [(payment.id, AMOUNT)]
 assert page.pagination.next_cursor is None
 assert get_payment.sync(payment.id, client=shop).data.paid_at == paid.paid_at
