@@ -50,3 +50,8 @@ def test_an_exception_raised_from_itself_has_an_end() -> None:
     told = line(raised(error, error))["error"]
     assert isinstance(told, list)
     assert told.count("ValueError") == 1
+
+
+def test_the_stack_of_a_process_that_hangs() -> None:
+    assert line(stack=['File "a.py", line 1 in hang'])["stack"] == ['File "a.py", line 1 in hang']
+    assert "stack" not in line(stack=[])

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import asyncpg
 import pytest
@@ -23,7 +23,13 @@ PATIENCE_SECONDS = 30.0
 
 # Found by every process of the tree as it starts, before anything of laari is imported.
 STAND_IN = """
-import asyncio, os, sys, types
+import asyncio, os, signal, sys, time, types
+
+def hang(*_):
+    if os.environ["HANG"] == "sleep":
+        time.sleep(1000)
+    while True:
+        pass
 
 def create_app(dsn, master_key, settings, shared):
     rate_fd, metrics_fd, process, _ = shared
@@ -50,6 +56,8 @@ def create_app(dsn, master_key, settings, shared):
 if os.environ.get("STAND_IN") == "broken" and "laari.cli.worker" in sys.orig_argv:
     sys.stderr.write("broken on purpose\\n")
     os._exit(3)
+if "laari.cli.worker" in sys.orig_argv:
+    signal.signal(signal.SIGUSR2, hang)
 module = types.ModuleType("laari.edge.app")
 module.create_app = create_app
 module.Shared = lambda *numbers: numbers
@@ -114,11 +122,14 @@ class Tree(NamedTuple):
 
 
 @contextmanager
-def serving(environment: dict[str, str], workers: int = 2) -> Iterator[Tree]:
+def serving(
+    environment: dict[str, str], workers: int = 2, errors: IO[bytes] | None = None
+) -> Iterator[Tree]:
     process = subprocess.Popen(
         command("--port", "0", "--workers", str(workers)),
         env=environment,
         stdout=subprocess.PIPE,
+        stderr=errors,
         text=True,
         start_new_session=True,
     )

@@ -29,6 +29,10 @@ def configure_logs() -> None:
 
 
 class TextLine(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        stack: list[str] = getattr(record, "stack", [])
+        return "\n".join([super().format(record), *(f"  {visible(line)}" for line in stack)])
+
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         return visible(super().formatMessage(record))
 
@@ -48,6 +52,9 @@ class JsonLine(logging.Formatter):
         request_id = getattr(record, "request_id", None)
         if request_id is not None:
             line["request_id"] = request_id
+        stack: list[str] = getattr(record, "stack", [])
+        if stack:
+            line["stack"] = stack
         if record.exc_info and record.exc_info[1] is not None:
             line["error"] = list(_described(record.exc_info[1]))
         return visible_json(msgspec.json.encode(line))

@@ -1,8 +1,9 @@
 """The process tree: interface processes and one background process, kept alive.
 
-A process that dies is started again while the others go on serving. All interface processes accept
-from one listening socket; it stays open in the supervisor, so that a client that comes while a
-process is being replaced waits a moment instead of being refused.
+A process that dies is started again while the others go on serving, and one that gives no sign of
+life is killed and started again. All interface processes accept from one listening socket; it stays
+open in the supervisor, so that a client that comes while a process is being replaced waits a moment
+instead of being refused.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from laari.cli import heartbeat
+from laari.cli.heartbeat import Watchdog
 from laari.edge.server.limits import BACKLOG
 from laari.errors import LaariError
 from laari.settings import Settings
@@ -73,7 +76,9 @@ class Supervisor:
         self._roles = [*["interface"] * workers, "background"]
         self._stop = stop
         self._processes: dict[int, Process] = {}  # by their place in the list of roles
-        self._ready: set[int] = set()
+        self._stacks: dict[int, int] = {}  # the files of their stacks, likewise
+        self._ready: set[int] = set()  # those that have been ready at least once
+        self._watchdog = Watchdog(time.monotonic())
         self._on_ready: Callable[[], None] | None = None
         # The children read an end of it that never comes while this process lives.
         self._life, self._own_life = os.pipe()
@@ -84,6 +89,7 @@ class Supervisor:
         """Returns when `stop` is set and everything in flight is done."""
         self._on_ready = on_ready
         tasks = [asyncio.create_task(self._keep(place)) for place in range(len(self._roles))]
+        tasks.append(asyncio.create_task(self._watch()))
         if self._settings.database_url is None:
             tasks.append(asyncio.create_task(_keep_engine(self._settings.data_dir, self._stop)))
         stopping = asyncio.create_task(self._stop.wait())
@@ -112,28 +118,36 @@ class Supervisor:
 
     async def _live(self, place: int) -> str:
         """The whole life of one process; answers how it ended."""
-        ready, tell_ready = os.pipe()
-        asyncio.get_running_loop().add_reader(ready, self._heard, place, ready)
+        signs, give_signs = os.pipe()
+        os.set_blocking(signs, False)
+        os.set_blocking(give_signs, False)
+        stack = _shared_memory("laari-stack", 0)
+        asyncio.get_running_loop().add_reader(signs, self._heard, place, signs)
         try:
-            process = await self._start(place, tell_ready)
+            process = await self._start(place, give_signs, stack)
         except OSError as error:  # too many processes, or no memory: both may pass
+            os.close(stack)
             return f"cannot be started ({error.strerror})"
         finally:
-            os.close(tell_ready)
-        self._processes[place] = process
+            os.close(give_signs)
+        self._processes[place], self._stacks[place] = process, stack
+        self._watchdog.started(place)
         if self._stop.is_set():  # it came too late to be told with the others
             process.terminate()
         status = await process.wait()
-        del self._processes[place]
+        self._watchdog.ended(place)
+        del self._processes[place], self._stacks[place]
+        os.close(stack)
         return f"{process.pid} ended with status {status}"
 
-    async def _start(self, place: int, tell_ready: int) -> Process:
+    async def _start(self, place: int, give_signs: int, stack: int) -> Process:
         shared = {
             "LAARI_LISTEN_FD": self._listener.fileno(),
             "LAARI_RATE_FD": self._rates,
             "LAARI_METRICS_FD": self._metrics,
             "LAARI_LIFE_FD": self._life,
-            "LAARI_READY_FD": tell_ready,
+            heartbeat.HEARTBEAT_FD: give_signs,
+            heartbeat.STACK_FD: stack,
         }
         if self._metrics_listener is not None:
             shared["LAARI_METRICS_LISTEN_FD"] = self._metrics_listener.fileno()
@@ -150,15 +164,44 @@ class Supervisor:
             process_group=0,  # Ctrl-C is for the supervisor alone
         )
 
-    def _heard(self, place: int, ready: int) -> None:
-        """The process has said that it is ready, or has ended without a word."""
-        asyncio.get_running_loop().remove_reader(ready)
-        if os.read(ready, 1):
+    def _heard(self, place: int, signs: int) -> None:
+        """The process is alive, perhaps ready as well, or has closed its end."""
+        heard = os.read(signs, heartbeat.MOST_SIGNS)
+        if not heard:
+            asyncio.get_running_loop().remove_reader(signs)
+            os.close(signs)
+            return
+        self._watchdog.heard(place, heard)
+        if heartbeat.READY in heard:
             self._ready.add(place)
-        os.close(ready)
         if self._on_ready is not None and len(self._ready) == len(self._roles):
             self._on_ready()
             self._on_ready = None
+
+    async def _watch(self) -> None:
+        while not self._stop.is_set():
+            await pause(self._stop, heartbeat.LOOK_SECONDS)
+            place = self._watchdog.look(time.monotonic())
+            if place is not None:
+                await self._give_up(place)
+
+    async def _give_up(self, place: int) -> None:
+        """Kills a silent process, after it had a moment to say where it is; `_keep` goes on."""
+        process, silent = self._processes[place], self._watchdog.silence(place)
+        _signal(process, heartbeat.STACK_SIGNAL)
+        await pause(self._stop, heartbeat.STACK_SECONDS)
+        if self._stop.is_set():  # what it has to finish has a bound of its own now
+            return
+        named = f"{self._roles[place]} process {process.pid}"
+        still = self._processes.get(place) is process  # and has not ended by itself
+        stack = heartbeat.take_stack(self._stacks[place]) if still else []
+        if still and self._watchdog.silence(place) < silent:
+            message = "%s gave no sign of life for %.0f s, but has come back"
+            log.warning(message, named, silent, extra={"stack": stack})
+            return
+        message = "%s has given no sign of life for %.0f s and is replaced"
+        log.error(message, named, silent, extra={"stack": stack})
+        _signal(process, signal.SIGKILL)
 
     async def _end(self, tasks: list[asyncio.Task[None]]) -> None:
         self._listener.close()
@@ -175,8 +218,12 @@ class Supervisor:
 
     def _send(self, number: signal.Signals) -> None:
         for process in self._processes.values():
-            with suppress(ProcessLookupError):  # it has just ended by itself
-                process.send_signal(number)
+            _signal(process, number)
+
+
+def _signal(process: Process, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):  # it has just ended by itself
+        process.send_signal(number)
 
 
 async def _keep_engine(data_dir: Path, stop: asyncio.Event) -> None:

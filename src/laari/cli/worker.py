@@ -7,7 +7,8 @@ What it shares with the others comes as open files, named in the environment:
     LAARI_RATE_FD            the memory of the rate buckets
     LAARI_METRICS_FD         the memory of the metrics; LAARI_PROCESS says which part is this one's
     LAARI_LIFE_FD            a pipe that ends when the supervisor does
-    LAARI_READY_FD           a pipe to say that this process accepts work
+    LAARI_HEARTBEAT_FD       a pipe to say that this process lives and accepts work
+    LAARI_STACK_FD           a file for the stacks of one that hangs
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ import os
 import signal
 import socket
 import sys
-from contextlib import suppress
 
 import uvloop
 
 from laari.cli.garbage import collect_seldom
+from laari.cli.heartbeat import answer_with_stack, beat, tell_ready
 from laari.cli.logs import configure_logs
 from laari.cli.open import Service, open_service
 from laari.cli.terminal import complain
@@ -35,6 +36,7 @@ GRACEFUL_SECONDS = 20  # for requests in flight; the supervisor waits a little l
 
 
 def main() -> None:
+    answer_with_stack()
     configure_logs()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
@@ -47,13 +49,17 @@ def main() -> None:
 async def _work(role: str) -> None:
     stop = asyncio.Event()
     _stop_when_told(stop)
-    async with open_service(read_settings(os.environ)) as service:
-        if role == "interface":
-            collect_seldom()
-            await _serve(service, stop)
-        else:
-            _tell_ready()
-            await background.run(service.dsn, service.master_key, service.settings, stop)
+    beating = asyncio.create_task(beat(), name="heartbeat")
+    try:
+        async with open_service(read_settings(os.environ)) as service:
+            if role == "interface":
+                collect_seldom()
+                await _serve(service, stop)
+            else:
+                tell_ready()
+                await background.run(service.dsn, service.master_key, service.settings, stop)
+    finally:
+        beating.cancel()
 
 
 def _stop_when_told(stop: asyncio.Event) -> None:
@@ -68,13 +74,6 @@ def _stop_when_told(stop: asyncio.Event) -> None:
         stop.set()
 
     loop.add_reader(life, supervisor_ended)
-
-
-def _tell_ready() -> None:
-    ready = int(os.environ["LAARI_READY_FD"])
-    with suppress(BrokenPipeError):  # the supervisor has ended; the other pipe will say so
-        os.write(ready, b"+")
-    os.close(ready)
 
 
 async def _serve(service: Service, stop: asyncio.Event) -> None:
@@ -92,7 +91,7 @@ async def _serve(service: Service, stop: asyncio.Event) -> None:
     await app.open()
     try:
         await server.start(listeners)
-        _tell_ready()
+        tell_ready()
         await stop.wait()
         await server.stop(GRACEFUL_SECONDS)
     finally:
