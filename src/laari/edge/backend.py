@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from copy import copy
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from msgspec import Struct
 
 from laari.edge.admission import Admission
+from laari.edge.connections import Connections
 from laari.edge.cursors import Cursors
 from laari.edge.hashing import Hashing
+from laari.edge.heavy import Coalescing, Heavy, patiently
 from laari.edge.metrics import Metrics
 from laari.edge.rate import RateBuckets
 from laari.errors import UnavailableError
@@ -25,12 +28,14 @@ from laari.store import (
     oauth,
     payment_requests,
     payments,
+    reports,
     tenants,
     wallets,
 )
 from laari.store.batch import BatchRunner
-from laari.store.database import open_pool
-from laari.store.listing import Found, Listing, page, plain_pages
+from laari.store.database import Pool
+from laari.store.listing import Found, Listing
+from laari.store.reports import Day, Span
 from laari.store.secrets import derive
 
 K = TypeVar("K")
@@ -38,8 +43,10 @@ A = TypeVar("A")
 R = TypeVar("R", bound=Struct)
 P = ParamSpec("P")
 
-PAGES_AT_ONCE = 32  # in one statement: their rows are in memory together
-LONGEST_GATHERED_PAGE = 100  # rows
+# Of pages, per process: one for a report or an export, and two that neither can take.
+PAGE_CONNECTIONS = 3
+PAGE_WRITERS = 1
+PAGE_STATEMENT_SECONDS = 10.0  # a report of a large merchant takes longer than any look-up
 SCRAPE_SECONDS = 2.0  # for what a scrape asks of the database
 SAMPLE_SECONDS = 1.0  # between two looks at what only this process knows
 
@@ -61,7 +68,11 @@ class Backend:
         self.metrics = metrics
         self.admission = Admission()
         self.hashing = Hashing()
-        self._dsn = dsn
+        self.heavy = Heavy()
+        self._interfaces = self._connections = Connections(Pool(dsn))
+        self._pages = Connections(
+            Pool(dsn, PAGE_CONNECTIONS, PAGE_WRITERS, seconds=PAGE_STATEMENT_SECONDS)
+        )
         self._runner = BatchRunner(dsn, self.origin)
         self.spine = Spine(self._runner.run, settings.max_batch, on_batch=metrics.batch)
         self.credentials = Coalesced(self._reading(tenants.by_secret_digest))
@@ -77,10 +88,20 @@ class Backend:
         self.delivery_states = self._reading(events.delivery_states)
         self.wallet_visits = Gathered(self._count_visits)
         self.wallets = Coalesced(self._reading(wallets.by_account))
-        self._plain_pages = Gathered(self._reading(plain_pages), most=PAGES_AT_ONCE)
+        self._days = Coalescing(self.heavy.reports, self._add_up)
+
+    def for_pages(self) -> Backend:
+        """The same for pages, which have connections of their own.
+
+        What is looked up by its key they share with the interfaces: that is gathered into few
+        statements and costs next to nothing.
+        """
+        pages = copy(self)
+        pages._connections = self._pages
+        return pages
 
     async def open(self) -> None:
-        self._pool = await open_pool(self._dsn)
+        await self._interfaces.pool.open()
         self.spine.start()
         self._sampling = asyncio.create_task(self._sample(), name="gauges")
 
@@ -89,10 +110,11 @@ class Backend:
         await self.hashing.close()
         await self.spine.close()
         await self._runner.close()
-        await self._pool.close()
+        await self._interfaces.pool.close()
+        await self._pages.pool.close()
 
     async def is_ready(self) -> bool:
-        return await self._pool.is_writable()
+        return await self._interfaces.pool.is_writable()
 
     async def measure(self) -> bytes:
         """The figures of the whole service, for Prometheus; without the database, most of them."""
@@ -114,19 +136,26 @@ class Backend:
 
     def _set_gauges(self) -> None:
         """Of this process; a scrape that reaches another one finds them as they were last."""
-        pool = self._pool
-        self.metrics.set_gauges(self.admission.in_flight, self.spine.waiting, pool.size, pool.idle)
+        pool, pages = self._interfaces.pool, self._pages.pool
+        self.metrics.set_gauges(
+            *(self.admission.in_flight, self.spine.waiting),
+            *(pool.size, pool.idle, pages.size, pages.idle),
+        )
 
     def _reading(
         self, fetch: Callable[[Any, list[K]], Awaitable[A]]
     ) -> Callable[[list[K]], Awaitable[A]]:
-        return lambda keys: self.ask(fetch, keys)
+        return lambda keys: self._interfaces.ask(fetch, keys)
+
+    async def days(self, span: Span) -> list[Day]:
+        """What a merchant's days came to; `Busy` where that would take too long."""
+        return await patiently(self._days.get(span))
+
+    async def _add_up(self, span: Span) -> list[Day]:
+        return await self._pages.ask(reports.by_day, span)
 
     async def page(self, listing: Listing[R]) -> Found[R]:
-        """A page of a listing. One whose cost is not known beforehand keeps no other waiting."""
-        if listing.is_plain and listing.window.limit <= LONGEST_GATHERED_PAGE:
-            return await self._plain_pages.ask(listing)
-        return await self.ask(page, listing)
+        return await self._connections.page(listing)
 
     async def ask(
         self,
@@ -135,7 +164,7 @@ class Backend:
         **named: P.kwargs,
     ) -> A:
         """Runs one function of the store that only reads: the database refuses it anything else."""
-        return await self._pool.read(query, *arguments, **named)
+        return await self._connections.ask(query, *arguments, **named)
 
     async def write(
         self,
@@ -144,7 +173,7 @@ class Backend:
         **named: P.kwargs,
     ) -> A:
         """Runs one function of the store that writes; not for money, which takes the spine."""
-        return await self._pool.write(query, *arguments, **named)
+        return await self._connections.write(query, *arguments, **named)
 
     async def _count_visits(self, keys: list[bytes]) -> list[wallets.Visit | None]:
-        return await self._pool.write_each(wallets.visit, keys)
+        return await self._interfaces.pool.write_each(wallets.visit, keys)

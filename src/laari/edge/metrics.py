@@ -23,6 +23,8 @@ GAUGES = {
     "commands_waiting": "Write commands that wait for their batch.",
     "read_connections": "Database connections open for reads.",
     "read_connections_idle": "Those of them that nobody uses.",
+    "page_connections": "Database connections open for pages.",
+    "page_connections_idle": "Those of them that nobody uses.",
 }
 
 # The code in a body that refuses: the merchant's and the wallet's envelope, the token endpoint's.

@@ -214,6 +214,10 @@ class Pool:
     def idle(self) -> int:
         return self._reading.idle
 
+    async def open(self) -> None:
+        """Makes the first connection, which shows that the database can be reached."""
+        await self.read(_say_something)
+
     async def read(
         self,
         query: Callable[Concatenate[asyncpg.Connection, P], Awaitable[A]],
@@ -345,9 +349,8 @@ def _refuse_read_only(error: Exception) -> None:
 async def open_pool(
     dsn: str, most: int = READ_CONNECTIONS, seconds: float = STATEMENT_SECONDS
 ) -> Pool:
-    """A pool, after a first connection has shown that the database can be reached."""
     pool = Pool(dsn, most, seconds=seconds)
-    await pool.read(_say_something)
+    await pool.open()
     return pool
 
 

@@ -35,7 +35,7 @@ class Pages:
             routes=ROUTES, exception_handlers={404: _not_found, 405: _not_allowed}
         )
         self._app.router.redirect_slashes = False
-        self._app.state.backend = backend
+        self._app.state.backend = backend.for_pages()
 
     async def __call__(self, scope: Scope, receive: Receive, exchange: Exchange) -> None:
         encodings = next((v for n, v in scope["headers"] if n == b"accept-encoding"), b"")

@@ -7,6 +7,8 @@ whatever the handler answers.
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -19,11 +21,13 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from laari.edge.backend import Backend
+from laari.edge.heavy import RETRY_AFTER_SECONDS, Busy
 from laari.edge.http import ClientGone, Request, read_request
 from laari.edge.pages.cookies import HOST_PREFIX, own_cookies
 from laari.edge.pages.language import Language, choose
 from laari.edge.pages.render import render
 from laari.edge.pages.security import HEADERS, form_token, new_visit, stranger, token_fits
+from laari.edge.rate import named_bucket
 from laari.errors import UnavailableError
 from laari.spine.engine import OutcomeUnknown
 from laari.store import sessions
@@ -36,6 +40,10 @@ log = logging.getLogger(__name__)
 MAX_FORM_BYTES = 32 * 1024
 MAX_FIELDS = 50
 LANGUAGE_SECONDS = 365 * 24 * 3600
+# Pages that one person may open, on all their browsers together: as many as a person can, with room
+# for tabs that are opened at once and for pages that look for news by themselves.
+PAGES_PER_SECOND = 2.0
+PAGES_OVER_SECONDS = 20.0
 TOKEN_FIELD = "form_token"  # noqa: S105  # a field's name
 
 S = TypeVar("S", CustomerSession, UserSession)
@@ -45,6 +53,13 @@ _SESSION_COOKIES: dict[Audience, str] = {"customer": "laari", "user": "laari-das
 _PAGE_COOKIE = "laari-page"  # with the page's own mark behind it: two pages, two log-ins
 _VISIT_COOKIE = "laari-visit"
 _LANGUAGE_COOKIE = "laari-lang"
+
+
+class TooFast(Exception):  # noqa: N818  # named for what is the case
+    """Somebody opens more pages than a person does."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
 
 
 class Visit:
@@ -63,6 +78,7 @@ class Visit:
         self._audience = audience
         self.retry_after: int | None = None  # seconds, where the answer is to come back later
         self._set: list[tuple[str, str, int | None]] = []
+        self._counted = False
         self.http: Request = read_request(
             request.scope, request.receive, self.path, backend.settings.trusted_proxies
         )
@@ -146,6 +162,7 @@ class Visit:
         for token in self._session_tokens.values():
             session = await self.backend.ask(sessions.of_customer, token, self.now, self.page_alone)
             if session is not None:
+                self._count(session.customer_id)
                 return session if polled else await self._seen(session)
         return None
 
@@ -156,8 +173,19 @@ class Visit:
         for token in self._session_tokens.values():
             session = await self.backend.ask(sessions.of_user, token, self.now)
             if session is not None:
+                self._count(session.email)
                 return await self._seen(session)
         return None
+
+    def _count(self, whose: UUID | str) -> None:
+        """Counts this page, once, for the person who opens it."""
+        if self._counted:
+            return
+        self._counted = True
+        bucket, now = named_bucket("pages", whose), time.monotonic()
+        seconds = self.backend.rates.take(bucket, PAGES_PER_SECOND, now, PAGES_OVER_SECONDS)
+        if seconds > 0:
+            raise TooFast(seconds)
 
     async def _seen(self, session: S) -> S:
         if self.now - session.seen_at > SEEN_EVERY:
@@ -211,6 +239,11 @@ class Visit:
         """A page that says why nothing was shown or done; `name` is a text of `[problem]`."""
         return self.page("problem.html", status, problem=name, back=back)
 
+    def come_back(self, status: int, name: str, seconds: float) -> Response:
+        """A refusal that lasts for so long."""
+        self.retry_after = math.ceil(seconds)
+        return self.refusal(status, name)
+
     def finish(self, response: Response) -> Response:
         """Every answer gets the headers and the cookies."""
         response.headers.update(HEADERS)
@@ -257,9 +290,12 @@ def page_route(
             response = await _answer(visit, post if request.method == "POST" else get or _lead_home)
         except ClientGone:
             response = Response(status_code=400)  # nobody is there to read it
+        except TooFast as fast:
+            response = visit.come_back(429, "too_fast", fast.seconds)
+        except Busy:
+            response = visit.come_back(503, "busy", RETRY_AFTER_SECONDS)
         except UnavailableError:
-            response = visit.refusal(503, "unavailable")
-            response.headers["Retry-After"] = "1"
+            response = visit.come_back(503, "unavailable", 1)
         except Exception:
             request_id = visit.http.exchange.id
             log.exception("%s of %s failed", request.method, path, extra={"request_id": request_id})

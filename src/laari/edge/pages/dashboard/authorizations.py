@@ -33,7 +33,7 @@ async def show_list(desk: Desk) -> Response:
             asked.filters.get("status"),
         )
     )
-    return desk.page(
+    return await desk.long_page(
         "authorizations.html",
         written=asked.written,
         rows=[as_of(row, desk.now) for row in found.rows],

@@ -116,6 +116,11 @@ class Desk:
             **values,
         )
 
+    async def long_page(self, template: str, **values: Any) -> Response:
+        """A page with many rows, in its turn: nothing else happens while it is written."""
+        async with self.backend.heavy.writing.turn():
+            return self.page(template, **values)
+
     def go(self, rest: str = "", **query: str) -> Response:
         return self.visit.go(self.path(rest, **query))
 

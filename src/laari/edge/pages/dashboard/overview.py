@@ -10,9 +10,9 @@ from laari.edge.pages.dashboard.chart import stacked
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import state_of
 from laari.rules.calendar import MALDIVES, local_day
-from laari.store import payments, reports
+from laari.store import payments
 from laari.store.listing import Window
-from laari.store.reports import Day
+from laari.store.reports import Day, Span
 
 DAYS = 30
 NEWEST = 5
@@ -23,7 +23,7 @@ async def show(desk: Desk) -> Response:
     newest = await desk.backend.page(
         payments.of_tenant(desk.tenant.id, desk.now, Window(limit=NEWEST))
     )
-    return desk.page(
+    return await desk.long_page(
         "overview.html",
         days=days,
         spans={"Today": _sum(days[-1:]), "7 days": _sum(days[-7:]), "30 days": _sum(days)},
@@ -40,9 +40,7 @@ async def _days(desk: Desk) -> list[Day]:
     last = local_day(desk.now)
     first = last - timedelta(days=DAYS - 1)
     since = datetime.combine(first, time(), MALDIVES)
-    found = await desk.backend.ask(
-        reports.by_day, desk.tenant.id, since, since + timedelta(days=DAYS)
-    )
+    found = await desk.backend.days(Span(desk.tenant.id, since, since + timedelta(days=DAYS)))
     by_day = {day.day: day for day in found}
     every = (first + timedelta(days=place) for place in range(DAYS))
     return [by_day.get(day) or Day(day, 0, 0, 0, 0) for day in every]

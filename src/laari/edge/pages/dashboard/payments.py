@@ -32,7 +32,7 @@ async def show_list(desk: Desk) -> Response:
         return desk.page("payments.html", problem=asked, written=written, rows=[], older=None)
     found = await find(desk, asked)
     filters = {name: value for name, value in asked.written.items() if name != "after"}
-    return desk.page(
+    return await desk.long_page(
         "payments.html",
         written=asked.written,
         rows=found.rows,
@@ -61,7 +61,7 @@ async def _show_matches(desk: Desk, sought: str) -> Response:
     if payment_id is not None:
         return desk.go(f"/payments/{sought}")
     matches = await desk.backend.ask(search, desk.tenant.id, sought, MOST_MATCHES)
-    return desk.page(
+    return await desk.long_page(
         "search.html", sought=sought, matches=matches, most=MOST_MATCHES, state_of=state_of
     )
 

@@ -30,7 +30,7 @@ async def show_list(desk: Desk) -> Response:
             bill_number=filters.get("bill_number"),
         )
     )
-    return desk.page(
+    return await desk.long_page(
         "requests.html",
         written=asked.written,
         rows=found.rows,

@@ -38,7 +38,7 @@ async def show(desk: Desk, problem: Refusal | None = None, url: str | None = Non
             delivered=None if delivered is None else delivered == "true",
         )
     )
-    return desk.page(
+    return await desk.long_page(
         "webhooks.html",
         problem=problem,
         url=url,

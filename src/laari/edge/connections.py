@@ -1,0 +1,51 @@
+"""Reads and writes of the edge, over a number of connections of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from msgspec import Struct
+
+from laari.spine.gather import Gathered
+from laari.store.database import Pool
+from laari.store.listing import Found, Listing, page, plain_pages
+
+A = TypeVar("A")
+R = TypeVar("R", bound=Struct)
+P = ParamSpec("P")
+
+PAGES_AT_ONCE = 32  # in one statement: their rows are in memory together
+LONGEST_GATHERED_PAGE = 100  # rows
+
+
+class Connections:
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self._plain_pages: Gathered[Listing[Any], Found[Any]] = Gathered(
+            lambda listings: self.ask(plain_pages, listings), most=PAGES_AT_ONCE
+        )
+
+    async def ask(
+        self,
+        query: Callable[Concatenate[Any, P], Awaitable[A]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> A:
+        """Runs one function of the store that only reads: the database refuses it anything else."""
+        return await self.pool.read(query, *arguments, **named)
+
+    async def write(
+        self,
+        query: Callable[Concatenate[Any, P], Awaitable[A]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> A:
+        """Runs one function of the store that writes; not for money, which takes the spine."""
+        return await self.pool.write(query, *arguments, **named)
+
+    async def page(self, listing: Listing[R]) -> Found[R]:
+        """A page of a listing. One whose cost is not known beforehand keeps no other waiting."""
+        if listing.is_plain and listing.window.limit <= LONGEST_GATHERED_PAGE:
+            return await self._plain_pages.ask(listing)
+        return await self.ask(page, listing)

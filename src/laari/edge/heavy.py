@@ -1,0 +1,122 @@
+"""Heavy work for pages, kept from taking the processors that payments need.
+
+A report adds up a merchant's payments in the database. A long page and a piece of an export keep
+the event loop from everything else while they are written. Each kind has turns in every process:
+one at a time, followed by a rest, so that it takes a share of the time and no more, however many
+people ask.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+A = TypeVar("A")
+
+# Rests, as a multiple of what the work before took.
+REPORT_REST = 3.0  # a quarter of one of the database's processors at most, for each process
+WRITING_REST = 2.0  # a third of the event loop's time at most
+# Somebody who looks at a page does not wait longer; the work of those who left is not begun.
+PATIENCE_SECONDS = 10.0
+RETRY_AFTER_SECONDS = 5
+# Exports last as long as the client takes to read them.
+MOST_EXPORTS = 8
+MOST_EXPORTS_OF_A_MERCHANT = 2
+
+
+class Busy(Exception):  # noqa: N818  # named for what is the case
+    """There is too much of such work already; nothing was begun."""
+
+
+class Turns:
+    """One at a time, first come, first served, and a rest after each."""
+
+    def __init__(self, rest: float) -> None:
+        self._rest = rest
+        self._turn = asyncio.Lock()
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        await self._turn.acquire()
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            rest = (time.monotonic() - began) * self._rest
+            asyncio.get_running_loop().call_later(rest, self._turn.release)
+
+
+class Coalescing(Generic[K, A]):
+    """Work that takes turns and is done once for all who ask for the same before it begins.
+
+    Look-ups do so too, but are overtaken where one takes long; here that would be the rule.
+    """
+
+    def __init__(self, turns: Turns, work: Callable[[K], Awaitable[A]]) -> None:
+        self._turns = turns
+        self._work = work
+        self._waiting: dict[K, list[asyncio.Future[A]]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def get(self, key: K) -> A:
+        future: asyncio.Future[A] = asyncio.get_running_loop().create_future()
+        if key not in self._waiting:
+            self._waiting[key] = []
+            task = asyncio.create_task(self._answer(key))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        self._waiting[key].append(future)
+        return await future
+
+    async def _answer(self, key: K) -> None:
+        async with self._turns.turn():
+            waiting = self._waiting.pop(key)
+            if all(future.done() for future in waiting):
+                return  # nobody waits for it any more
+            try:
+                answer = await self._work(key)
+            except Exception as error:
+                for future in waiting:
+                    if not future.done():
+                        future.set_exception(error)
+            else:
+                for future in waiting:
+                    if not future.done():
+                        future.set_result(answer)
+
+
+class Heavy:
+    """The heavy work of one process."""
+
+    def __init__(self) -> None:
+        self.reports = Turns(REPORT_REST)
+        self.writing = Turns(WRITING_REST)
+        self._exports: Counter[str] = Counter()  # by merchant
+
+    @contextmanager
+    def export(self, merchant_id: str) -> Iterator[None]:
+        """For the whole of one export."""
+        mine = self._exports[merchant_id]
+        if mine >= MOST_EXPORTS_OF_A_MERCHANT or self._exports.total() >= MOST_EXPORTS:
+            raise Busy
+        self._exports[merchant_id] += 1
+        try:
+            yield
+        finally:
+            self._exports[merchant_id] -= 1
+            if not self._exports[merchant_id]:
+                del self._exports[merchant_id]
+
+
+async def patiently(work: Awaitable[A]) -> A:
+    """What the work comes to, where that is soon enough for somebody who waits for it."""
+    try:
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            return await work
+    except TimeoutError:
+        raise Busy from None

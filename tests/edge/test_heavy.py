@@ -1,0 +1,132 @@
+"""Heavy work of pages takes turns, rests in between, and is refused where there is too much."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from itertools import pairwise
+
+import pytest
+
+from laari.edge import heavy
+from laari.edge.heavy import (
+    MOST_EXPORTS,
+    MOST_EXPORTS_OF_A_MERCHANT,
+    Busy,
+    Coalescing,
+    Heavy,
+    Turns,
+    patiently,
+)
+
+
+async def test_one_at_a_time_with_a_rest_in_between() -> None:
+    turns, spans = Turns(rest=2.0), []
+
+    async def work() -> None:
+        async with turns.turn():
+            began = time.monotonic()
+            await asyncio.sleep(0.05)
+            spans.append((began, time.monotonic()))
+
+    await asyncio.gather(*(work() for _ in range(3)))
+    for (began, ended), (next_began, _) in pairwise(spans):
+        assert next_began - ended >= 1.9 * (ended - began)
+
+
+async def test_a_turn_that_fails_or_is_given_up_ends() -> None:
+    turns = Turns(rest=1.0)
+
+    async def work(error: BaseException) -> None:
+        async with turns.turn():
+            await asyncio.sleep(0.001)
+            raise error
+
+    with pytest.raises(ValueError, match="x"):
+        await work(ValueError("x"))
+    with pytest.raises(asyncio.CancelledError):
+        await work(asyncio.CancelledError())
+    async with asyncio.timeout(5), turns.turn():
+        pass
+
+
+async def test_whoever_waits_too_long_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heavy, "PATIENCE_SECONDS", 0.05)
+    with pytest.raises(Busy):
+        await patiently(asyncio.sleep(60))
+    assert await patiently(asyncio.sleep(0, "done")) == "done"
+
+
+def test_one_merchant_does_not_take_every_export() -> None:
+    work = Heavy()
+    held = [work.export("mrc_1") for _ in range(MOST_EXPORTS_OF_A_MERCHANT)]
+    for place in held:
+        place.__enter__()
+    with pytest.raises(Busy), work.export("mrc_1"):
+        pass
+    with work.export("mrc_2"):
+        pass
+    held[0].__exit__(None, None, None)
+    with work.export("mrc_1"):
+        pass
+
+
+def test_exports_are_bounded_altogether() -> None:
+    work = Heavy()
+    held = [work.export(f"mrc_{number}") for number in range(MOST_EXPORTS)]
+    for place in held:
+        place.__enter__()
+    with pytest.raises(Busy), work.export("mrc_other"):
+        pass
+    for place in held:
+        place.__exit__(None, None, None)
+    assert not work._exports  # nothing is kept of merchants that have no export
+
+
+class Source:
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.value = "old"
+
+    async def work(self, key: int) -> str:
+        self.asked.append(key)
+        value = self.value
+        await asyncio.sleep(0.001)
+        if key < 0:
+            raise ValueError(key)
+        return f"{value} {key}"
+
+
+async def test_the_same_work_is_done_once_for_all_who_asked_before_it_began() -> None:
+    source = Source()
+    reports = Coalescing(Turns(rest=1.0), source.work)
+    found = await asyncio.gather(*(reports.get(key) for key in (3, 1, 3, 2, 1)))
+    assert found == ["old 3", "old 1", "old 3", "old 2", "old 1"]
+    assert source.asked == [3, 1, 2]
+
+
+async def test_what_is_asked_after_it_began_is_done_again() -> None:
+    source = Source()
+    reports = Coalescing(Turns(rest=1.0), source.work)
+    early = asyncio.create_task(reports.get(1))
+    while not source.asked:
+        await asyncio.sleep(0)
+    source.value = "new"
+    assert await reports.get(1) == "new 1"
+    assert await early == "old 1"
+
+
+async def test_nothing_is_done_for_those_who_have_left() -> None:
+    source = Source()
+    reports = Coalescing(Turns(rest=1.0), source.work)
+    first, left, last = (asyncio.create_task(reports.get(key)) for key in (1, 2, 3))
+    await asyncio.sleep(0)
+    left.cancel()
+    assert await asyncio.gather(first, last) == ["old 1", "old 3"]
+    assert source.asked == [1, 3]
+
+
+async def test_a_failure_reaches_its_askers_and_no_others() -> None:
+    reports = Coalescing(Turns(rest=1.0), Source().work)
+    found = await asyncio.gather(*map(reports.get, (-1, 1, -1)), return_exceptions=True)
+    assert [type(answer) for answer in found] == [ValueError, str, ValueError]

@@ -1,0 +1,141 @@
+"""What people do on pages leaves room for payments, and for other people."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from uuid import UUID
+
+import httpx
+import pytest
+
+from laari.edge.heavy import MOST_EXPORTS_OF_A_MERCHANT
+from laari.edge.pages.visit import PAGES_OVER_SECONDS, PAGES_PER_SECOND
+from laari.store import sessions
+from laari.store.database import connection_to
+from tests.pages.owners import Owner, new_owner
+from tests.pages.people import new_customer
+from tests.serving import Service
+
+MANY = 12  # more than there are connections for reads of any kind
+BURST = int(PAGES_PER_SECOND * PAGES_OVER_SECONDS)
+ROWS = 60_000  # a file that is longer than what fits between us and a client that does not read
+
+
+@asynccontextmanager
+async def browser(service: Service, whose: UUID | str) -> AsyncIterator[httpx.AsyncClient]:
+    """Somebody who is logged in."""
+    async with connection_to(service.dsn) as connection:
+        token = await sessions.open_for(connection, whose, datetime.now(UTC))
+    name = "laari" if isinstance(whose, UUID) else "laari-dashboard"
+    async with httpx.AsyncClient(
+        base_url=service.origin, cookies={name: token}, timeout=60
+    ) as client:
+        yield client
+
+
+async def test_pages_that_wait_for_the_database_keep_no_payment_waiting(service: Service) -> None:
+    shop = service.merchant()
+    shop.payment()
+    cookies = {"laari-dashboard": "x"}
+    async with (
+        connection_to(service.dsn) as connection,
+        httpx.AsyncClient(base_url=service.origin, cookies=cookies, timeout=60) as client,
+    ):
+        async with connection.transaction():
+            await connection.execute("LOCK TABLE sessions IN ACCESS EXCLUSIVE MODE")
+            waiting = [asyncio.create_task(client.get("/dashboard")) for _ in range(MANY)]
+            await asyncio.sleep(0.5)
+            began = time.monotonic()
+            for _ in range(10):
+                answer = await asyncio.to_thread(shop.get, "/payments", terminal_label="None")
+                assert answer.status_code == 200
+            assert time.monotonic() - began < 5
+            assert not any(task.done() for task in waiting)
+        answers = await asyncio.gather(*waiting)
+    assert {answer.status_code for answer in answers} == {303}
+
+
+async def test_a_person_who_opens_too_many_pages_is_told_to_wait(service: Service) -> None:
+    owner, other = new_owner(service), new_owner(service)
+    path = "/dashboard/sandbox/webhooks"
+    async with browser(service, owner.email) as one, browser(service, owner.email) as two:
+        statuses = [(await one.get(path)).status_code for _ in range(BURST // 2)]
+        statuses += [(await two.get(path)).status_code for _ in range(BURST)]
+        assert set(statuses) == {200, 429}
+        refused = await one.get(path)
+        assert refused.status_code == 429
+        assert int(refused.headers["Retry-After"]) >= 1
+        assert "opened many pages" in refused.text
+        async with browser(service, other.email) as neighbour:
+            assert (await neighbour.get(path)).status_code == 200
+        await asyncio.sleep(int(refused.headers["Retry-After"]))
+        assert (await one.get(path)).status_code == 200
+
+
+async def test_customers_are_counted_too(service: Service) -> None:
+    customer = await new_customer(service)
+    async with browser(service, customer.id) as phone:
+        statuses = {(await phone.get("/app")).status_code for _ in range(2 * BURST)}
+    assert statuses == {200, 429}
+
+
+@pytest.fixture
+def large(service: Service) -> Owner:
+    owner = new_owner(service)
+    service.execute(
+        "INSERT INTO payments (id, tenant_id, kind, token, reference, amount, metadata, "
+        "created_at, expires_at, status) "
+        "SELECT gen_random_uuid(), t.id, 'hosted', 'many-' || n || '-' || t.id, 'many-' || n, 100, "
+        "'{}', now() - n * interval '1 second', now() + interval '1 day', 'pending' "
+        "FROM tenants t, generate_series(1, $2) AS n WHERE merchant_id = $1 AND mode = 'sandbox'",
+        owner.shop.id,
+        ROWS,
+    )
+    return owner
+
+
+async def test_exports_of_one_merchant_at_a_time(service: Service, large: Owner) -> None:
+    path = "/dashboard/sandbox/payments/export.csv"
+    async with browser(service, large.email) as client:
+        held = [
+            await client.send(client.build_request("GET", path), stream=True)
+            for _ in range(MOST_EXPORTS_OF_A_MERCHANT)
+        ]
+        assert {answer.status_code for answer in held} == {200}
+        refused = await client.get(path)
+        assert refused.status_code == 503
+        assert int(refused.headers["Retry-After"]) >= 1
+        assert "exports are under way" in refused.text
+        assert "Content-Disposition" not in refused.headers
+        # The rest of the dashboard is there meanwhile, and so is the place of one that left.
+        assert (await client.get("/dashboard/sandbox")).status_code == 200
+        await held[0].aclose()
+        for _ in range(50):
+            again = await client.send(client.build_request("GET", path), stream=True)
+            await again.aclose()
+            if again.status_code == 200:
+                break
+            await asyncio.sleep(0.1)
+        assert again.status_code == 200
+        await held[1].aclose()
+
+
+async def test_an_overview_that_many_ask_for_is_added_up_once_at_a_time(service: Service) -> None:
+    owner = new_owner(service)
+    async with browser(service, owner.email) as client:
+        async with connection_to(service.dsn) as connection, connection.transaction():
+            await connection.execute("LOCK TABLE payments IN ACCESS EXCLUSIVE MODE")
+            waiting = [asyncio.create_task(client.get("/dashboard/sandbox")) for _ in range(MANY)]
+            await asyncio.sleep(1)
+            asked = await connection.fetchval(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+                "AND query LIKE '%GROUP BY 1 ORDER BY 1%' AND state = 'active' "
+                "AND pid <> pg_backend_pid()"
+            )
+            assert asked == 1
+        answers = await asyncio.gather(*waiting)
+    assert {answer.status_code for answer in answers} == {200}
