@@ -1,9 +1,8 @@
 """Heavy work for pages, kept from taking the processors that payments need.
 
-A report adds up a merchant's payments in the database. A long page and a piece of an export keep
-the event loop from everything else while they are written. Each kind has turns in every process:
-one at a time, followed by a rest, so that it takes a share of the time and no more, however many
-people ask.
+A report adds up a merchant's payments in the database. A long page and a piece of an export take
+the event loop's time while they are written. Each kind has turns in every process: one at a time,
+followed by a rest, so that it takes a share of the time and no more, however many people ask.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from datetime import datetime
 from typing import Any
 
@@ -13,6 +15,8 @@ from laari.edge.pages.assets import URLS
 from laari.edge.pages.language import LANGUAGES, Language
 from laari.rules.calendar import MALDIVES, show
 from laari.rules.money import rufiyaa
+
+SLICE_SECONDS = 0.002  # a long page is written in slices; requests of others come in between
 
 
 def money(laari: int) -> Markup:
@@ -92,3 +96,15 @@ _ENVIRONMENT = _environment()
 
 def render(template: str, language: Language, **values: Any) -> str:
     return _ENVIRONMENT.get_template(template).render(language=language, **values)
+
+
+async def render_long(template: str, language: Language, **values: Any) -> str:
+    """The same for a page with many rows, which would keep the event loop for too long."""
+    pieces: list[str] = []
+    began = time.perf_counter()
+    for piece in _ENVIRONMENT.get_template(template).generate(language=language, **values):
+        pieces.append(piece)
+        if time.perf_counter() - began >= SLICE_SECONDS:
+            await asyncio.sleep(0)
+            began = time.perf_counter()
+    return "".join(pieces)

@@ -25,7 +25,7 @@ from laari.edge.heavy import RETRY_AFTER_SECONDS, Busy
 from laari.edge.http import ClientGone, Request, read_request
 from laari.edge.pages.cookies import HOST_PREFIX, own_cookies
 from laari.edge.pages.language import Language, choose
-from laari.edge.pages.render import render
+from laari.edge.pages.render import render, render_long
 from laari.edge.pages.security import HEADERS, form_token, new_visit, stranger, token_fits
 from laari.edge.rate import named_bucket
 from laari.errors import UnavailableError
@@ -219,14 +219,18 @@ class Visit:
     # Answers.
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        html = render(
-            template,
-            self.language,
-            form_token=self.form_token,
-            here=self.path if self.http.method != "POST" else self.home,
-            **values,
-        )
+        return HTMLResponse(render(template, self.language, **self._common(), **values), status)
+
+    async def long_page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """A page with many rows, written in its turn and in slices."""
+        async with self.backend.heavy.writing.turn():
+            html = await render_long(template, self.language, **self._common(), **values)
         return HTMLResponse(html, status)
+
+    def _common(self) -> dict[str, Any]:
+        """What every template is given."""
+        here = self.path if self.http.method != "POST" else self.home
+        return {"form_token": self.form_token, "here": here}
 
     def json(self, value: Any) -> Response:
         return JSONResponse(value)

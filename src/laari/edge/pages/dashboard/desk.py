@@ -107,19 +107,21 @@ class Desk:
         self, template: str, status: int = 200, problem: Refusal | None = None, **values: Any
     ) -> Response:
         """A page of the dashboard; `problem` is why the form was not followed."""
-        return self.visit.page(
-            f"dashboard/{template}",
-            status if problem is None else problem.status,
-            desk=self,
-            problem=problem,
-            done=DONE.get(self.visit.query.get("done", "")),
-            **values,
-        )
+        shown = self._common(problem) | values
+        status = status if problem is None else problem.status
+        return self.visit.page(f"dashboard/{template}", status, **shown)
 
-    async def long_page(self, template: str, **values: Any) -> Response:
-        """A page with many rows, in its turn: nothing else happens while it is written."""
-        async with self.backend.heavy.writing.turn():
-            return self.page(template, **values)
+    async def long_page(
+        self, template: str, problem: Refusal | None = None, **values: Any
+    ) -> Response:
+        """The same with many rows, which is written in its turn."""
+        shown = self._common(problem) | values
+        status = 200 if problem is None else problem.status
+        return await self.visit.long_page(f"dashboard/{template}", status, **shown)
+
+    def _common(self, problem: Refusal | None) -> dict[str, Any]:
+        done = DONE.get(self.visit.query.get("done", ""))
+        return {"desk": self, "problem": problem, "done": done}
 
     def go(self, rest: str = "", **query: str) -> Response:
         return self.visit.go(self.path(rest, **query))

@@ -1,0 +1,50 @@
+"""A long page is written in slices, and comes out the same."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from jinja2 import DictLoader
+
+from laari.edge.pages import render
+from laari.edge.pages.language import ENGLISH
+
+ROWS = 200
+SLOW = 0.001  # seconds for each row
+
+
+@pytest.fixture(autouse=True)
+def slow_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {
+        "frame.html": "<main>{% block content %}{% endblock %}</main>",
+        "long.html": "{% extends 'frame.html' %}{% block content %}"
+        "{% for row in rows %}<p>{{ row | slow }}</p>{% endfor %}{% endblock %}",
+    }
+
+    def slow(text: str) -> str:
+        time.sleep(SLOW)
+        return text
+
+    environment = render._ENVIRONMENT.overlay(loader=DictLoader(texts))
+    environment.filters = {**environment.filters, "slow": slow}
+    monkeypatch.setattr(render, "_ENVIRONMENT", environment)
+
+
+async def test_others_have_their_turn_while_a_long_page_is_written() -> None:
+    rows = [f"<{number}>" for number in range(ROWS)]
+    waits: list[float] = []
+
+    async def other() -> None:
+        while True:
+            asked = time.monotonic()
+            await asyncio.sleep(0)
+            waits.append(time.monotonic() - asked)
+
+    asking = asyncio.create_task(other())
+    html = await render.render_long("long.html", ENGLISH, rows=rows)
+    asking.cancel()
+    assert html == render.render("long.html", ENGLISH, rows=rows)
+    assert "&lt;7&gt;" in html
+    assert len(waits) > ROWS * SLOW / render.SLICE_SECONDS / 10  # many turns, not one
