@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Literal, TypeVar
 from urllib.parse import parse_qsl
+from uuid import UUID
 
 from starlette.requests import Request as StarletteRequest
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
