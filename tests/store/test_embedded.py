@@ -1,76 +1,16 @@
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
 import stat
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
-import asyncpg
 import pytest
 
-from laari.store import embedded, postgres
+from laari.store import cluster, postgres
 from laari.store.embedded import embedded_server, revive
 from laari.store.postgres import EngineError
-
-USER = """
-import sys
-from pathlib import Path
-from laari.store.embedded import embedded_server
-with embedded_server(Path(sys.argv[1]), durable=False) as dsn:
-    print(dsn, flush=True)
-    sys.stdin.read()
-"""
-
-
-def ask(dsn: str, query: str) -> object:
-    async def asked() -> object:
-        connection = await asyncpg.connect(dsn)
-        try:
-            return await connection.fetchval(query)
-        finally:
-            await connection.close()
-
-    return asyncio.run(asked())
-
-
-def postmaster(home: Path) -> int:
-    return int((home / "postgres" / "postmaster.pid").read_text().splitlines()[0])
-
-
-def is_running(home: Path) -> bool:
-    return (home / "postgres" / "postmaster.pid").exists()
-
-
-def kill_and_wait(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{pid}/cwd").is_symlink() and os.path.exists(f"/proc/{pid}/cwd"):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
-@contextmanager
-def another_process(home: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that uses the server until its input is closed."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", USER, str(home)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline().startswith("postgresql://")
-        yield process
-    finally:
-        process.communicate(timeout=20)
+from tests.store.engines import another_process, ask, is_running, kill_and_wait, postmaster
 
 
 @pytest.fixture(scope="module")
@@ -188,7 +128,7 @@ def test_a_path_that_a_socket_cannot_have_gets_a_short_one(tmp_path: Path, name:
 
 def test_a_short_socket_directory_of_somebody_else_is_refused(tmp_path: Path) -> None:
     long = tmp_path / ("x" * 100)
-    short = embedded._prepare(long).sockets
+    short = cluster.prepare(long).sockets
     try:
         short.chmod(0o755)
         with pytest.raises(EngineError, match="only its owner"), embedded_server(long):

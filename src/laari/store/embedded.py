@@ -6,56 +6,44 @@
       sockets/       the Unix socket; there is no TCP
       users.lock     each user holds it shared: who gets it alone is the last one
       start.lock     held by whoever starts or stops the server
+      server.lock    held by the server itself: the postmaster and all its children inherit it
 
 A server left behind by a killed process is found by the next one and used again.
+
+Process numbers prove nothing here: a container that shares the data directory sees no process of
+another. `server.lock` does: the kernel holds it as long as any process of the server lives, in
+whatever PID namespace. Without it no server is started and no file of a server is removed.
 """
 
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
-import re
-import shutil
 import signal
-import stat
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
-from laari.store.files import sync_folder
-from laari.store.postgres import MAJOR_VERSION, EngineError, last_line, run
+from laari.store.cluster import (
+    PORT,
+    Layout,
+    make_cluster,
+    prepare,
+    verify_version,
+    write_configuration,
+)
+from laari.store.postgres import EngineError, last_line, run
 
-PORT = 5432  # only the name of the socket
 START_SECONDS = 60  # recovery after a crash included
+# For a server of which nothing can be seen from here: it may be between two lives.
+UNREACHABLE_SECONDS = 10
 STOP_SECONDS = 30  # then the server is told to drop everything; it recovers at the next start
 POLL_SECONDS = 0.02
 MAX_LOG_BYTES = 5_000_000  # a longer log is put aside at the next start
-# A socket's whole path has room for 107 bytes, `/.s.PGSQL.5432` included; and commas or quotes
-# would have to survive a URL and a list in the configuration.
-_PLAIN_SOCKET_PATH = re.compile(r"[A-Za-z0-9/._-]{1,90}", re.ASCII)
 
-_MEBIBYTE = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    home: Path
-    cluster: Path
-    log: Path
-    sockets: Path
-
-    @property
-    def socket(self) -> Path:
-        return self.sockets / f".s.PGSQL.{PORT}"
-
-    @property
-    def dsn(self) -> str:
-        return f"postgresql://laari@/laari?host={quote(str(self.sockets))}&port={PORT}"
+_ACCEPTS, _REJECTS = 0, 1  # what pg_isready returns; a server that is starting rejects
 
 
 @contextmanager
@@ -65,105 +53,110 @@ def embedded_server(data_dir: Path, *, durable: bool = True, create: bool = True
     The last one to leave stops it. `durable=False` trades safety for speed and is for tests.
     Without `create` a database that is not there is not made.
     """
-    layout = _prepare(data_dir)
-    users = _open_lock(layout.home / "users.lock")
-    start = _open_lock(layout.home / "start.lock")
-    try:
+    layout = prepare(data_dir)
+    with _lock_file(layout, "users.lock") as users, _lock_file(layout, "start.lock") as start:
         with _held(start):
-            fcntl.flock(users, fcntl.LOCK_SH)
+            _lock(users, fcntl.LOCK_SH)
             _ensure_running(layout, durable, create)
         try:
             yield layout.dsn
         finally:
             with _held(start):
-                if _is_alone(users):
+                # Nobody can join in between: joining takes the start lock.
+                if _try_lock(users):
                     _stop(layout)
-    finally:
-        os.close(start)
-        os.close(users)
 
 
 def revive(data_dir: Path) -> None:
     """Starts the server again where it has died under its users; makes no new database."""
-    layout = _prepare(data_dir)
+    layout = prepare(data_dir)
     if _postmaster(layout) is not None:
         return
-    start = _open_lock(layout.home / "start.lock")
-    try:
-        with _held(start):
-            _ensure_running(layout, durable=True, create=False)
-    finally:
-        os.close(start)
+    with _lock_file(layout, "start.lock") as start, _held(start):
+        _ensure_running(layout, durable=True, create=False)
 
 
-def _prepare(data_dir: Path) -> _Layout:
-    try:
-        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        home = data_dir.resolve(strict=True)
-        sockets = home / "sockets"
-        if not _PLAIN_SOCKET_PATH.fullmatch(str(sockets)):
-            digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
-            sockets = Path(f"/tmp/laari-{os.geteuid()}-{digest}")  # noqa: S108  # verified below
-        sockets.mkdir(mode=0o700, exist_ok=True)
-        found = sockets.lstat()
-    except OSError as error:
-        raise EngineError(f"data directory {data_dir} cannot be used: {error.strerror}") from None
-    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-    if not ours or stat.S_IMODE(found.st_mode) & 0o077:
-        raise EngineError(f"{sockets} must be a directory that only its owner, this user, can open")
-    return _Layout(home, home / "postgres", home / "postgres.log", sockets)
-
-
-def _open_lock(path: Path) -> int:
-    try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise EngineError(f"{path} cannot be opened: {error.strerror}") from None
+def running_postmaster(data_dir: Path) -> int | None:
+    """The server's main process, where it runs and can be seen from here."""
+    return _postmaster(prepare(data_dir))
 
 
 @contextmanager
-def _held(lock: int) -> Iterator[None]:
-    fcntl.flock(lock, fcntl.LOCK_EX)
+def _lock_file(layout: Layout, name: str) -> Iterator[int]:
+    path = layout.home / name
     try:
-        yield
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise EngineError(f"{path} cannot be opened: {error.strerror}") from None
+    try:
+        yield lock
     finally:
-        fcntl.flock(lock, fcntl.LOCK_UN)
+        os.close(lock)
 
 
-def _is_alone(users: int) -> bool:
-    # Nobody can join in between: joining takes the start lock, which the caller holds.
+def _lock(lock: int, operation: int) -> None:
     try:
-        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, operation)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise EngineError(
+            f"the data directory cannot be locked ({error.strerror}): put it on a local file system"
+        ) from None
+
+
+def _try_lock(lock: int) -> bool:
+    try:
+        _lock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
 
 
-def _ensure_running(layout: _Layout, durable: bool, create: bool) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while not _answers(layout):
-        if not _processes(layout):
-            _start(layout, durable, create)
-            return
-        # Still starting or stopping, or the last backends of a server that was killed.
-        if time.monotonic() > deadline:
-            raise EngineError(f"PostgreSQL runs but does not answer; see {layout.log}")
-        time.sleep(POLL_SECONDS)
+@contextmanager
+def _held(lock: int) -> Iterator[None]:
+    _lock(lock, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        _lock(lock, fcntl.LOCK_UN)
 
 
-def _answers(layout: _Layout) -> bool:
+def _ensure_running(layout: Layout, durable: bool, create: bool) -> None:
+    """The caller holds the start lock."""
+    began = time.monotonic()
+    with _lock_file(layout, "server.lock") as server:
+        while (state := _state(layout)) != _ACCEPTS:
+            # One that an older version started holds no lock, but its processes can be seen.
+            seen = _processes(layout)
+            if not seen and _try_lock(server):
+                _start(layout, durable, create, server)
+                return
+            # Still starting or stopping, or the last backends of a server that was killed.
+            waited = time.monotonic() - began
+            if waited > START_SECONDS:
+                raise EngineError(f"PostgreSQL runs but does not answer; see {layout.log}")
+            if not seen and state != _REJECTS and waited > UNREACHABLE_SECONDS:
+                raise EngineError(
+                    f"{layout.home} is in use by a server that cannot be reached from here: "
+                    "it runs in another container, or its last processes do"
+                )
+            time.sleep(POLL_SECONDS)
+
+
+def _state(layout: Layout) -> int | None:
     if not layout.socket.exists():
-        return False
-    return run("pg_isready", "-q", "-h", str(layout.sockets), "-p", str(PORT)).returncode == 0
+        return None
+    return run("pg_isready", "-q", "-h", str(layout.sockets), "-p", str(PORT)).returncode
 
 
-def _processes(layout: _Layout) -> list[int]:
-    """Every process of a server on this cluster."""
+def _processes(layout: Layout) -> list[int]:
+    """Every process of a server on this cluster that can be seen from here."""
     numbers = (int(entry.name) for entry in Path("/proc").glob("[0-9]*"))
     return [pid for pid in numbers if _is_of_cluster(pid, layout)]
 
 
-def _is_of_cluster(pid: int, layout: _Layout) -> bool:
+def _is_of_cluster(pid: int, layout: Layout) -> bool:
     """All processes of a server work in its cluster's directory.
 
     A number in `postmaster.pid` alone proves nothing: after a restart of the machine or of a
@@ -177,15 +170,20 @@ def _is_of_cluster(pid: int, layout: _Layout) -> bool:
         return False
 
 
-def _start(layout: _Layout, durable: bool, create: bool) -> None:
+def _start(layout: Layout, durable: bool, create: bool, server: int) -> None:
+    """The caller holds `server`, the server's lock; whatever is started here inherits it.
+
+    The lock belongs to the open file, not to a process: it stays when the caller closes its own
+    descriptor, or is killed, and goes with the last process that has inherited one.
+    """
     try:
         if create and not layout.cluster.exists():
-            _create(layout, durable)
-        _verify_version(layout)
-        if sys.platform == "linux":  # elsewhere PostgreSQL has to judge by the number alone
+            make_cluster(layout, durable, server)
+        verify_version(layout)
+        if sys.platform == "linux":  # elsewhere a server of an older version could not be seen
             (layout.cluster / "postmaster.pid").unlink(missing_ok=True)
             Path(f"{layout.socket}.lock").unlink(missing_ok=True)
-        _write_configuration(layout, durable)
+        write_configuration(layout, durable)
         log_start = _log_size(layout)
         if log_start > MAX_LOG_BYTES:
             layout.log.replace(layout.log.with_suffix(".log.old"))
@@ -196,6 +194,7 @@ def _start(layout: _Layout, durable: bool, create: bool) -> None:
     result = run(
         *("pg_ctl", "start", "-D", str(layout.cluster), "-l", str(layout.log)),
         *("-w", "-t", str(START_SECONDS)),
+        inherited=server,
     )
     if result.returncode != 0:
         log = layout.log.read_bytes()[log_start:] if _log_size(layout) else b""
@@ -203,92 +202,11 @@ def _start(layout: _Layout, durable: bool, create: bool) -> None:
         raise EngineError(f"PostgreSQL did not start: {reason} (see {layout.log})")
 
 
-def _log_size(layout: _Layout) -> int:
+def _log_size(layout: Layout) -> int:
     return layout.log.stat().st_size if layout.log.exists() else 0
 
 
-def _verify_version(layout: _Layout) -> None:
-    try:
-        version = (layout.cluster / "PG_VERSION").read_text().strip()
-    except FileNotFoundError:
-        raise EngineError(f"{layout.cluster} is not a PostgreSQL database") from None
-    if version != MAJOR_VERSION:
-        raise EngineError(
-            f"{layout.cluster} was made by PostgreSQL {version}, "
-            f"and this version of Laari brings {MAJOR_VERSION}: move the data with pg_dump"
-        )
-
-
-def _create(layout: _Layout, durable: bool) -> None:
-    """Makes the cluster aside and renames it, so that a crash on the way leaves nothing half."""
-    fresh = layout.cluster.with_suffix(".new")
-    shutil.rmtree(fresh, ignore_errors=True)
-    made = run(
-        *("initdb", "-D", str(fresh), "-U", "laari", "-A", "trust", "-E", "UTF8"),
-        *("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"),
-        *("--data-checksums", "--no-sync"),
-    )
-    if made.returncode == 0:
-        made = run(
-            *("postgres", "--single", "-F", "-D", str(fresh), "postgres"),
-            stdin="CREATE DATABASE laari",
-        )
-    if made.returncode == 0 and durable:
-        made = run("initdb", "--sync-only", "-D", str(fresh))
-    if made.returncode != 0:
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise EngineError(f"the database cannot be made in {layout.home}: {last_line(made.stderr)}")
-    with (fresh / "postgresql.conf").open("a") as file:
-        file.write("\ninclude 'laari.conf'  # written anew at every start\n")
-    fresh.rename(layout.cluster)
-    sync_folder(layout.home)
-
-
-def _write_configuration(layout: _Layout, durable: bool) -> None:
-    """Settings fit for this machine; `fsync` and `synchronous_commit` stay on."""
-    memory = _memory_bytes()
-    shared_buffers = min(max(memory // 8, 64 * _MEBIBYTE), 2048 * _MEBIBYTE)
-    settings = {
-        "listen_addresses": "",
-        "unix_socket_directories": str(layout.sockets),
-        "unix_socket_permissions": "0700",
-        "port": str(PORT),
-        "max_connections": "200",
-        "shared_buffers": f"{shared_buffers // _MEBIBYTE}MB",
-        "effective_cache_size": f"{memory // 2 // _MEBIBYTE}MB",
-        "maintenance_work_mem": "128MB",
-        "wal_buffers": "16MB",
-        "min_wal_size": "256MB",
-        "max_wal_size": "2GB",  # checkpoints by the clock, not by the load
-        "checkpoint_timeout": "10min",
-        "random_page_cost": "1.1",  # flash
-        "effective_io_concurrency": "64",
-        "jit": "off",  # statements are short
-        "timezone": "UTC",
-        "log_timezone": "UTC",
-        "log_checkpoints": "off",
-    }
-    if not durable:
-        settings |= {
-            "fsync": "off",
-            "synchronous_commit": "off",
-            "full_page_writes": "off",
-            "shared_buffers": "64MB",
-        }
-    lines = [f"{name} = '{value}'\n" for name, value in settings.items()]
-    (layout.cluster / "laari.conf").write_text("".join(lines))
-
-
-def _memory_bytes() -> int:
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    try:
-        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
-    except OSError:
-        return memory
-    return min(memory, int(limit)) if limit.isdigit() else memory
-
-
-def _stop(layout: _Layout) -> None:
+def _stop(layout: Layout) -> None:
     """Fast shutdown: open transactions are rolled back and everything is written."""
     postmaster = _postmaster(layout)
     if postmaster is None:
@@ -303,13 +221,27 @@ def _stop(layout: _Layout) -> None:
     raise EngineError(f"PostgreSQL does not stop; see {layout.log}")
 
 
-def _postmaster(layout: _Layout) -> int | None:
+def _postmaster(layout: Layout) -> int | None:
     """The running server's main process, which takes its pid file away when it has ended."""
     try:
-        pid = int((layout.cluster / "postmaster.pid").read_text().splitlines()[0])
-        os.kill(pid, 0)
+        number = int((layout.cluster / "postmaster.pid").read_text().splitlines()[0])
+        if sys.platform != "linux":
+            os.kill(number, 0)
+            return number
     except (OSError, ValueError, IndexError):
         return None
-    if sys.platform == "linux" and not _is_of_cluster(pid, layout):
+    if _is_of_cluster(number, layout) and _own_number(number) == number:
+        return number
+    # In a PID namespace within this one it has another number than here.
+    found = (pid for pid in _processes(layout) if _own_number(pid) == number)
+    return next(found, None)
+
+
+def _own_number(pid: int) -> int | None:
+    """A process's number in its own PID namespace, the innermost that it is in."""
+    try:
+        status = Path("/proc", str(pid), "status").read_text()
+    except OSError:
         return None
-    return pid
+    numbers = [line.split()[-1] for line in status.splitlines() if line.startswith("NSpid:")]
+    return int(numbers[0]) if numbers else pid

@@ -41,8 +41,13 @@ def program(name: str) -> str:
     )
 
 
-def run(name: str, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Runs a program in a session of its own, so that Ctrl-C in the terminal does not reach it."""
+def run(
+    name: str, *arguments: str, stdin: str = "", inherited: int | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs a program in a session of its own, so that Ctrl-C in the terminal does not reach it.
+
+    `inherited` is the one open file that it and its children get.
+    """
     command = [*_as_ordinary_user(), program(name), *arguments]
     try:
         result = subprocess.run(  # noqa: S603
@@ -53,6 +58,7 @@ def run(name: str, *arguments: str, stdin: str = "") -> subprocess.CompletedProc
             errors="replace",
             env=_clean_environment(),
             start_new_session=True,
+            pass_fds=() if inherited is None else (inherited,),
             timeout=COMMAND_SECONDS,
             check=False,
         )

@@ -1,0 +1,142 @@
+"""The files of the embedded PostgreSQL: where they are, how the cluster is made and configured."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from laari.store.files import sync_folder
+from laari.store.postgres import MAJOR_VERSION, EngineError, last_line, run
+
+PORT = 5432  # only the name of the socket
+# A socket's whole path has room for 107 bytes, `/.s.PGSQL.5432` included; and commas or quotes
+# would have to survive a URL and a list in the configuration.
+_PLAIN_SOCKET_PATH = re.compile(r"[A-Za-z0-9/._-]{1,90}", re.ASCII)
+
+_MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    home: Path
+    cluster: Path
+    log: Path
+    sockets: Path
+
+    @property
+    def socket(self) -> Path:
+        return self.sockets / f".s.PGSQL.{PORT}"
+
+    @property
+    def dsn(self) -> str:
+        return f"postgresql://laari@/laari?host={quote(str(self.sockets))}&port={PORT}"
+
+
+def prepare(data_dir: Path) -> Layout:
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        home = data_dir.resolve(strict=True)
+        sockets = home / "sockets"
+        if not _PLAIN_SOCKET_PATH.fullmatch(str(sockets)):
+            digest = hashlib.sha256(os.fsencode(home)).hexdigest()[:16]
+            sockets = Path(f"/tmp/laari-{os.geteuid()}-{digest}")  # noqa: S108  # verified below
+        sockets.mkdir(mode=0o700, exist_ok=True)
+        found = sockets.lstat()
+    except OSError as error:
+        raise EngineError(f"data directory {data_dir} cannot be used: {error.strerror}") from None
+    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    if not ours or stat.S_IMODE(found.st_mode) & 0o077:
+        raise EngineError(f"{sockets} must be a directory that only its owner, this user, can open")
+    return Layout(home, home / "postgres", home / "postgres.log", sockets)
+
+
+def verify_version(layout: Layout) -> None:
+    try:
+        version = (layout.cluster / "PG_VERSION").read_text().strip()
+    except FileNotFoundError:
+        raise EngineError(f"{layout.cluster} is not a PostgreSQL database") from None
+    if version != MAJOR_VERSION:
+        raise EngineError(
+            f"{layout.cluster} was made by PostgreSQL {version}, "
+            f"and this version of Laari brings {MAJOR_VERSION}: move the data with pg_dump"
+        )
+
+
+def make_cluster(layout: Layout, durable: bool, server: int) -> None:
+    """Makes the cluster aside and renames it, so that a crash on the way leaves nothing half.
+
+    The programs inherit the server's lock: they may outlive a caller that is killed.
+    """
+    fresh = layout.cluster.with_suffix(".new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    made = run(
+        *("initdb", "-D", str(fresh), "-U", "laari", "-A", "trust", "-E", "UTF8"),
+        *("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"),
+        *("--data-checksums", "--no-sync"),
+        inherited=server,
+    )
+    if made.returncode == 0:
+        made = run(
+            *("postgres", "--single", "-F", "-D", str(fresh), "postgres"),
+            stdin="CREATE DATABASE laari",
+            inherited=server,
+        )
+    if made.returncode == 0 and durable:
+        made = run("initdb", "--sync-only", "-D", str(fresh), inherited=server)
+    if made.returncode != 0:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise EngineError(f"the database cannot be made in {layout.home}: {last_line(made.stderr)}")
+    with (fresh / "postgresql.conf").open("a") as file:
+        file.write("\ninclude 'laari.conf'  # written anew at every start\n")
+    fresh.rename(layout.cluster)
+    sync_folder(layout.home)
+
+
+def write_configuration(layout: Layout, durable: bool) -> None:
+    """Settings fit for this machine; `fsync` and `synchronous_commit` stay on."""
+    memory = _memory_bytes()
+    shared_buffers = min(max(memory // 8, 64 * _MEBIBYTE), 2048 * _MEBIBYTE)
+    settings = {
+        "listen_addresses": "",
+        "unix_socket_directories": str(layout.sockets),
+        "unix_socket_permissions": "0700",
+        "port": str(PORT),
+        "max_connections": "200",
+        "shared_buffers": f"{shared_buffers // _MEBIBYTE}MB",
+        "effective_cache_size": f"{memory // 2 // _MEBIBYTE}MB",
+        "maintenance_work_mem": "128MB",
+        "wal_buffers": "16MB",
+        "min_wal_size": "256MB",
+        "max_wal_size": "2GB",  # checkpoints by the clock, not by the load
+        "checkpoint_timeout": "10min",
+        "random_page_cost": "1.1",  # flash
+        "effective_io_concurrency": "64",
+        "jit": "off",  # statements are short
+        "timezone": "UTC",
+        "log_timezone": "UTC",
+        "log_checkpoints": "off",
+    }
+    if not durable:
+        settings |= {
+            "fsync": "off",
+            "synchronous_commit": "off",
+            "full_page_writes": "off",
+            "shared_buffers": "64MB",
+        }
+    lines = [f"{name} = '{value}'\n" for name, value in settings.items()]
+    (layout.cluster / "laari.conf").write_text("".join(lines))
+
+
+def _memory_bytes() -> int:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+    except OSError:
+        return memory
+    return min(memory, int(limit)) if limit.isdigit() else memory
