@@ -16,6 +16,7 @@ def test_defaults() -> None:
     assert read_settings({}, "127.0.0.1", 8000) == Settings(
         database_url=None,
         data_dir=Path("laari-data"),
+        wal_archive=None,
         public_url="http://127.0.0.1:8000",
         master_key=None,
         require_https=False,

@@ -39,6 +39,11 @@ VARIABLES = (
         "postgresql://… of a server of your own; unset: a PostgreSQL in the data directory",
     ),
     Variable("LAARI_DATA_DIR", "./laari-data", "embedded database and generated master key"),
+    Variable(
+        "LAARI_WAL_ARCHIVE",
+        "(as it was; off at first)",
+        "directory for the embedded database's archived log, to restore any moment; off ends it",
+    ),
     Variable("LAARI_PUBLIC_URL", "(http://HOST:PORT)", "origin of every URL that is handed out"),
     Variable(
         "LAARI_MASTER_KEY",
@@ -107,6 +112,7 @@ _DEFAULTS = {
 class Settings:
     database_url: str | None = field(repr=False)  # may hold a password
     data_dir: Path
+    wal_archive: str | None
     public_url: str
     master_key: bytes | None = field(repr=False)
     require_https: bool
@@ -135,6 +141,7 @@ def read_settings(
     settings = Settings(
         database_url=read.database_url("LAARI_DATABASE_URL"),
         data_dir=Path(read.text("LAARI_DATA_DIR")),
+        wal_archive=read.text("LAARI_WAL_ARCHIVE") or None,
         public_url=public_url,
         master_key=read.key("LAARI_MASTER_KEY"),
         require_https=read.switch("LAARI_REQUIRE_HTTPS", public_url.startswith("https:")),
@@ -155,6 +162,10 @@ def read_settings(
     )
     if settings.database_url is not None and settings.master_key is None:
         raise SettingsError("LAARI_MASTER_KEY is required with LAARI_DATABASE_URL")
+    if settings.database_url is not None and settings.wal_archive is not None:
+        raise SettingsError(
+            "LAARI_WAL_ARCHIVE is for the embedded database: your own server archives by its own"
+        )
     return settings
 
 

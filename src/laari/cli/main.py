@@ -11,6 +11,7 @@ import click
 from laari import __version__
 from laari.cli.audit import audit_command
 from laari.cli.authorizations import authorization
+from laari.cli.backup import backup_command, restore_command
 from laari.cli.clients import client
 from laari.cli.customers import customer
 from laari.cli.init import init_command
@@ -48,6 +49,8 @@ for command in (
     webhook,
     audit_command,
     migrate_command,
+    backup_command,
+    restore_command,
 ):
     cli.add_command(command)
 

@@ -45,7 +45,7 @@ def open_engine(settings: Settings, *, create: bool = False) -> Iterator[Service
     if settings.database_url is not None:
         yield Service(settings.database_url, master_key, settings)
         return
-    with embedded_server(settings.data_dir, create=create) as dsn:
+    with embedded_server(settings.data_dir, create=create, wal_archive=settings.wal_archive) as dsn:
         yield Service(dsn, master_key, settings)
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 import shutil
 import stat
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from laari.store.files import sync_folder
 from laari.store.postgres import MAJOR_VERSION, EngineError, last_line, run
+from laari.store.wal_archive import ARCHIVE_OWNER, EXCHANGE_SECONDS, keep_command
 
+ARCHIVE_OFF = "off"
+RESTORING = "postgres.restoring"  # the cluster while it is being restored
 PORT = 5432  # only the name of the socket
 # A socket's whole path has room for 107 bytes, `/.s.PGSQL.5432` included; and commas or quotes
 # would have to survive a URL and a list in the configuration.
@@ -28,6 +33,7 @@ class Layout:
     cluster: Path
     log: Path
     sockets: Path
+    archive: Path  # a file that names the directory with the archived log
 
     @property
     def socket(self) -> Path:
@@ -53,7 +59,7 @@ def prepare(data_dir: Path) -> Layout:
     ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
     if not ours or stat.S_IMODE(found.st_mode) & 0o077:
         raise EngineError(f"{sockets} must be a directory that only its owner, this user, can open")
-    return Layout(home, home / "postgres", home / "postgres.log", sockets)
+    return Layout(home, home / "postgres", home / "postgres.log", sockets, home / "wal-archive")
 
 
 def verify_version(layout: Layout) -> None:
@@ -73,6 +79,10 @@ def make_cluster(layout: Layout, durable: bool, server: int) -> None:
 
     The programs inherit the server's lock: they may outlive a caller that is killed.
     """
+    if (layout.home / RESTORING).exists():  # an empty database must not take its place
+        raise EngineError(
+            f"a restore into {layout.home} did not finish: empty it and run `laari restore` again"
+        )
     fresh = layout.cluster.with_suffix(".new")
     shutil.rmtree(fresh, ignore_errors=True)
     made = run(
@@ -98,8 +108,10 @@ def make_cluster(layout: Layout, durable: bool, server: int) -> None:
     sync_folder(layout.home)
 
 
-def write_configuration(layout: Layout, durable: bool) -> None:
-    """Settings fit for this machine; `fsync` and `synchronous_commit` stay on."""
+def write_configuration(
+    layout: Layout, durable: bool, more: Mapping[str, str] | None = None
+) -> None:
+    """Settings fit for this machine, and `more`; `fsync` and `synchronous_commit` stay on."""
     memory = _memory_bytes()
     shared_buffers = min(max(memory // 8, 64 * _MEBIBYTE), 2048 * _MEBIBYTE)
     settings = {
@@ -129,8 +141,91 @@ def write_configuration(layout: Layout, durable: bool) -> None:
             "full_page_writes": "off",
             "shared_buffers": "64MB",
         }
-    lines = [f"{name} = '{value}'\n" for name, value in settings.items()]
-    (layout.cluster / "laari.conf").write_text("".join(lines))
+    settings |= _archiving(kept_archive(layout))
+    settings |= more or {}
+    (layout.cluster / "laari.conf").write_text(setting_lines(settings))
+
+
+def setting_lines(settings: Mapping[str, str]) -> str:
+    """Lines of a configuration file, whatever is in the values."""
+    quoted = {
+        name: value.replace("\\", "\\\\").replace("'", "''") for name, value in settings.items()
+    }
+    return "".join(f"{name} = '{value}'\n" for name, value in quoted.items())
+
+
+def _archiving(archive: Path | None) -> dict[str, str]:
+    if archive is None:
+        return {}
+    return {
+        "archive_mode": "on",
+        "archive_command": keep_command(archive),
+        "archive_timeout": f"{EXCHANGE_SECONDS}s",
+    }
+
+
+def kept_archive(layout: Layout) -> Path | None:
+    """Where this database's log is archived.
+
+    Remembered in the data directory: a command that starts the server without the setting would
+    otherwise leave a gap in the archive.
+    """
+    try:
+        return Path(os.fsdecode(layout.archive.read_bytes()).splitlines()[0])
+    except FileNotFoundError:
+        return None
+
+
+def wanted_archive(layout: Layout, setting: str) -> Path | None:
+    """The directory that LAARI_WAL_ARCHIVE names, made where only its last part is missing."""
+    if setting == ARCHIVE_OFF:
+        return None
+    path, kept = Path(setting), kept_archive(layout)
+    try:
+        if not path.exists() and kept != path.absolute():  # one that was there must be there
+            path.mkdir(mode=0o700)
+            sync_folder(path.absolute().parent)
+        archive = path.resolve(strict=True)
+        found = archive.stat()
+        is_fresh = not any(archive.iterdir()) or _is_claimed(layout, archive)
+    except OSError as error:
+        raise EngineError(f"LAARI_WAL_ARCHIVE {path} cannot be used: {error.strerror}") from None
+    if found.st_uid != os.geteuid() or "\n" in str(archive):
+        raise EngineError(f"LAARI_WAL_ARCHIVE {path} must be a directory of this user")
+    if archive.is_relative_to(layout.home) or layout.home.is_relative_to(archive):
+        raise EngineError(f"LAARI_WAL_ARCHIVE {path} and the data directory must be apart")
+    if not is_fresh:
+        raise EngineError(
+            f"LAARI_WAL_ARCHIVE {path} holds files that are not this database's log: "
+            "name an empty directory"
+        )
+    return archive
+
+
+def keep_archive(layout: Layout, archive: Path | None) -> None:
+    """Remembers the archive and marks it as this database's own.
+
+    Segments of two databases have the same names, also where one is a restored copy of the other.
+    So a copy needs an archive of its own, as does one that was not archived for a while.
+    """
+    if archive is None:
+        layout.archive.unlink(missing_ok=True)
+    else:
+        token = secrets.token_hex(16)
+        fresh = layout.archive.with_suffix(".new")
+        fresh.write_bytes(os.fsencode(archive) + f"\n{token}\n".encode())
+        fresh.replace(layout.archive)
+        (archive / ARCHIVE_OWNER).write_text(token + "\n")
+        sync_folder(archive)
+    sync_folder(layout.home)
+
+
+def _is_claimed(layout: Layout, archive: Path) -> bool:
+    try:
+        token = layout.archive.read_bytes().splitlines()[1]
+        return (archive / ARCHIVE_OWNER).read_bytes().strip() == token
+    except (FileNotFoundError, IndexError):
+        return False
 
 
 def _memory_bytes() -> int:

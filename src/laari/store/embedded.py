@@ -3,6 +3,7 @@
     laari-data/
       postgres/      the database cluster; `postgres.new` while it is being made
       postgres.log   what the server has to say
+      wal-archive    names the directory where the write-ahead log is archived, if it is
       sockets/       the Unix socket; there is no TCP
       users.lock     each user holds it shared: who gets it alone is the last one
       start.lock     held by whoever starts or stops the server
@@ -22,19 +23,22 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from laari.store.cluster import (
     PORT,
     Layout,
+    keep_archive,
+    kept_archive,
     make_cluster,
     prepare,
     verify_version,
+    wanted_archive,
     write_configuration,
 )
-from laari.store.postgres import EngineError, last_line, run
+from laari.store.postgres import COMMAND_SECONDS, EngineError, last_line, run
 
 START_SECONDS = 60  # recovery after a crash included
 # For a server of which nothing can be seen from here: it may be between two lives.
@@ -47,15 +51,21 @@ _ACCEPTS, _REJECTS = 0, 1  # what pg_isready returns; a server that is starting 
 
 
 @contextmanager
-def embedded_server(data_dir: Path, *, durable: bool = True, create: bool = True) -> Iterator[str]:
+def embedded_server(
+    data_dir: Path, *, durable: bool = True, create: bool = True, wal_archive: str | None = None
+) -> Iterator[str]:
     """Joins the users of the server, starting it where it does not run; gives its URL.
 
     The last one to leave stops it. `durable=False` trades safety for speed and is for tests.
     Without `create` a database that is not there is not made.
+    `wal_archive` is a directory, `off`, or None: as it was.
     """
     layout = prepare(data_dir)
     with _lock_file(layout, "users.lock") as users, _lock_file(layout, "start.lock") as start:
         with _held(start):
+            alone = _try_lock(users)
+            if wal_archive is not None:
+                _choose_archive(layout, wal_archive, alone)
             _lock(users, fcntl.LOCK_SH)
             _ensure_running(layout, durable, create)
         try:
@@ -74,6 +84,55 @@ def revive(data_dir: Path) -> None:
         return
     with _lock_file(layout, "start.lock") as start, _held(start):
         _ensure_running(layout, durable=True, create=False)
+
+
+def _choose_archive(layout: Layout, setting: str, alone: bool) -> None:
+    """PostgreSQL takes up or ends archiving only as it starts: a server that runs is stopped."""
+    archive = wanted_archive(layout, setting)
+    if archive == kept_archive(layout):
+        return
+    if alone:
+        _stop(layout)
+    if _state(layout) == _ACCEPTS:
+        raise EngineError(
+            "LAARI_WAL_ARCHIVE changes only when the embedded server starts: "
+            f"end all other laari processes on {layout.home} first"
+        )
+    keep_archive(layout, archive)
+
+
+@contextmanager
+def claimed(data_dir: Path) -> Iterator[tuple[Layout, int]]:
+    """A data directory in which no server runs, and its server's lock: nobody else starts one."""
+    layout = prepare(data_dir)
+    with (
+        _lock_file(layout, "start.lock") as start,
+        _held(start),
+        _lock_file(layout, "server.lock") as server,
+    ):
+        if _processes(layout) or not _try_lock(server):
+            raise EngineError(f"{layout.home} is in use by a server")
+        yield layout, server
+
+
+@contextmanager
+def recovering_server(
+    layout: Layout, server: int, settings: Mapping[str, str], *, seconds: int
+) -> Iterator[str]:
+    """Runs a server on restored files, within `claimed`; gives its URL once it has recovered."""
+    try:
+        log_start = _start(layout, True, False, server, settings, seconds)
+        # pg_ctl waits for the beginning of a recovery only.
+        deadline = time.monotonic() + seconds
+        while _reported(layout) != "ready":  # to ask it would fill its log with refusals
+            if _postmaster(layout) is None:
+                raise EngineError(f"PostgreSQL did not recover: {_last_word(layout, log_start)}")
+            if time.monotonic() > deadline:
+                raise EngineError(f"PostgreSQL has not recovered within {seconds} seconds")
+            time.sleep(POLL_SECONDS)
+        yield layout.dsn
+    finally:
+        _stop(layout)
 
 
 def running_postmaster(data_dir: Path) -> int | None:
@@ -170,11 +229,20 @@ def _is_of_cluster(pid: int, layout: Layout) -> bool:
         return False
 
 
-def _start(layout: Layout, durable: bool, create: bool, server: int) -> None:
+def _start(
+    layout: Layout,
+    durable: bool,
+    create: bool,
+    server: int,
+    more: Mapping[str, str] | None = None,
+    seconds: int = 0,
+) -> int:
     """The caller holds `server`, the server's lock; whatever is started here inherits it.
 
     The lock belongs to the open file, not to a process: it stays when the caller closes its own
     descriptor, or is killed, and goes with the last process that has inherited one.
+
+    Returns where in the log this server's lines begin.
     """
     try:
         if create and not layout.cluster.exists():
@@ -183,7 +251,7 @@ def _start(layout: Layout, durable: bool, create: bool, server: int) -> None:
         if sys.platform == "linux":  # elsewhere a server of an older version could not be seen
             (layout.cluster / "postmaster.pid").unlink(missing_ok=True)
             Path(f"{layout.socket}.lock").unlink(missing_ok=True)
-        write_configuration(layout, durable)
+        write_configuration(layout, durable, more)
         log_start = _log_size(layout)
         if log_start > MAX_LOG_BYTES:
             layout.log.replace(layout.log.with_suffix(".log.old"))
@@ -193,13 +261,19 @@ def _start(layout: Layout, durable: bool, create: bool, server: int) -> None:
         raise EngineError(f"{place} cannot be used: {error.strerror}") from None
     result = run(
         *("pg_ctl", "start", "-D", str(layout.cluster), "-l", str(layout.log)),
-        *("-w", "-t", str(START_SECONDS)),
+        *("-w", "-t", str(seconds or START_SECONDS)),
         inherited=server,
+        seconds=seconds or COMMAND_SECONDS,
     )
     if result.returncode != 0:
-        log = layout.log.read_bytes()[log_start:] if _log_size(layout) else b""
-        reason = last_line(log.decode(errors="replace") or result.stderr)
+        reason = _last_word(layout, log_start) or last_line(result.stderr)
         raise EngineError(f"PostgreSQL did not start: {reason} (see {layout.log})")
+    return log_start
+
+
+def _last_word(layout: Layout, log_start: int) -> str:
+    log = layout.log.read_bytes()[log_start:] if _log_size(layout) else b""
+    return last_line(log.decode(errors="replace")) if log else ""
 
 
 def _log_size(layout: Layout) -> int:
@@ -235,6 +309,14 @@ def _postmaster(layout: Layout) -> int | None:
     # In a PID namespace within this one it has another number than here.
     found = (pid for pid in _processes(layout) if _own_number(pid) == number)
     return next(found, None)
+
+
+def _reported(layout: Layout) -> str:
+    """What the postmaster wrote of its state: starting, standby while it recovers, ready."""
+    try:
+        return (layout.cluster / "postmaster.pid").read_text().splitlines()[7].strip()
+    except (FileNotFoundError, IndexError):
+        return ""
 
 
 def _own_number(pid: int) -> int | None:

@@ -42,7 +42,11 @@ def program(name: str) -> str:
 
 
 def run(
-    name: str, *arguments: str, stdin: str = "", inherited: int | None = None
+    name: str,
+    *arguments: str,
+    stdin: str = "",
+    inherited: int | None = None,
+    seconds: int = COMMAND_SECONDS,
 ) -> subprocess.CompletedProcess[str]:
     """Runs a program in a session of its own, so that Ctrl-C in the terminal does not reach it.
 
@@ -56,14 +60,14 @@ def run(
             capture_output=True,
             text=True,
             errors="replace",
-            env=_clean_environment(),
+            env=clean_environment(),
             start_new_session=True,
             pass_fds=() if inherited is None else (inherited,),
-            timeout=COMMAND_SECONDS,
+            timeout=seconds,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise EngineError(f"{name} did not finish within {COMMAND_SECONDS} seconds") from None
+        raise EngineError(f"{name} did not finish within {seconds} seconds") from None
     except OSError as error:
         raise EngineError(f"{command[0]} cannot be run: {error.strerror}") from None
     if result.stderr.startswith("unshare:"):
@@ -78,7 +82,7 @@ def last_line(output: str) -> str:
     return (telling or lines or ["no reason given"])[-1]
 
 
-def _clean_environment() -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
     """The environment without what would turn PostgreSQL's programs to another server or port."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return {**kept, "LC_ALL": "C"}

@@ -37,7 +37,14 @@ def load_master_key(data_dir: Path) -> bytes:
         if not path.exists():
             if has_database:  # a new key would open nothing that is stored there
                 raise MasterKeyError(f"{path} is missing beside its database: restore it")
-            _make(path)
+            write_key(path, secrets.token_bytes(KEY_BYTES))
+    except OSError as error:
+        raise MasterKeyError(f"{path} cannot be used: {error.strerror}") from None
+    return read_key(path)
+
+
+def read_key(path: Path) -> bytes:
+    try:
         with path.open("rb") as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
             text = file.read().strip()
@@ -54,10 +61,10 @@ def load_master_key(data_dir: Path) -> bytes:
     return key
 
 
-def _make(path: Path) -> None:
+def write_key(path: Path, key: bytes) -> None:
     """Written whole under another name first; of two that make one at once the first stays."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix="master.") as file:  # mode 0600
-        file.write(secrets.token_hex(KEY_BYTES).encode() + b"\n")
+        file.write(key.hex().encode() + b"\n")
         file.flush()
         os.fsync(file.fileno())
         try:
@@ -93,6 +100,11 @@ def derive(master: bytes, purpose: str, value: str) -> bytes:
 def digest(secret: str) -> bytes:
     """What is stored of a random secret: enough to find it by, no use to a thief."""
     return hashlib.sha256(secret.encode()).digest()
+
+
+def fingerprint(master: bytes) -> str:
+    """Tells whether two keys are the same, and nothing else about them."""
+    return _subkey(master, "fingerprint").hex()
 
 
 def new_secret(prefix: str) -> str:

@@ -1,0 +1,40 @@
+"""A bar on the terminal for what takes long; nothing where nobody watches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """Gives a function that is told what is being done, and how many bytes of how many are done.
+
+    The bar is written to standard error: what a command prints stays one value.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _what, _done, _total: None
+        return
+    from rich.console import Console  # noqa: PLC0415  # only a terminal pays for these
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(binary_units=True),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Preparing", total=None)
+
+        def tell(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total or None)
+
+        yield tell
