@@ -82,6 +82,8 @@ def test_what_was_saved_comes_back(laari: Commands, data: Path, tmp_path: Path) 
     assert laari(tmp_path / "new", "audit", "--json").json["ok"] is True
     assert (tmp_path / "new" / "master.key").read_bytes() == (data / "master.key").read_bytes()
     assert stat.S_IMODE((tmp_path / "new" / "master.key").stat().st_mode) == 0o600
+    # Nothing serves that one: the command starts its server, and stops it again.
+    assert laari(tmp_path / "new", "backup", tmp_path / "b2", "--json").json["wal"]["timeline"] == 2
 
 
 def test_the_key_is_in_no_file_of_a_backup_unless_asked_for(

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,9 @@ def test_a_server_of_ones_own_is_saved_and_comes_back(
     assert "with --cluster" in laari(tmp_path / "new", "restore", tmp_path / "b", **KEY).refusal
     assert "with --cluster" in laari(tmp_path / "new", "restore", tmp_path / "b", **own).refusal
     cluster = tmp_path / "cluster"
-    command = ["restore", tmp_path / "b", "--cluster", cluster, "--json"]
+    (tmp_path / "wal").mkdir()  # of a server that archived nothing yet
+    wal = ["--wal", tmp_path / "wal"]
+    command = ["restore", tmp_path / "b", "--cluster", cluster, *wal, "--json"]
     assert laari(None, *command).json["path"] == str(cluster)
     assert "is not empty" in laari(None, *command).refusal
 
@@ -50,8 +53,14 @@ def test_a_server_of_ones_own_is_saved_and_comes_back(
     assert started.returncode == 0, (tmp_path / "log").read_text()
     try:
         dsn = f"postgresql://laari@/saved_whole?host={tmp_path / 's'}&port=5432"
+        deadline = time.monotonic() + 30
+        while ask(dsn, "SELECT pg_is_in_recovery()"):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
         audit = laari(None, "audit", "--json", **{**KEY, "LAARI_DATABASE_URL": dsn}).json
         assert audit["ok"] is True
+        assert "wal_archive.py fetch" in str(ask(dsn, "SHOW restore_command"))
+        assert str(ask(dsn, "SELECT pg_walfile_name(pg_current_wal_lsn())")).startswith("00000002")
     finally:
         run("pg_ctl", "stop", "-m", "immediate", "-D", str(cluster))
 

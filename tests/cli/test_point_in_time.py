@@ -197,14 +197,23 @@ def test_places_where_no_archive_can_be(laari: Commands, tmp_path: Path, name: s
     assert not (tmp_path / "data" / "postgres").exists()
 
 
-def test_an_archive_that_has_gone_is_told_of(
+def test_payments_go_on_while_the_archive_is_away(
     laari: Commands, history: History, tmp_path: Path
 ) -> None:
-    archive = {"LAARI_WAL_ARCHIVE": str(tmp_path / "archive")}
-    laari(tmp_path / "new", "restore", history.saved, **archive)
-    shutil.rmtree(tmp_path / "archive")  # a disk that is not mounted
-    assert "cannot be used" in laari(tmp_path / "new", "merchant", "list", **archive).refusal
-    assert not (tmp_path / "archive").exists()
+    """Its disk is not mounted: the log waits, and nothing is written to the bare directory."""
+    archive = tmp_path / "archive"
+    setting = {"LAARI_WAL_ARCHIVE": str(archive)}
+    laari(tmp_path / "new", "restore", history.saved, **setting)
+    archive.rename(tmp_path / "away")
+    archive.mkdir()
+    assert laari(tmp_path / "new", "merchant", "create", "fourth", **setting).status == 0
+    assert list(archive.iterdir()) == []
+    assert "is not there" in (tmp_path / "new" / "postgres.log").read_text()
+    archive.rmdir()
+    (tmp_path / "away").rename(archive)
+    before = len(segments_of(archive))
+    assert laari(tmp_path / "new", "merchant", "list", **setting).status == 0
+    assert len(segments_of(archive)) > before
 
 
 def test_the_setting_is_for_the_embedded_database(laari: Commands, tmp_path: Path) -> None:

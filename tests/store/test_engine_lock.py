@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-import functools
 import os
 import shutil
 import signal
@@ -29,20 +28,21 @@ from laari.store.embedded import embedded_server, revive
 from laari.store.postgres import EngineError
 from tests.store.engines import USER, another_process, ask, is_running, kill_and_wait, postmaster
 
-ELSEWHERE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
-if os.geteuid() != 0:
-    ELSEWHERE[1:1] = ["--user", "--map-current-user"]
+# As root a namespace of its own for users is not needed; where root may not do without, it helps.
+_PLAIN = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+_USERS = ["unshare", "--user", "--map-root-user", *_PLAIN[1:]]
 
 
-@functools.cache
-def can_unshare() -> bool:
+def works(command: list[str]) -> bool:
     if shutil.which("unshare") is None:
         return False
-    return subprocess.run([*ELSEWHERE, "true"], capture_output=True, check=False).returncode == 0
+    return subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0
 
+
+ELSEWHERE = _PLAIN if works(_PLAIN) else _USERS
 
 needs_namespaces = pytest.mark.skipif(
-    not can_unshare(), reason="PID namespaces cannot be made here (unshare, or the right to)"
+    not works(ELSEWHERE), reason="PID namespaces cannot be made here (unshare, or the right to)"
 )
 
 

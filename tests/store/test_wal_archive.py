@@ -20,8 +20,18 @@ SEGMENT = "000000010000000000000003"
 def place(tmp_path: Path) -> Path:
     (tmp_path / "pg_wal").mkdir()
     (tmp_path / "pg_wal" / SEGMENT).write_bytes(b"log" * 1000)
-    (tmp_path / "archive").mkdir()
+    an_archive(tmp_path / "archive")
     return tmp_path
+
+
+def an_archive(path: Path) -> Path:
+    path.mkdir()
+    (path / wal_archive.ARCHIVE_MARK).touch()
+    return path
+
+
+def kept(archive: Path) -> list[str]:
+    return [path.name for path in archive.iterdir() if path.name != wal_archive.ARCHIVE_MARK]
 
 
 def run(place: Path, command: str, name: str = SEGMENT, path: str = "") -> int:
@@ -30,12 +40,11 @@ def run(place: Path, command: str, name: str = SEGMENT, path: str = "") -> int:
     return subprocess.run(line, shell=True, cwd=place, check=False).returncode
 
 
-@pytest.mark.parametrize("name", ["archive", 'it\'s 100% "odd" $HOME; rm -rf \\ x'])
+@pytest.mark.parametrize("name", ["plain", 'it\'s 100% "odd" $HOME; rm -rf \\ x'])
 def test_a_segment_is_kept_and_fetched(place: Path, name: str) -> None:
-    archive = place / name
-    archive.mkdir(exist_ok=True)
+    archive = an_archive(place / name)
     assert run(place, keep_command(archive)) == 0
-    assert [path.name for path in archive.iterdir()] == [f"{SEGMENT}.gz"]
+    assert kept(archive) == [f"{SEGMENT}.gz"]
     assert run(place, fetch_command([place, archive]), path="back") == 0
     assert (place / "back").read_bytes() == b"log" * 1000
 
@@ -47,8 +56,8 @@ def test_what_is_kept_is_never_replaced(place: Path, capfd: pytest.CaptureFixtur
     (place / "pg_wal" / SEGMENT).write_bytes(b"other" * 1000)
     assert run(place, command) == wal_archive.TRY_AGAIN
     assert "is there already, with other content" in capfd.readouterr().err
-    kept = (place / "archive" / f"{SEGMENT}.gz").read_bytes()
-    assert gzip.decompress(kept) == b"log" * 1000
+    content = (place / "archive" / f"{SEGMENT}.gz").read_bytes()
+    assert gzip.decompress(content) == b"log" * 1000
 
 
 def test_a_crash_leaves_nothing_that_looks_kept(
@@ -76,22 +85,33 @@ def test_a_crash_leaves_nothing_that_looks_kept(
     (place / "pg_wal" / name).write_bytes(b"x")
     with pytest.raises(OSError, match="No space"):
         wal_archive.keep(place / "archive", place / "pg_wal" / name, name)
-    assert [path.name for path in (place / "archive").iterdir()] == [f"{SEGMENT}.gz"]
+    assert kept(place / "archive") == [f"{SEGMENT}.gz"]
 
 
 def test_a_missing_archive_is_no_reason_to_forget(place: Path) -> None:
     assert run(place, keep_command(place / "gone")) == wal_archive.TRY_AGAIN
     assert not (place / "gone").exists()
+    (place / "gone").mkdir()  # where its disk would be mounted
+    assert run(place, keep_command(place / "gone")) == wal_archive.TRY_AGAIN
+    assert list((place / "gone").iterdir()) == []
+
+
+def test_the_servers_lock_is_not_held_by_a_copy_that_hangs(place: Path) -> None:
+    lock = os.open(place / "pg_wal" / SEGMENT, os.O_RDONLY)
+    line = keep_command(place / "archive").replace("%p", f"/dev/fd/{lock}").replace("%f", SEGMENT)
+    done = subprocess.run(line, shell=True, pass_fds=(lock,), check=False)
+    assert done.returncode != 0  # what it inherited is closed, so there is nothing to read
+    os.close(lock)
 
 
 def test_what_is_damaged_does_not_look_like_the_end(place: Path) -> None:
     fetch = fetch_command([place / "archive"])
     assert run(place, fetch, path="back") == wal_archive.NOT_THERE
     run(place, keep_command(place / "archive"))
-    kept = place / "archive" / f"{SEGMENT}.gz"
-    whole = kept.read_bytes()
+    path = place / "archive" / f"{SEGMENT}.gz"
+    whole = path.read_bytes()
     for damaged in (whole[:-5], whole[:30] + b"!" + whole[31:], b"", b"no gzip"):
-        kept.write_bytes(damaged)
+        path.write_bytes(damaged)
         assert run(place, fetch, path="back") == wal_archive.DAMAGED
         assert not (place / "back").exists()
 
@@ -100,7 +120,7 @@ def test_only_names_of_log_files_are_taken(place: Path) -> None:
     (place / "pg_wal" / "x").touch()
     assert run(place, keep_command(place / "archive"), "x") != 0
     assert run(place, fetch_command([place / "archive"]), "../pg_wal/x", "back") != 0
-    assert list((place / "archive").iterdir()) == []
+    assert kept(place / "archive") == []
 
 
 def test_gaps(tmp_path: Path) -> None:

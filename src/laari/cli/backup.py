@@ -42,19 +42,14 @@ def moment(value: str) -> datetime:
 def backup_command(folder: Path, with_key: bool, as_json: bool) -> None:
     """Copy the database to a new directory.
 
-    The whole of it, verified; works while the service runs. The master key is not in the copy: keep it apart.
+    The whole of it, verified; works while the service runs. The master key is not in the copy:
+    keep it apart.
     """
     settings = read_settings(os.environ)
     _refuse_nothing(settings)
     with _ended_by_sigterm(), open_engine(settings) as service, progress_bar() as progress:
-        apart = [settings.data_dir, *([Path(settings.wal_archive)] if settings.wal_archive else [])]
         embedded = settings.database_url is None
-        source = Source(
-            service.dsn,
-            service.master_key,
-            settings.data_dir if embedded else None,
-            tuple(apart) if embedded else (),
-        )
+        source = Source(service.dsn, service.master_key, settings.data_dir if embedded else None)
         made = make_backup(source, folder, progress, with_key=with_key)
     show(
         {

@@ -34,6 +34,7 @@ from laari.store.backup_files import (
     verify_cluster,
     write_info,
 )
+from laari.store.cluster import kept_archive, prepare
 from laari.store.database import connection_to
 from laari.store.files import sync_folder
 from laari.store.migrate import schema_version
@@ -55,7 +56,6 @@ class Source(NamedTuple):
     dsn: str
     master_key: bytes
     data_dir: Path | None
-    apart_from: tuple[Path, ...]  # directories in which no backup may be
 
 
 class _Server(NamedTuple):
@@ -89,7 +89,7 @@ def make_backup(
     source: Source, folder: Path, progress: Progress, *, with_key: bool = False
 ) -> Backup:
     """Not a coroutine: Ctrl-C has to end the copying at once."""
-    place = _vetted(folder, source.apart_from)
+    place = _vetted(folder, _own_places(source))
     before, schema = _checked(source)
     with _partial(place) as (partial, lock):
         wal_verified = _copy(source, partial, lock, before, progress)
@@ -184,7 +184,16 @@ def _partial(place: Path) -> Iterator[tuple[Path, int]]:
         os.close(lock)
 
 
-def _vetted(folder: Path, apart_from: tuple[Path, ...]) -> Path:
+def _own_places(source: Source) -> list[Path]:
+    """Directories in which no backup may be."""
+    if source.data_dir is None:
+        return []
+    layout = prepare(source.data_dir)
+    archive = kept_archive(layout)
+    return [layout.home, *([archive] if archive else [])]
+
+
+def _vetted(folder: Path, apart_from: list[Path]) -> Path:
     try:
         place = folder.parent.resolve(strict=True) / folder.name
         if folder.name in {"", ".."} or place.is_symlink():

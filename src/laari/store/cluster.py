@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import secrets
 import shutil
 import stat
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from urllib.parse import quote
 
 from laari.store.files import sync_folder
 from laari.store.postgres import MAJOR_VERSION, EngineError, last_line, run
-from laari.store.wal_archive import ARCHIVE_OWNER, EXCHANGE_SECONDS, keep_command
+from laari.store.wal_archive import ARCHIVE_MARK, EXCHANGE_SECONDS, keep_command
 
 ARCHIVE_OFF = "off"
 RESTORING = "postgres.restoring"  # the cluster while it is being restored
@@ -177,17 +176,22 @@ def kept_archive(layout: Layout) -> Path | None:
 
 
 def wanted_archive(layout: Layout, setting: str) -> Path | None:
-    """The directory that LAARI_WAL_ARCHIVE names, made where only its last part is missing."""
+    """The directory that LAARI_WAL_ARCHIVE names, made where only its last part is missing.
+
+    The one that is in use already is not held against anything: while its disk is away PostgreSQL
+    keeps the log and tries again, and payments go on.
+    """
     if setting == ARCHIVE_OFF:
         return None
     path, kept = Path(setting), kept_archive(layout)
     try:
-        if not path.exists() and kept != path.absolute():  # one that was there must be there
-            path.mkdir(mode=0o700)
-            sync_folder(path.absolute().parent)
+        if kept is not None and kept in {path.absolute(), path.resolve()}:
+            return kept
+        path.mkdir(mode=0o700, exist_ok=True)
         archive = path.resolve(strict=True)
+        sync_folder(archive.parent)
         found = archive.stat()
-        is_fresh = not any(archive.iterdir()) or _is_claimed(layout, archive)
+        is_fresh = not any(archive.iterdir())
     except OSError as error:
         raise EngineError(f"LAARI_WAL_ARCHIVE {path} cannot be used: {error.strerror}") from None
     if found.st_uid != os.geteuid() or "\n" in str(archive):
@@ -203,7 +207,7 @@ def wanted_archive(layout: Layout, setting: str) -> Path | None:
 
 
 def keep_archive(layout: Layout, archive: Path | None) -> None:
-    """Remembers the archive and marks it as this database's own.
+    """Remembers the archive and marks it as taken.
 
     Segments of two databases have the same names, also where one is a restored copy of the other.
     So a copy needs an archive of its own, as does one that was not archived for a while.
@@ -211,21 +215,12 @@ def keep_archive(layout: Layout, archive: Path | None) -> None:
     if archive is None:
         layout.archive.unlink(missing_ok=True)
     else:
-        token = secrets.token_hex(16)
-        fresh = layout.archive.with_suffix(".new")
-        fresh.write_bytes(os.fsencode(archive) + f"\n{token}\n".encode())
-        fresh.replace(layout.archive)
-        (archive / ARCHIVE_OWNER).write_text(token + "\n")
+        (archive / ARCHIVE_MARK).write_text("the archived log of one Laari database\n")
         sync_folder(archive)
+        fresh = layout.archive.with_suffix(".new")
+        fresh.write_bytes(os.fsencode(archive) + b"\n")
+        fresh.replace(layout.archive)
     sync_folder(layout.home)
-
-
-def _is_claimed(layout: Layout, archive: Path) -> bool:
-    try:
-        token = layout.archive.read_bytes().splitlines()[1]
-        return (archive / ARCHIVE_OWNER).read_bytes().strip() == token
-    except (FileNotFoundError, IndexError):
-        return False
 
 
 def _memory_bytes() -> int:

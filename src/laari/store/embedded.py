@@ -45,6 +45,7 @@ START_SECONDS = 60  # recovery after a crash included
 UNREACHABLE_SECONDS = 10
 STOP_SECONDS = 30  # then the server is told to drop everything; it recovers at the next start
 POLL_SECONDS = 0.02
+INTERRUPTED_SECONDS = 1
 MAX_LOG_BYTES = 5_000_000  # a longer log is put aside at the next start
 
 _ACCEPTS, _REJECTS = 0, 1  # what pg_isready returns; a server that is starting rejects
@@ -121,7 +122,11 @@ def recovering_server(
 ) -> Iterator[str]:
     """Runs a server on restored files, within `claimed`; gives its URL once it has recovered."""
     try:
-        log_start = _start(layout, True, False, server, settings, seconds)
+        try:
+            log_start = _start(layout, True, False, server, settings, seconds)
+        except KeyboardInterrupt:
+            time.sleep(INTERRUPTED_SECONDS)  # pg_ctl was killed; its child may not be seen yet
+            raise
         # pg_ctl waits for the beginning of a recovery only.
         deadline = time.monotonic() + seconds
         while _reported(layout) != "ready":  # to ask it would fill its log with refusals

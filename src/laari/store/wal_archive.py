@@ -3,7 +3,7 @@
     laari-wal/
       000000010000000000000003.gz   a segment, compressed
       00000002.history              where a timeline branched off
-      laari-database                a word that the data directory of this log knows too
+      laari-archive                 marks the directory: an empty place is not an archive
 
 PostgreSQL runs this file as a program of its own, so it needs nothing but the standard library:
 
@@ -27,7 +27,7 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-ARCHIVE_OWNER = "laari-database"
+ARCHIVE_MARK = "laari-archive"
 COMPRESSED = ".gz"
 LEVEL = 1  # segments that were closed early are mostly zeros
 EXCHANGE_SECONDS = 60  # a segment is archived after this time even if it is not full
@@ -46,6 +46,8 @@ class ArchiveError(Exception):
 
 
 def keep(archive: Path, path: Path, name: str) -> None:
+    if not (archive / ARCHIVE_MARK).exists():  # such as the place of a disk that is not mounted
+        raise ArchiveError(f"{archive} is not there, or is not an archive")
     content = path.read_bytes()
     plain = _HISTORY.fullmatch(name) is not None  # small, and looked for by people
     target = archive / (name if plain else name + COMPRESSED)
@@ -54,8 +56,6 @@ def keep(archive: Path, path: Path, name: str) -> None:
             raise ArchiveError(f"{target} is there already, with other content")
         _sync_folder(archive)  # whoever wrote it may have been killed before this
         return
-    if not archive.is_dir():
-        raise ArchiveError(f"{archive} is not there")
     fresh = archive / f"{target.name}.{os.getpid()}.new"
     try:
         with fresh.open("xb") as file:
@@ -137,7 +137,7 @@ def fetch_command(archives: Sequence[Path]) -> str:
 
 def _command(action: str, *arguments: str) -> str:
     """A line for the shell; PostgreSQL replaces %p and %f in it, and %% by one %."""
-    program = [sys.executable, "-I", "-S", str(Path(__file__).resolve()), action]
+    program = ["exec", sys.executable, "-I", "-S", str(Path(__file__).resolve()), action]
     words = [*program, *arguments]
     return " ".join(
         word if word in {"%p", "%f"} else shlex.quote(word.replace("%", "%%")) for word in words
@@ -164,4 +164,6 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    # The server's lock is among the open files; a copy that hangs must not hold it for longer.
+    os.closerange(3, 4096)
     sys.exit(main(sys.argv[1:]))
