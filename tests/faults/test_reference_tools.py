@@ -1,11 +1,14 @@
-"""Clients that generators make of /openapi.json: each makes a round trip with the largest amount.
+"""The reference as others' tools see it: generated clients, and Lighthouse.
 
-The generators are installed under build/clients, in the versions named here. What cannot be
+Each client that a generator makes of /openapi.json makes a round trip with the largest amount.
+
+The tools are installed under build/clients, in the versions named here. What cannot be
 installed is skipped, and says what was missing.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -26,6 +29,7 @@ NODE_PACKAGES = (
     "typescript@5.9.3",
     "@types/node@20.19.25",
 )
+LIGHTHOUSE = "lighthouse@12.8.2"
 GO_LIBRARIES = Path("/usr/share/gocode")  # Debian's; the modules' own host is not asked
 
 TOOLS = Path(__file__).parents[2] / "build/clients"
@@ -164,3 +168,28 @@ def test_openapi_generator_go(service: Service, document: Path, tmp_path: Path) 
     shop = service.merchant(fee_bps=150)
     said = run(tmp_path / "round_trip", service.origin, shop.secret_key, cwd=tmp_path)
     assert said == "done\n"
+
+
+def test_lighthouse_finds_the_reference_accessible(service: Service, tmp_path: Path) -> None:
+    needed("node", "npm", "chromium-headless-shell")
+    tools = installed(
+        "lighthouse",
+        LIGHTHOUSE,
+        ["npm", "init", "--yes"],
+        ["npm", "install", "--silent", "--no-audit", "--no-fund", LIGHTHOUSE],
+    )
+    report = tmp_path / "report.json"
+    run(
+        tools / "node_modules/.bin/lighthouse",
+        f"{service.origin}/docs",
+        "--only-categories=accessibility",
+        "--chrome-flags=--headless --no-sandbox --disable-gpu",
+        *("--output=json", f"--output-path={report}", "--quiet"),
+        cwd=tmp_path,
+        CHROME_PATH=shutil.which("chromium-headless-shell") or "",
+    )
+    found = json.loads(report.read_text())
+    assert [
+        name for name, audit in found["audits"].items() if audit["score"] not in (1, None)
+    ] == []
+    assert found["categories"]["accessibility"]["score"] == 1
