@@ -181,7 +181,8 @@ async def test_a_frozen_wallet_is_told_of_a_limit_and_nothing_else(
         text = await page.locator("body").inner_text()
         assert "roze" not in text
         assert "Court" not in text
-    await expect(page.get_by_text("A single payment can be up to")).to_contain_text("0.00")
+    single = page.get_by_text("A single payment can be up to")
+    await expect(single).to_contain_text("up to MVR\N{NO-BREAK SPACE}0.00.")
     await in_order(page)
     assert status_of(live_shop, payment) == "pending"
 
