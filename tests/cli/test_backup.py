@@ -315,7 +315,7 @@ def test_an_unfinished_restore_is_not_served(laari: Commands, saved: Path, tmp_p
     process.kill()
     process.communicate(timeout=30)
     assert (new / "postgres.restoring").exists()
-    assert "did not finish" in laari(new, "migrate").refusal
+    assert "did not finish" in laari(new, "init").refusal
     assert "is not empty" in laari(new, "restore", saved).refusal
     assert not (new / "postgres").exists()
 

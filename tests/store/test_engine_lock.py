@@ -171,21 +171,27 @@ def test_a_server_of_another_namespace_is_replaced_when_that_ends(home: Path) ->
 @needs_namespaces
 def test_the_last_user_stops_a_server_of_a_namespace_within_its_own(home: Path) -> None:
     with another_process(home, *ELSEWHERE, "sh", "-c", '"$@"; exec sleep 60', "sh") as first:
-        with embedded_server(home, durable=False):
-            inner = psutil.Process(embedded.running_postmaster(home) or 0)
-            assert inner.pid != postmaster(home)
-            assert first.stdin is not None
-            first.stdin.close()  # the user ends, its namespace lives on
-            first.stdin = None
-            wait_until(lambda: "sleep" in shown_names(first.pid))
-            assert inner.is_running()
-        assert not is_running(home)
-        assert not is_locked(home)
-        first.kill()
+        try:
+            with embedded_server(home, durable=False):
+                inner = psutil.Process(embedded.running_postmaster(home) or 0)
+                assert inner.pid != postmaster(home)
+                assert first.stdin is not None
+                first.stdin.close()  # the user ends, its namespace lives on
+                first.stdin = None
+                wait_until(lambda: "sleep" in shown_names(first.pid))
+                assert inner.is_running()
+            assert not is_running(home)
+            assert not is_locked(home)
+        finally:
+            first.kill()
 
 
 def shown_names(pid: int) -> set[str]:
-    return {process.name() for process in psutil.Process(pid).children(recursive=True)}
+    found = set()
+    for process in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            found.add(process.name())
+    return found
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
