@@ -17,6 +17,7 @@ OPTIONS = {
 # Where the name of a parameter does not say what it may be.
 SPECIAL = {
     ("tier set", "name"): "tier",
+    ("customer set-tier", "tier"): "verified",
     ("merchant user add", "email"): "new_email",
     ("authorization resume", "authorization_id"): "suspended_id",
 }
@@ -24,16 +25,19 @@ SPECIAL = {
 NOBODY = {
     "merchant_id": "mer_aaaaaaaaaaaaaaaaaaaa",
     "customer_id": f"cus_{'0' * 32}",
+    "customer": f"cus_{'0' * 32}",
     "client_id": "cl_aaaaaaaaaaaaaaaaaaaa",
     "payment_id": f"pay_{'0' * 32}",
     "authorization_id": f"auth_{'0' * 32}",
     "suspended_id": f"auth_{'0' * 32}",
     "event_id": f"evt_{'0' * 32}",
+    "folder": "/dev/null/backup",  # where nothing can be written
     "account": "7700000000001",
     "email": "evil@shop.mv",
     "new_email": "new@shop.mv",
     "name": "Shop",
     "tier": "gold",
+    "verified": "verified",
     "laari": "5",
     "reason": "because",
     "url": "http://127.0.0.1:9/hook",

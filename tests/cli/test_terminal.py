@@ -62,6 +62,8 @@ SHOWS = {
     "webhook show",
     "webhook test",
     "merchant user list",
+    "customer show",
+    "customer list",
 }
 
 
@@ -152,6 +154,7 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         **NOBODY,
         "merchant_id": merchant_id,
         "customer_id": f"cus_{customer.id.hex}",
+        "customer": f"cus_{customer.id.hex}",
         "client_id": client.id,
         "payment_id": f"pay_{payment.id.hex}",
         "authorization_id": f"auth_{held[0].hex}",
@@ -192,7 +195,7 @@ def test_no_command_prints_what_is_not_seen(
         elif name in SHOWS:
             assert status == 0, err
             assert "\\x1b]52;c;" in out
-        elif name not in ("webhook train",):
+        elif name not in ("webhook train", "backup", "restore"):
             assert status == 0, err
 
 
@@ -281,7 +284,7 @@ def test_what_is_seen_stays_and_what_is_not_is_shown() -> None:
 @pytest.mark.parametrize("path", sorted((SOURCE := Path(terminal.__file__).parent).glob("*.py")))
 def test_only_one_place_prints(path: Path) -> None:
     """A command that prints by itself would go past what makes text safe."""
-    if path.name == "terminal.py":
+    if path.name in ("terminal.py", "progress.py"):  # a bar, with words of our own
         return
     tree = ast.parse(path.read_text())
     called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}

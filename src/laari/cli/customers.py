@@ -165,7 +165,7 @@ async def freeze(service: Service, customer: str, reason: str) -> dict[str, Any]
 @click.argument("customer")
 @operation
 async def unfreeze(service: Service, customer: str) -> dict[str, Any]:
-    """Let money leave a customer's wallet again, within its tier's limits."""
+    """Let money leave a wallet again, within its tier's limits."""
     holder = await _find(service, customer)
     await submit(service, UnfreezeWallet(holder.account))
     return described(await _find(service, customer))
