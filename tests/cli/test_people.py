@@ -14,6 +14,7 @@ import pytest
 from laari.cli.main import run
 from laari.store import sessions
 from laari.store.database import connection_to
+from laari.store.logins import password_hash_of
 from laari.store.passwords import password_fits
 
 EMAIL = "owner@shop.mv"
@@ -60,8 +61,10 @@ def refused(ended: Ended, words: str) -> None:
 def log_in(dsn: str, whose: UUID | str, times: int = 1) -> None:
     async def opened() -> None:
         async with connection_to(dsn) as connection:
+            verified = await password_hash_of(connection, whose)
+            assert verified is not None
             for _ in range(times):
-                await sessions.open_for(connection, whose, datetime.now(UTC))
+                assert await sessions.open_for(connection, whose, datetime.now(UTC), verified)
 
     asyncio.run(opened())
 
@@ -97,6 +100,22 @@ def test_a_merchant_gets_a_log_in_later(laari: Laari, shop: str, dsn: str) -> No
         ("second@shop.mv", 0),
     ]
     assert "password" not in json.dumps(listed)
+
+
+def test_an_operators_password_is_to_be_changed(laari: Laari, shop: str, dsn: str) -> None:
+    laari("merchant", "user", "add", shop, EMAIL)
+    made = laari("customer", "create", "Aisha").json["customer_id"]
+    waiting = (
+        "SELECT bool_and(password_must_change) FROM "
+        "(SELECT password_must_change FROM merchant_users UNION ALL "
+        "SELECT password_must_change FROM customers WHERE sandbox_of IS NULL) p"
+    )
+    assert ask(dsn, waiting) is True
+    for table in ("customers", "merchant_users"):
+        ask(dsn, f"UPDATE {table} SET password_must_change = false RETURNING true")
+    laari("merchant", "user", "reset-password", shop, EMAIL)
+    laari("customer", "reset-password", made)
+    assert ask(dsn, waiting) is True
 
 
 def test_what_cannot_be_added_is_refused(laari: Laari, shop: str, dsn: str) -> None:

@@ -17,7 +17,7 @@ from laari.cli.operation import operation
 from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
-from laari.store import merchants, people
+from laari.store import logins, merchants, people, sessions
 from laari.store.database import connection_to
 from laari.store.passwords import hash_password, new_password
 
@@ -48,7 +48,7 @@ async def add(
 ) -> dict[str, Any]:
     """Let somebody log in to a merchant's dashboard.
 
-    The password is shown only now.
+    The password is shown only now; live people change it at their next log-in.
     """
     async with connection_to(service.dsn) as connection:
         name = (await merchants.show(connection, merchant_id)).name
@@ -97,7 +97,7 @@ async def reset_user_password(
 ) -> dict[str, Any]:
     """Give somebody a new password and end all their sessions.
 
-    The password is shown only now.
+    The password is shown only now; live people change it at their next log-in.
     """
     async with connection_to(service.dsn) as connection:
         name = (await merchants.show(connection, merchant_id)).name
@@ -120,16 +120,18 @@ async def reset_customer_password(
 ) -> dict[str, Any]:
     """Give a customer a new password and end all their sessions.
 
-    The password is shown only now.
+    The password is shown only now; live people change it at their next log-in.
     """
     async with connection_to(service.dsn) as connection:
         found = await _customer(connection, customer_id)
         if found.mode == "live":
             password = _chosen(password, *found.contacts)
         password = password or new_password()
-        ended = await people.reset_customer(connection, customer_id, hash_password(password))
+        ended = await logins.set_password(
+            connection, customer_id, hash_password(password), must_change=True
+        )
     shown = ids.show_id(ids.CUSTOMER, customer_id)
-    return {"customer_id": shown, "password": password, "sessions_ended": ended}
+    return {"customer_id": shown, "password": password, "sessions_ended": ended or 0}
 
 
 @click.group()
@@ -151,13 +153,13 @@ async def end(service: Service, email: str | None, customer_id: UUID | None) -> 
     async with connection_to(service.dsn) as connection:
         if customer_id is not None:
             await _customer(connection, customer_id)
-            ended = await people.end_sessions(connection, customer_id)
+            ended = await sessions.end_all(connection, customer_id)
             shown = ids.show_id(ids.CUSTOMER, customer_id)
             return {"customer_id": shown, "sessions_ended": ended}
         assert email is not None
         if not await people.is_user(connection, email):
             raise LaariError(f"{email} does not log in to any merchant")
-        return {"email": email, "sessions_ended": await people.end_sessions(connection, email)}
+        return {"email": email, "sessions_ended": await sessions.end_all(connection, email)}
 
 
 async def _customer(connection: Any, customer_id: UUID) -> people.Customer:

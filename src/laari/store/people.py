@@ -1,4 +1,7 @@
-"""What the operator does to people's log-ins: gives them, takes them away, stops a stolen one."""
+"""What the operator does to people's log-ins: gives them, takes them away, stops a stolen one.
+
+A password that an operator set is changed by its owner at the first log-in.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import asyncpg
 
 from laari.errors import LaariError
 from laari.rules.records import Mode
+from laari.store.logins import set_password
+from laari.store.sessions import end_all
 
 
 class User(NamedTuple):
@@ -33,7 +38,9 @@ async def add_user(
 ) -> None:
     try:
         await connection.execute(
-            "INSERT INTO merchant_users (email, merchant_id, password_hash) VALUES ($1, $2, $3)",
+            "INSERT INTO merchant_users (email, merchant_id, password_hash, password_must_change) "
+            "VALUES ($1, $2, $3, "
+            "coalesce((SELECT mode = 'live' FROM merchants WHERE id = $2), true))",
             email,
             merchant_id,
             password_hash,
@@ -58,7 +65,7 @@ async def remove_user(connection: asyncpg.Connection, merchant_id: str, email: s
     """Takes the log-in away; returns how many sessions ended with it."""
     async with connection.transaction():
         await _lock_user(connection, merchant_id, email)
-        ended = await end_sessions(connection, email)
+        ended = await end_all(connection, email)
         await connection.execute("DELETE FROM merchant_users WHERE email = $1", email)
     return ended
 
@@ -69,10 +76,7 @@ async def reset_user(
     """Gives a new password and ends every session; returns how many those were."""
     async with connection.transaction():
         await _lock_user(connection, merchant_id, email)
-        await connection.execute(
-            "UPDATE merchant_users SET password_hash = $2 WHERE email = $1", email, password_hash
-        )
-        return await end_sessions(connection, email)
+        return await set_password(connection, email, password_hash, must_change=True) or 0
 
 
 async def _lock_user(connection: asyncpg.Connection, merchant_id: str, email: str) -> None:
@@ -94,26 +98,6 @@ async def find_customer(connection: asyncpg.Connection, customer_id: UUID) -> Cu
     return None if row is None else Customer(row[0], (*row,)[1:])
 
 
-async def reset_customer(
-    connection: asyncpg.Connection, customer_id: UUID, password_hash: str
-) -> int:
-    """Gives a new password and ends every session; returns how many those were."""
-    async with connection.transaction():
-        await connection.execute(
-            "UPDATE customers SET password_hash = $2 WHERE id = $1", customer_id, password_hash
-        )
-        return await end_sessions(connection, customer_id)
-
-
 async def is_user(connection: asyncpg.Connection, email: str) -> bool:
     found = await connection.fetchval("SELECT true FROM merchant_users WHERE email = $1", email)
     return found is not None
-
-
-async def end_sessions(connection: asyncpg.Connection, whose: UUID | str) -> int:
-    """All sessions of a customer (by id) or of a merchant's person (by email); how many."""
-    column = "customer_id" if isinstance(whose, UUID) else "email"
-    ended = await connection.fetch(
-        f"DELETE FROM sessions WHERE {column} = $1 RETURNING true", whose
-    )
-    return len(ended)
