@@ -12,10 +12,10 @@ import asyncpg
 import pytest
 
 from laari.errors import LaariError, UnavailableError
+from laari.rules.operator import MoveMoney
 from laari.rules.records import AccessToken
 from laari.rules.refusals import refuse
 from laari.rules.tokens import IssueToken
-from laari.rules.wallets import MoveMoney
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store import customers
@@ -107,7 +107,7 @@ async def test_a_silent_host_does_not_hide_one_that_works(dsn: str, proxy: Proxy
         with within(1.5):
             connection = await connect(both)
         connection.terminate()
-        with within(0.2):  # it is known by now which one answers
+        with within(1):  # it is known by now which one answers
             connection = await connect(both)
         connection.terminate()
 
@@ -251,13 +251,17 @@ async def test_a_full_queue_is_refused_in_time(proxy: Proxy, spine: Spine) -> No
     await spine.submit(issue(0))
     proxy.silence()
     await asyncio.sleep(STALE_SECONDS)
+
+    async def timed(number: int) -> float:
+        began = time.monotonic()
+        assert await spine.submit(issue(number)) == refuse("service_unavailable")
+        return time.monotonic() - began
+
     submitted = []
-    with within(10):
-        for number in range(1, 300):
-            submitted.append(asyncio.create_task(spine.submit(issue(number))))
-            await asyncio.sleep(0.01)
-        outcomes = await asyncio.gather(*submitted)
-    assert set(outcomes) == {refuse("service_unavailable")}
+    for number in range(1, 80):
+        submitted.append(asyncio.create_task(timed(number)))
+        await asyncio.sleep(0.05)
+    assert max(await asyncio.gather(*submitted)) < 8
 
 
 async def test_a_database_that_is_gone_is_said_at_once_to_all(proxy: Proxy, spine: Spine) -> None:

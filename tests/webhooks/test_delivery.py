@@ -15,6 +15,7 @@ from laari.store import deliveries, merchants
 from laari.store.deliveries import save_events
 from laari.workers.delivery import Limits
 from laari.workers.sender import Sender
+from tests.silence import proxy_to
 from tests.webhooks.conftest import NAME
 from tests.webhooks.receivers import Receiver, answering, hanging, receiving
 from tests.webhooks.shops import (
@@ -89,6 +90,22 @@ async def test_an_event_leaves_within_100_ms_of_its_commit(
             await asyncio.sleep(0.05)
     # The middle one: a busy machine may be late now and then, not each time.
     assert median(waits) < 0.1
+
+
+async def test_deliveries_go_on_where_the_database_has_gone_silent(
+    dsn: str, connection: asyncpg.Connection, open_sender: Sender, plain: Receiver
+) -> None:
+    shop = await open_shop(connection, at(plain))
+    with proxy_to(dsn) as proxy:
+        async with delivering(proxy.dsn, open_sender):
+            await emit(connection, shop)
+            await until(lambda: settled(connection))
+            proxy.silence_open()
+            silent = monotonic()
+            await emit(connection, shop)
+            await until(lambda: settled(connection))
+            assert monotonic() - silent < 5 + 2.75  # the last for what had to be recorded
+            assert plain.received[-1].at - silent < 5
 
 
 async def test_an_event_without_a_webhook_is_kept_and_not_delivered(
