@@ -137,6 +137,15 @@ async def test_a_read_on_a_silent_connection_is_done_on_another(proxy: Proxy, po
         assert await pool.read(process) != before
 
 
+async def test_what_may_take_long_finds_out_before_it_begins(proxy: Proxy) -> None:
+    pool = await open_pool(proxy.dsn, seconds=6)
+    proxy.silence_open()
+    await asyncio.sleep(STALE_SECONDS)
+    with within(2.5):
+        await pool.read(process)
+    await pool.close()
+
+
 async def test_a_stuck_look_up_does_not_hold_up_the_next(proxy: Proxy, pool: Pool) -> None:
     async def fetch(keys: list[int]) -> dict[int, int]:
         return dict.fromkeys(keys, await pool.read(process))

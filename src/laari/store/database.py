@@ -75,6 +75,8 @@ class _Lane:
         self._dsn = dsn
         self._most = most
         self._writing = writing
+        # A write cannot be repeated, and what may take long would be waited for as long in vain.
+        self._tries_first = writing or seconds > STATEMENT_SECONDS
         self._settings = _SESSION | {"statement_timeout": f"{int(seconds * 1000)}ms"}
         if not writing:
             self._settings["default_transaction_read_only"] = "on"
@@ -142,8 +144,8 @@ class _Lane:
         return await self._connect()
 
     async def _is_alive(self, connection: asyncpg.Connection, since: float) -> bool:
-        """Asks before a write, which cannot be repeated where its connection turns out dead."""
-        if not self._writing or asyncio.get_running_loop().time() - since < STALE_SECONDS:
+        """Asks first, where it matters, on a connection that was not used for a while."""
+        if not self._tries_first or asyncio.get_running_loop().time() - since < STALE_SECONDS:
             return True
         try:
             with self._watch.bound(connection, PING_SECONDS):

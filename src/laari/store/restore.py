@@ -9,6 +9,7 @@ whose restore was killed is refused by everything that would start a server in i
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import re
 import shutil
@@ -290,7 +291,7 @@ def _shown(moment: datetime | None) -> str:
 
 async def _look(dsn: str) -> _Found:
     version = await schema_version(dsn)
-    async with connection_to(dsn) as connection:
+    async with connection_to(dsn, math.inf) as connection:  # an audit reads all there is
         segment, last = await connection.fetchrow(
             "SELECT pg_walfile_name(pg_current_wal_insert_lsn()), pg_last_xact_replay_timestamp()"
         )
