@@ -24,7 +24,7 @@ from laari.store.password_process import FAILED, FITS
 log = logging.getLogger(__name__)
 
 MOST_WAITING = 8  # about three seconds' work: beyond it, being told to come back beats waiting
-LONGEST_WAIT_SECONDS = 4.0  # in the queue
+LONGEST_WAIT_SECONDS = 8.0  # in the queue: less than half of it, unless the machine is full
 LONGEST_HASH_SECONDS = 20.0  # a fifth of a second, on a machine that has nothing left for it
 RETRY_AFTER_SECONDS = 3
 FIRST = -1.0  # the rank of those who go before all others
