@@ -190,9 +190,7 @@ def test_archiving_is_switched_only_while_nobody_else_is_there(
 def test_places_where_no_archive_can_be(laari: Commands, tmp_path: Path, name: str) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "file").touch()
-    refused = laari(
-        tmp_path / "data", "merchant", "list", LAARI_WAL_ARCHIVE=str(tmp_path / name)
-    ).refusal
+    refused = laari(tmp_path / "data", "init", LAARI_WAL_ARCHIVE=str(tmp_path / name)).refusal
     assert "LAARI_WAL_ARCHIVE" in refused
     assert not (tmp_path / "data" / "postgres").exists()
 
