@@ -99,7 +99,7 @@ class Source:
 
 async def test_the_same_work_is_done_once_for_all_who_asked_before_it_began() -> None:
     source = Source()
-    reports = Coalescing(Turns(rest=1.0), source.work)
+    reports = Coalescing(source.work)
     found = await asyncio.gather(*(reports.get(key) for key in (3, 1, 3, 2, 1)))
     assert found == ["old 3", "old 1", "old 3", "old 2", "old 1"]
     assert source.asked == [3, 1, 2]
@@ -107,7 +107,7 @@ async def test_the_same_work_is_done_once_for_all_who_asked_before_it_began() ->
 
 async def test_what_is_asked_after_it_began_is_done_again() -> None:
     source = Source()
-    reports = Coalescing(Turns(rest=1.0), source.work)
+    reports = Coalescing(source.work)
     early = asyncio.create_task(reports.get(1))
     while not source.asked:
         await asyncio.sleep(0)
@@ -118,7 +118,7 @@ async def test_what_is_asked_after_it_began_is_done_again() -> None:
 
 async def test_nothing_is_done_for_those_who_have_left() -> None:
     source = Source()
-    reports = Coalescing(Turns(rest=1.0), source.work)
+    reports = Coalescing(source.work)
     first, left, last = (asyncio.create_task(reports.get(key)) for key in (1, 2, 3))
     await asyncio.sleep(0)
     left.cancel()
@@ -127,6 +127,6 @@ async def test_nothing_is_done_for_those_who_have_left() -> None:
 
 
 async def test_a_failure_reaches_its_askers_and_no_others() -> None:
-    reports = Coalescing(Turns(rest=1.0), Source().work)
+    reports = Coalescing(Source().work)
     found = await asyncio.gather(*map(reports.get, (-1, 1, -1)), return_exceptions=True)
     assert [type(answer) for answer in found] == [ValueError, str, ValueError]

@@ -1,8 +1,9 @@
 """Heavy work for pages, kept from taking the processors that payments need.
 
-A report adds up a merchant's payments in the database. A long page and a piece of an export take
-the event loop's time while they are written. Each kind has turns in every process: one at a time,
-followed by a rest, so that it takes a share of the time and no more, however many people ask.
+A report adds up a merchant's payments in the database. A long page and an export take the event
+loop's time while they are written. Both are cut into pieces, and the pieces of each kind take turns
+in every process: one at a time, followed by a rest, so that they take a share of the time and no
+more, however many people ask.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ K = TypeVar("K", bound=Hashable)
 A = TypeVar("A")
 
 # Rests, as a multiple of what the work before took.
-REPORT_REST = 3.0  # a quarter of one of the database's processors at most, for each process
+REPORT_REST = 2.0  # a third of one of the database's processors at most, for each process
 WRITING_REST = 2.0  # a third of the event loop's time at most
 # Somebody who looks at a page does not wait longer; the work of those who left is not begun.
 PATIENCE_SECONDS = 10.0
@@ -51,42 +52,44 @@ class Turns:
 
 
 class Coalescing(Generic[K, A]):
-    """Work that takes turns and is done once for all who ask for the same before it begins.
+    """Work that is done once for all who ask for the same before it begins.
 
     Look-ups do so too, but are overtaken where one takes long; here that would be the rule.
     """
 
-    def __init__(self, turns: Turns, work: Callable[[K], Awaitable[A]]) -> None:
-        self._turns = turns
+    def __init__(self, work: Callable[[K], Awaitable[A]]) -> None:
         self._work = work
-        self._waiting: dict[K, list[asyncio.Future[A]]] = {}
+        self._waiting: dict[K, list[asyncio.Future[A]]] = {}  # of keys that are being worked on
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def get(self, key: K) -> A:
         future: asyncio.Future[A] = asyncio.get_running_loop().create_future()
         if key not in self._waiting:
             self._waiting[key] = []
-            task = asyncio.create_task(self._answer(key))
+            task = asyncio.create_task(self._answer_all(key))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         self._waiting[key].append(future)
         return await future
 
-    async def _answer(self, key: K) -> None:
-        async with self._turns.turn():
-            waiting = self._waiting.pop(key)
-            if all(future.done() for future in waiting):
-                return  # nobody waits for it any more
-            try:
-                answer = await self._work(key)
-            except Exception as error:
-                for future in waiting:
-                    if not future.done():
-                        future.set_exception(error)
-            else:
-                for future in waiting:
-                    if not future.done():
-                        future.set_result(answer)
+    async def _answer_all(self, key: K) -> None:
+        while waiting := self._waiting[key]:
+            self._waiting[key] = []  # whoever asks from now on wants a later answer
+            if any(not future.done() for future in waiting):
+                await self._answer(key, waiting)
+        del self._waiting[key]
+
+    async def _answer(self, key: K, waiting: list[asyncio.Future[A]]) -> None:
+        try:
+            answer = await self._work(key)
+        except Exception as error:
+            for future in waiting:
+                if not future.done():
+                    future.set_exception(error)
+        else:
+            for future in waiting:
+                if not future.done():
+                    future.set_result(answer)
 
 
 class Heavy:
