@@ -14,7 +14,7 @@ import pytest
 
 from laari.edge.heavy import MOST_EXPORTS_OF_A_MERCHANT
 from laari.edge.pages.visit import PAGES_OVER_SECONDS, PAGES_PER_SECOND
-from laari.store import sessions
+from laari.store import logins, sessions
 from laari.store.database import connection_to
 from tests.pages.owners import Owner, new_owner
 from tests.pages.people import new_customer
@@ -29,7 +29,10 @@ ROWS = 60_000  # a file that is longer than what fits between us and a client th
 async def browser(service: Service, whose: UUID | str) -> AsyncIterator[httpx.AsyncClient]:
     """Somebody who is logged in."""
     async with connection_to(service.dsn) as connection:
-        token = await sessions.open_for(connection, whose, datetime.now(UTC))
+        verified = await logins.password_hash_of(connection, whose)
+        assert verified is not None
+        token = await sessions.open_for(connection, whose, datetime.now(UTC), verified)
+        assert token is not None
     name = "laari" if isinstance(whose, UUID) else "laari-dashboard"
     async with httpx.AsyncClient(
         base_url=service.origin, cookies={name: token}, timeout=60
