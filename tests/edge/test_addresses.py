@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.addresses import client_address, household, is_trusted, read_address
+from laari.edge.addresses import (
+    client_address,
+    household,
+    is_trusted,
+    neighbourhood,
+    read_address,
+)
 from laari.edge.http import Exchange, Request, read_request
 from laari.edge.metrics import Metrics
 from laari.settings import read_settings
@@ -57,6 +63,13 @@ def test_one_household_is_one_in_ipv6() -> None:
     assert household("2001:db8:1:2:3::4") == household("[2001:db8:1:2:ffff::]:80")
     assert household("2001:db8:1:2::1") != household("2001:db8:1:3::1")
     assert household("testclient") == "testclient"
+
+
+def test_neighbours_are_a_network() -> None:
+    assert neighbourhood("192.0.2.1") == neighbourhood("::ffff:192.0.2.200") == "192.0.2.0/24"
+    assert neighbourhood("192.0.3.1") != neighbourhood("192.0.2.1")
+    assert neighbourhood("2001:db8:1:2::1") == neighbourhood("2001:db8:1:ffff::1")
+    assert neighbourhood("testclient") == "testclient"
 
 
 def test_networks() -> None:

@@ -22,6 +22,7 @@ from typing import TypeAlias
 Address: TypeAlias = IPv4Address | IPv6Address
 Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 
+NEIGHBOUR_BITS_V4, NEIGHBOUR_BITS_V6 = 24, 48
 HOUSEHOLD_BITS = 64  # of an IPv6 address: one customer of a provider has all the rest
 
 _LONGEST = 80  # characters: brackets, an IPv6 address with its zone, and a port
@@ -69,6 +70,15 @@ def _written(address: str) -> str:
     """In its one form; what is no address stays as it is."""
     read = read_address(address)
     return address if read is None else str(read)
+
+
+def neighbourhood(client: str) -> str:
+    """The network around an address: what one provider or one tenant of it most often has."""
+    address = read_address(client)
+    if address is None:
+        return client
+    bits = NEIGHBOUR_BITS_V4 if address.version == 4 else NEIGHBOUR_BITS_V6
+    return str(ip_network((address, bits), strict=False))
 
 
 def household(client: str) -> str:

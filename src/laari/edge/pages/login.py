@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from markupsafe import Markup
 
-from laari.edge.addresses import household
+from laari.edge.addresses import household, neighbourhood
 from laari.edge.hashing import FIRST, RETRY_AFTER_SECONDS, Busy
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.visit import Visit
@@ -134,11 +134,19 @@ def _throttled(visit: Visit, buckets: list[Bucket]) -> bool:
 
 
 def _demand(visit: Visit) -> float:
-    """How much was asked for from this address lately, before this; it counts from here on."""
-    key, now = named_bucket("log-in demand", household(visit.http.client)), time.monotonic()
-    before = visit.backend.rates.used(key, DEMAND.rate, now, DEMAND.over)
-    visit.backend.rates.take(key, DEMAND.rate, now, DEMAND.over)
-    return before
+    """How much was asked for from this address lately, before this; it counts from here on.
+
+    Between addresses that asked for as much, what their neighbours asked for decides: those who
+    flood have many addresses, most often beside each other.
+    """
+    rates, client, now = visit.backend.rates, visit.http.client, time.monotonic()
+    before = []
+    for name in (household(client), neighbourhood(client)):
+        key = named_bucket("log-in demand", name)
+        before.append(rates.used(key, DEMAND.rate, now, DEMAND.over))
+        rates.take(key, DEMAND.rate, now, DEMAND.over)
+    own, around = before
+    return math.ceil(own) + around / (2 * DEMAND.burst)
 
 
 async def customer_in(visit: Visit, mode: Mode) -> CustomerSession | None:
