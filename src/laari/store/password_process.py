@@ -22,7 +22,7 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 
 from laari.store.passwords import hash_password, password_fits
 
-NICENESS = 5  # yields to all that payments wait for; on a full machine it still gets a share
+NICENESS = 15  # a hash runs in four threads, each with a share: together they yield to one process
 PROCESSORS_EACH = 4  # of so many processors, one is for passwords
 MEMORY_BYTES = 1 << 30  # of address space: a hash takes 64 MiB, the interpreter about as much
 
