@@ -19,8 +19,8 @@ K = TypeVar("K", bound=Hashable)
 A = TypeVar("A")
 
 # Rests, as a multiple of what the work before took.
-REPORT_REST = 2.0  # a third of one of the database's processors at most, for each process
-WRITING_REST = 2.0  # a third of the event loop's time at most
+REPORT_REST = 3.0  # a quarter of one of the database's processors at most, for each process
+WRITING_REST = 4.0  # a fifth of the event loop's time at most
 # Somebody who looks at a page does not wait longer; the work of those who left is not begun.
 PATIENCE_SECONDS = 10.0
 RETRY_AFTER_SECONDS = 5
