@@ -10,12 +10,12 @@ from laari.cli.main import run
 from laari.store.database import connection_to
 
 
-def must_change(dsn: str) -> dict[str, bool]:
+def first_password(dsn: str) -> dict[str, bool]:
     async def read() -> dict[str, bool]:
         async with connection_to(dsn) as connection:
             rows = await connection.fetch(
-                "SELECT name, password_must_change FROM customers WHERE sandbox_of IS NULL "
-                "UNION ALL SELECT email, password_must_change FROM merchant_users"
+                "SELECT name, password_first FROM customers WHERE sandbox_of IS NULL "
+                "UNION ALL SELECT email, password_first FROM merchant_users"
             )
             return {row[0]: row[1] for row in rows}
 
@@ -31,7 +31,7 @@ def test_live_people_change_the_password_and_sandboxes_keep_it(
         email = f"{mode}@shop.mv"
         assert run(["merchant", "create", "Shop", "--mode", mode, "--email", email]) == 0
         assert run(["customer", "create", f"{mode} customer", "--mode", mode]) == 0
-    assert must_change(dsn) == {
+    assert first_password(dsn) == {
         "live@shop.mv": True,
         "live customer": True,
         "sandbox@shop.mv": False,

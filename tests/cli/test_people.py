@@ -105,6 +105,7 @@ def test_a_merchant_gets_a_log_in_later(laari: Laari, shop: str, dsn: str) -> No
 def test_an_operators_password_is_to_be_changed(laari: Laari, shop: str, dsn: str) -> None:
     laari("merchant", "user", "add", shop, EMAIL)
     made = laari("customer", "create", "Aisha").json["customer_id"]
+    laari("customer", "reset-password", made)
     waiting = (
         "SELECT bool_and(password_must_change) FROM "
         "(SELECT password_must_change FROM merchant_users UNION ALL "

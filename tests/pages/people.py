@@ -40,6 +40,7 @@ async def new_customer(
     balance: int = 50_000,
     tier: str = "verified",
     must_change: bool = False,
+    first_password: bool = False,
 ) -> Customer:
     mark = secrets.token_hex(6)
     mobile = "7" + str(secrets.randbelow(10**6)).zfill(6)
@@ -55,6 +56,7 @@ async def new_customer(
             vpa=vpa,
             balance=balance,
             must_change=must_change,
+            first_password=first_password,
         )
     return Customer(made.id, name, made.account, mobile, email, vpa, made.password)
 

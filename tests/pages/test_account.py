@@ -158,6 +158,42 @@ async def test_a_merchants_person_changes_an_operators_password_first(
     await heading(page).to_have_text("Payments")
 
 
+async def test_the_first_password_leads_to_its_change_and_holds_nothing_up(
+    visitors: Visitors, service: Service
+) -> None:
+    customer = await new_customer(service, first_password=True)
+    owner = await asyncio.to_thread(new_owner, service, mode="live", first_password=True)
+    for _ in range(2):  # at every log-in, until it is changed
+        page = await visitors.page()
+        await page.goto(f"{service.origin}/app/requests")
+        await page.get_by_label("Mobile number").fill(customer.vpa)
+        await page.get_by_label("Password").fill(customer.password)
+        await page.get_by_role("button", name="Log in").click()
+        await expect(page).to_have_url(f"{service.origin}/app/password?first=1")
+        await expect(page.get_by_role("status")).to_contain_text("set by somebody else")
+        await page.goto(f"{service.origin}/app/requests")
+        await expect(page).to_have_url(f"{service.origin}/app/requests")
+    page = await visitors.page()
+    await page.goto(f"{service.origin}/dashboard/live/payments")
+    await page.get_by_label("Email").fill(owner.email)
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Log in").click()
+    await heading(page).to_have_text("Your account")
+    await expect(page.get_by_role("status")).to_contain_text("set by somebody else")
+    await page.goto(f"{service.origin}/dashboard/live/payments")
+    await heading(page).to_have_text("Payments")
+    await page.goto(f"{service.origin}/dashboard/live/account")
+    await page.get_by_label("Current password").fill(PASSWORD)
+    await page.get_by_label("New password, at").fill(BETTER)
+    await page.get_by_label("New password once").fill(BETTER)
+    await page.get_by_role("button", name="Change the password").click()
+    await expect(page.get_by_role("status")).to_contain_text("Your password is changed")
+    rows = await asyncio.to_thread(
+        service.execute, "SELECT password_first FROM merchant_users WHERE email = $1", owner.email
+    )
+    assert [row["password_first"] for row in rows] == [False]
+
+
 # What asks for the password again.
 
 

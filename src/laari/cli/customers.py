@@ -83,7 +83,7 @@ async def create(
             vpa=address,
             balance=balance,
             password=password,
-            must_change=True,  # an operator knows it
+            first_password=True,  # an operator knows it
         )
     return {
         "customer_id": ids.show_id(ids.CUSTOMER, new.id),

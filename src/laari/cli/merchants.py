@@ -82,7 +82,7 @@ async def create(
             fee_fixed=fee_fixed,
             webhook_url=webhook_url,
             email=email,
-            must_change=True,  # an operator knows it
+            first_password=True,  # an operator knows it
         )
     login = {} if email is None else {"email": email, "password": new.password}
     return {**described(new.merchant), "secret_key": new.secret_key, **login}

@@ -48,11 +48,12 @@ async def create(
     balance: int = 0,
     password: str | None = None,
     must_change: bool = False,
+    first_password: bool = False,
 ) -> NewCustomer:
     """Makes a customer with a wallet, its key and its opening balance.
 
-    `must_change`: the customer has to choose another password at the first log-in; not in the
-    sandbox, where there are no real people.
+    `first_password`: the first log-in leads to a change of the password; `must_change`: nothing
+    else can be done before. Neither in the sandbox, where there are no real people.
     """
     password = password or new_password()
     api_key = new_secret(PREFIX)
@@ -61,7 +62,8 @@ async def create(
         async with connection.transaction():
             await connection.execute(
                 "INSERT INTO customers (id, name, mode, mobile, email, vpa, password_hash, "
-                "password_must_change) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                "password_must_change, password_first) "
+                "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
                 customer_id,
                 name,
                 mode,
@@ -70,6 +72,7 @@ async def create(
                 vpa,
                 hash_password(password),
                 must_change and mode == "live",
+                first_password and mode == "live",
             )
             account = await new_account(connection)
             await open_wallet(connection, customer_id, account, mode, tier, balance)

@@ -17,6 +17,7 @@ class Login(NamedTuple):
 
     whose: Whose
     password_hash: str | None
+    first_password: bool = False  # the one that came with the account
 
 
 class Person(NamedTuple):
@@ -54,7 +55,8 @@ async def of_customer(
     A merchant's own sandbox customer cannot log in: the page lets anyone act as it.
     """
     row = await connection.fetchrow(
-        "SELECT id, password_hash FROM customers WHERE mode = $1 AND sandbox_of IS NULL "
+        "SELECT id, password_hash, password_first FROM customers "
+        "WHERE mode = $1 AND sandbox_of IS NULL "
         "AND (mobile = $2 OR email = $3 OR vpa = $4) ORDER BY mobile = $2 DESC NULLS LAST LIMIT 1",
         mode,
         mobile,
@@ -66,7 +68,7 @@ async def of_customer(
 
 async def of_user(connection: asyncpg.Connection, email: str) -> Login | None:
     row = await connection.fetchrow(
-        "SELECT email, password_hash FROM merchant_users WHERE email = $1", email
+        "SELECT email, password_hash, password_first FROM merchant_users WHERE email = $1", email
     )
     return None if row is None else Login(*row)
 
@@ -114,8 +116,9 @@ async def set_password(
         # The row stays locked until the sessions are gone. Whoever opens one with the old password
         # holds the row too, so it is either seen here or not opened.
         changed = await connection.fetchval(
-            f"UPDATE {table} SET password_hash = $2, password_must_change = $4 AND {is_live} "
-            f"WHERE {key} = $1 AND password_hash = coalesce($3, password_hash) RETURNING true",
+            f"UPDATE {table} SET password_hash = $2, password_must_change = $4 AND {is_live}, "
+            f"password_first = false WHERE {key} = $1 "
+            "AND password_hash = coalesce($3, password_hash) RETURNING true",
             whose,
             password_hash,
             verified,

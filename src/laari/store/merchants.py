@@ -58,10 +58,12 @@ async def create(
     email: str | None = None,
     password: str | None = None,
     must_change: bool = False,
+    first_password: bool = False,
 ) -> NewMerchant:
     """Makes a merchant with its sandbox customer and, where an email is given, a login.
 
-    `must_change`: its password has to be changed at the first log-in, where the merchant is live.
+    `first_password`: the first log-in leads to a change of the password; `must_change`: nothing
+    else can be done before. Both only where the merchant is live.
     """
     merchant_id = new_merchant_id()
     secret_key = new_secret("sk_")
@@ -91,22 +93,28 @@ async def create(
         await add_key(connection, account, sandbox_wallet_key(master_key, account))
         if email is not None:
             password = password or new_password()
-            must_change = must_change and mode == "live"
-            await _add_login(connection, merchant_id, email, password, must_change)
+            flags = (must_change and mode == "live", first_password and mode == "live")
+            await _add_login(connection, merchant_id, email, password, *flags)
     return NewMerchant(Merchant(*row), secret_key, password if email is not None else None)
 
 
 async def _add_login(
-    connection: asyncpg.Connection, merchant_id: str, email: str, password: str, must_change: bool
+    connection: asyncpg.Connection,
+    merchant_id: str,
+    email: str,
+    password: str,
+    must_change: bool,
+    first: bool,
 ) -> None:
     try:
         await connection.execute(
-            "INSERT INTO merchant_users (email, merchant_id, password_hash, password_must_change) "
-            "VALUES ($1, $2, $3, $4)",
+            "INSERT INTO merchant_users (email, merchant_id, password_hash, password_must_change, "
+            "password_first) VALUES ($1, $2, $3, $4, $5)",
             email,
             merchant_id,
             hash_password(password),
             must_change,
+            first,
         )
     except asyncpg.UniqueViolationError as error:
         raise LaariError("this email address already logs in to a merchant") from error

@@ -82,6 +82,7 @@ CREATE TABLE public.customers (
     password_hash text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     password_must_change boolean DEFAULT false NOT NULL,
+    password_first boolean DEFAULT false NOT NULL,
     CONSTRAINT customers_check CHECK (((sandbox_of IS NULL) OR (mode = 'sandbox'::text))),
     CONSTRAINT customers_email_check CHECK ((email = lower(email))),
     CONSTRAINT customers_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'sandbox'::text]))),
@@ -137,6 +138,7 @@ CREATE TABLE public.merchant_users (
     password_hash text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     password_must_change boolean DEFAULT false NOT NULL,
+    password_first boolean DEFAULT false NOT NULL,
     CONSTRAINT merchant_users_email_check CHECK ((email = lower(email)))
 );
 

@@ -104,6 +104,7 @@ async def _log_in(
     if not await visit.start_session(login.whose, password_hash):
         return "wrong"  # the password was changed while this one was verified
     remember_browser(visit, login)
+    visit.has_first_password = login.first_password
     return None
 
 

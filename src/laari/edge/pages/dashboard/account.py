@@ -10,14 +10,14 @@ from laari.store import sessions
 
 
 async def show(desk: Desk) -> Response:
-    return desk.page("account.html", wrong=None)
+    return desk.page("account.html", wrong=None, first="first" in desk.visit.query)
 
 
 async def set_password(desk: Desk) -> Response:
     wrong = await change_password(desk.visit, desk.user)
     if wrong is None:
         return desk.go(ACCOUNT, done="password")
-    return desk.page("account.html", wrong.status, wrong=wrong.words)
+    return desk.page("account.html", wrong.status, wrong=wrong.words, first=False)
 
 
 async def log_out_everywhere(desk: Desk) -> Response:

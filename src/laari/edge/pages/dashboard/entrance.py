@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from laari.edge.pages.dashboard.desk import HOME, LOGIN, local_path
+from laari.edge.pages.dashboard.desk import ACCOUNT, HOME, LOGIN, local_path
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.login import STATUSES, log_in_user
 from laari.edge.pages.visit import Visit, page_route
@@ -31,7 +31,7 @@ async def log_in(visit: Visit) -> Response:
     following = local_path(visit.form.get("next", HOME))
     problem = await log_in_user(visit)
     if problem is None:
-        return visit.go(following)
+        return visit.go(f"{HOME}/live{ACCOUNT}?first=1" if visit.has_first_password else following)
     return visit.page(
         "dashboard/login.html",
         STATUSES[problem],

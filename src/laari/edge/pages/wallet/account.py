@@ -53,7 +53,7 @@ async def log_in(visit: Visit) -> Response:
     mode, wanted = _mode(visit.form.get("mode")), visit.form.get("next", "")
     problem = await log_in_customer(visit, mode)
     if problem is None:
-        return visit.go(_wanted(wanted))
+        return visit.go(f"{PASSWORD}?first=1" if visit.has_first_password else _wanted(wanted))
     return _login_page(visit, mode, wanted, STATUSES[problem], problem)
 
 
@@ -69,15 +69,29 @@ async def log_out_everywhere(visit: Visit, customer: CustomerSession) -> Respons
 
 
 async def show_password(visit: Visit, customer: CustomerSession) -> Response:
-    changed = visit.query.get("done") == "changed"
-    return app_page(visit, customer, "password", changed=changed, problem=None)
+    changed, first = visit.query.get("done") == "changed", "first" in visit.query
+    return _password_page(visit, customer, changed=changed, first=first)
+
+
+def _password_page(
+    visit: Visit,
+    customer: CustomerSession,
+    status: int = 200,
+    *,
+    changed: bool = False,
+    first: bool = False,
+    problem: str | None = None,
+) -> Response:
+    return app_page(
+        visit, customer, "password", status, changed=changed, first=first, problem=problem
+    )
 
 
 async def set_password(visit: Visit, customer: CustomerSession) -> Response:
     wrong = await change_password(visit, customer)
     if wrong is None:
         return visit.go(f"{PASSWORD}?done=changed")
-    return app_page(visit, customer, "password", wrong.status, changed=False, problem=wrong.words)
+    return _password_page(visit, customer, wrong.status, problem=wrong.words)
 
 
 ROUTES = [
