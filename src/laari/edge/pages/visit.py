@@ -41,9 +41,9 @@ log = logging.getLogger(__name__)
 MAX_FORM_BYTES = 32 * 1024
 MAX_FIELDS = 50
 LANGUAGE_SECONDS = 365 * 24 * 3600
-# Pages that one person may open, on all their browsers together: more than anybody does by hand, with
-# room for tabs that are opened at once. What a page costs has turns of its own (`edge/heavy.py`).
-PAGES_PER_SECOND = 10.0
+# Pages that one person may open, on all their browsers together: more than anybody does by hand,
+# with room for tabs opened at once. What a page costs has turns of its own (`edge/heavy.py`).
+PAGES_PER_SECOND = 5.0
 PAGES_OVER_SECONDS = 20.0
 TOKEN_FIELD = "form_token"  # noqa: S105  # a field's name
 
