@@ -28,6 +28,9 @@ class Transport:
     def get_extra_info(self, name: str) -> tuple[str, int]:
         return "192.0.2.1", 1
 
+    def set_write_buffer_limits(self, high: int) -> None:
+        pass
+
     def write(self, data: bytes) -> None:
         assert not self.closing
         self.written += data

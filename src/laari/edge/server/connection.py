@@ -66,6 +66,8 @@ class Connection(asyncio.Protocol):
         self._transport = transport = cast(asyncio.Transport, transport)
         self.client = _address(transport.get_extra_info("peername"))
         self.local = _address(transport.get_extra_info("sockname"))
+        # Whatever the system's own buffer does not take is noticed, and has a deadline.
+        transport.set_write_buffer_limits(high=0)
         if self._server.admit(self):
             self._enter(State.IDLE)
         else:
@@ -109,16 +111,16 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._stalled = True
-        self._server.stalled[self] = self._server.now
+        self._server.response_stalled(self)
         if self._cycle is not None:
             self._cycle.pause()
 
     def resume_writing(self) -> None:
         self._stalled = False
-        self._server.stalled.pop(self, None)
+        self._server.response_sent(self)
         if self._cycle is not None:
             self._cycle.resume()
-        elif self.state is State.IDLE:
+        elif self.state not in (State.BUSY, State.DRAIN):
             self._go_on()
 
     # Reading.
@@ -172,7 +174,8 @@ class Connection(asyncio.Protocol):
             self._answer_fault(read)
             return False
         self._head = read
-        self._fields = read.fields
+        kept = len(read.fields.raw) <= self._server.limits.kept_bytes
+        self._fields = read.fields if kept else None
         return True
 
     def _read_chunks(self, head: Head) -> None:
@@ -211,6 +214,11 @@ class Connection(asyncio.Protocol):
     def received(self) -> int:
         """Bytes of an unfinished request that are held here."""
         return len(self._buffer) + (0 if self._body is None else len(self._body.body))
+
+    @property
+    def unsent(self) -> int:
+        """Bytes of responses that the system has not taken."""
+        return self._transport.get_write_buffer_size()
 
     @property
     def date(self) -> bytes:

@@ -16,6 +16,9 @@ class Limits(NamedTuple):
     chunks: int = 8192  # of one body: a byte in each would cost more to read than to send
     chunk_line_bytes: int = 256  # its size and extensions, which nobody uses
     trailer_bytes: int = 8 * 1024
+    # Fields of the last request that an idle connection keeps, to know them again. The programs of
+    # merchants send less; all connections together could hold gigabytes of longer ones.
+    kept_bytes: int = 1024
 
     head_seconds: float = 10  # from its first byte to its last
     # A body has a start of ten seconds and then a second for each KiB that came, a minute in all.
@@ -23,7 +26,10 @@ class Limits(NamedTuple):
     body_bytes_per_second: int = 1024
     body_seconds: float = 60
     idle_seconds: float = 65  # longer than load balancers keep theirs, which is a minute
-    stalled_write_seconds: float = 30  # a client that takes nothing of its response
+    # A response that waits for its client: in each half minute it takes a KiB a second, or it is
+    # given up. What the system buffers counts as taken, once.
+    stalled_write_seconds: float = 30
+    write_bytes_per_second: int = 1024
     drain_seconds: float = 2  # after a response that came before the end of its request
     drain_bytes: int = 1024 * 1024
 
@@ -31,6 +37,7 @@ class Limits(NamedTuple):
     unfinished: int = 1024
     unfinished_per_address: int = 128
     unfinished_bytes: int = 64 * 1024 * 1024
+    unsent_bytes: int = 64 * 1024 * 1024  # of responses that clients do not take
     connections: int = 16 * 1024
     reserved_files: int = 128  # for the database, logs and pipes, out of what the system allows
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from ipaddress import IPv4Network, IPv6Network
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from laari.edge.addresses import client_address, is_trusted
 from laari.edge.http import Receive, Reply, Scope, Send
@@ -53,7 +53,8 @@ class Server:
         self.is_stopping = False
         # Connections in the order in which they came into this state.
         self.draining: dict[Connection, float] = {}
-        self.stalled: dict[Connection, float] = {}
+        self.stalled: dict[Connection, Stall] = {}
+        self._unsent_bytes = 0  # of the stalled ones, when they began to be
         self._idle: dict[Connection, None] = {}
         self._unfinished: dict[Connection, int] = {}  # with the bytes that each one holds
         self._shares: Counter[str] = Counter()  # unfinished ones by address
@@ -141,7 +142,7 @@ class Server:
         if not self._connections:
             self._all_closed.set()
         self.draining.pop(connection, None)
-        self.stalled.pop(connection, None)
+        self.response_sent(connection)
 
     def entered(self, connection: Connection, old: State, new: State) -> None:
         """Keeps the registers; every change of a connection's state comes through here."""
@@ -178,6 +179,30 @@ class Server:
             self._release(connection)
         connection.address = address
 
+    def response_stalled(self, connection: Connection) -> None:
+        """A client has not taken its response; beyond the bound, those that have not for longest
+        are given up."""
+        self.stalled[connection] = Stall(self.now, connection.unsent)
+        self._unsent_bytes += self.stalled[connection].unsent
+        if self._unsent_bytes > self.limits.unsent_bytes:
+            self._notices.add("responses were given up: too many were not read")
+            next(each for each in self.stalled).abort()
+
+    def response_sent(self, connection: Connection) -> None:
+        stall = self.stalled.pop(connection, None)
+        if stall is not None:
+            self._unsent_bytes -= stall.unsent
+
+    def _look_at_stalled(self, connection: Connection) -> None:
+        """Once its time is over: it has another one if enough was taken."""
+        limits, unsent = self.limits, connection.unsent
+        taken = self.stalled[connection].unsent - unsent
+        if taken < limits.stalled_write_seconds * limits.write_bytes_per_second:
+            connection.abort()
+            return
+        self._unsent_bytes -= taken
+        self.stalled[connection] = Stall(self.now, unsent)
+
     def note_fault(self, refusal: Refusal) -> None:
         self._notices.add(f"malformed requests were refused, the last one so: {refusal.message}")
 
@@ -210,14 +235,20 @@ class Server:
             connection.refuse(refuse("request_timeout"))
         for connection in [*_older(self._idle, now - limits.idle_seconds)]:
             connection.end()
-        for register, seconds in (
-            (self.draining, limits.drain_seconds),
-            (self.stalled, limits.stalled_write_seconds),
-        ):
-            for connection in [c for c, since in register.items() if now - since > seconds]:
-                connection.abort()
+        for connection in [c for c, at in self.draining.items() if now - at > limits.drain_seconds]:
+            connection.abort()
+        moment = now - limits.stalled_write_seconds
+        for connection in [c for c, stall in self.stalled.items() if stall.since < moment]:
+            self._look_at_stalled(connection)
         self._notices.write(now)
         self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
+
+
+class Stall(NamedTuple):
+    """A response that its client does not take as fast as it is sent."""
+
+    since: float
+    unsent: int  # bytes, then
 
 
 class Notices:

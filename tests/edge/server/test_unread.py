@@ -1,0 +1,124 @@
+"""What clients leave unread, and what a connection keeps between two requests."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import tracemalloc
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from laari.edge.http import Reply, Scope
+from laari.edge.server.limits import Limits
+from laari.edge.server.server import Server
+from laari.rules.refusals import Refusal
+from tests.edge.server.test_server import QUICK, USUAL, on_uvloop, running
+
+SMALL_BUFFER = 4096  # of the kernel, so that what is not read stays with the server
+
+
+class Sized:
+    """Sends as many bytes as the path says."""
+
+    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+        scope["laari.respond"](Reply(200, bytes(int(scope["path"][1:]))), ())
+
+    def fault(self, refusal: Refusal, path: str | None) -> Reply:
+        return Reply(refusal.status, b"")
+
+
+@asynccontextmanager
+async def serving(limits: Limits) -> AsyncIterator[tuple[Server, int]]:
+    server = Server(Sized(), limits=limits)
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SMALL_BUFFER)
+    await server.start([listener])
+    try:
+        yield server, listener.getsockname()[1]
+    finally:
+        await server.stop(1)
+
+
+async def asking(port: int, size: int, *fields: str) -> socket.socket:
+    client = socket.socket()
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SMALL_BUFFER)
+    client.setblocking(False)
+    loop = asyncio.get_running_loop()
+    await loop.sock_connect(client, ("127.0.0.1", port))
+    lines = [f"GET /{size} HTTP/1.1", "Host: a", *fields, "", ""]
+    await loop.sock_sendall(client, "\r\n".join(lines).encode())
+    return client
+
+
+async def taken(client: socket.socket, at_once: int = 65536, pause_seconds: float = 0) -> int:
+    """How many bytes come until the end."""
+    found = 0
+    while data := await asyncio.get_running_loop().sock_recv(client, at_once):
+        found += len(data)
+        await asyncio.sleep(pause_seconds)
+    return found
+
+
+@pytest.mark.parametrize("fields", [(), ("Connection: close",)])
+@pytest.mark.parametrize("size", [40_000, 400_000])
+@on_uvloop
+async def test_a_response_that_nobody_takes_holds_no_connection(
+    size: int, fields: tuple[str, ...]
+) -> None:
+    async with serving(QUICK) as (server, port):
+        with await asking(port, size, *fields) as client:
+            await asyncio.sleep(0.1)
+            assert server._connections
+            await asyncio.sleep(3.5)  # longer than it may stand still or be idle
+            assert not server._connections
+            assert not server.stalled
+            assert await taken(client) < size  # what the system had taken before
+
+
+@on_uvloop
+async def test_a_response_that_is_taken_slowly_arrives_whole() -> None:
+    async with serving(QUICK._replace(idle_seconds=10)) as (_, port):
+        with await asking(port, 300_000, "Connection: close") as client:
+            assert await taken(client, 15_000, 0.1) > 300_000  # in two seconds, three times as long
+
+
+@on_uvloop
+async def test_a_response_that_is_taken_by_the_byte_is_given_up() -> None:
+    limits = QUICK._replace(write_bytes_per_second=100_000)
+    async with serving(limits) as (server, port):
+        with await asking(port, 300_000) as client:
+            assert await taken(client, 2_000, 0.1) < 300_000
+            assert not server._connections
+
+
+@on_uvloop
+async def test_responses_that_nobody_takes_have_a_bounded_room() -> None:
+    async with serving(USUAL._replace(unsent_bytes=1_000_000)) as (server, port):
+        clients = [await asking(port, 400_000) for _ in range(8)]
+        await asyncio.sleep(0.3)
+        assert len(server._connections) == 2  # the last ones
+        for client in clients:
+            client.close()
+        await asyncio.sleep(0.3)
+        assert server._unsent_bytes == 0
+
+
+@on_uvloop
+async def test_idle_connections_keep_little_of_their_last_request() -> None:
+    """Fields that a client repeats are not read again, but long ones are not kept for that."""
+    fields = b"".join(b"X-%d: %b\r\n" % (number, b"y" * 600) for number in range(90))
+    request = b"GET /who HTTP/1.1\r\nHost: a\r\n%b\r\n" % fields
+    async with running() as here:
+        clients = [await here.client() for _ in range(50)]
+        tracemalloc.start()
+        try:
+            for client in clients:
+                client.write(request)
+                assert (await client.response())[0] == 200
+            held, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert held < 50 * 20_000
