@@ -82,3 +82,15 @@ def test_without_https_nobody_is_bound_to_it(service: Service) -> None:
     for name, response in answers(service.merchant()).items():
         assert response.headers.get_list("x-content-type-options") == ["nosniff"], name
         assert "strict-transport-security" not in response.headers, name
+
+
+def test_addresses_that_are_only_read_say_so(shop: Merchant) -> None:
+    link = shop.post("/payments", {"reference": "read", "amount": 100}).json()["data"]
+    with httpx.Client(base_url=shop.service.origin) as client:
+        page = client.get(local(shop.service, link["payment_url"])).text
+        asset = page.partition('rel="stylesheet" href="')[2].partition('"')[0]
+        for path in ("/", "/healthz", "/readyz", "/metrics", "/docs", "/openapi.json", asset):
+            for method in ("POST", "DELETE", "BREW"):
+                found = client.request(method, path)
+                assert (found.status_code, found.headers["allow"]) == (405, "GET, HEAD"), path
+            assert client.head(path).status_code < 400

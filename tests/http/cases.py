@@ -276,6 +276,9 @@ def _routes() -> list[Case]:
         ask(b"PURGE /merchant/oauth/token", 405),
         ask(b"PURGE /merchant/nothing", 404),
         ask(b"PURGE /pay/x", 405),
+        ask(b"PURGE /healthz", 405),
+        ask(b"POST /readyz", 405),
+        ask(b"DELETE /", 405),
         ask(b"HEAD /merchant/payments", 405, heads=True),
         ask(b"HEAD /healthz", 200, heads=True),
     ]

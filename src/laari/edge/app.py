@@ -14,6 +14,7 @@ from laari.edge.http import (
     Scope,
     Send,
     guard_headers,
+    must_read,
     new_request_id,
 )
 from laari.edge.merchant.app import OPERATIONS, MerchantInterface
@@ -70,18 +71,21 @@ class App:
         elif path.split("/", 2)[1] in FIRST_SEGMENTS:
             await self._pages(scope, receive, exchange)
         elif path == "/healthz":
-            exchange.reply(Reply(200, b"ok\n", _NO_STORE, PLAIN))
+            exchange.reply(must_read(scope) or Reply(200, b"ok\n", _NO_STORE, PLAIN))
         elif path == "/readyz":
-            ready = await self._backend.is_ready()
-            body = b"ok\n" if ready else b"nothing can be committed to the database\n"
-            exchange.reply(Reply(200 if ready else 503, body, _NO_STORE, PLAIN))
+            exchange.reply(must_read(scope) or await self._readiness())
         else:
             reply = await reference_page(scope, self._backend.origin)
             reply = reply or Reply(404, b"Not found\n", _NO_STORE, PLAIN)
             exchange.reply(reply)
 
+    async def _readiness(self) -> Reply:
+        ready = await self._backend.is_ready()
+        body = b"ok\n" if ready else b"nothing can be committed to the database\n"
+        return Reply(200 if ready else 503, body, _NO_STORE, PLAIN)
+
     async def _measure(self, scope: Scope, exchange: Exchange) -> None:
-        reply = self._scrapes.refusal(scope)
+        reply = self._scrapes.refusal(scope) or must_read(scope)
         if reply is None:
             reply = Reply(200, await self._backend.measure(), _NO_STORE, EXPOSITION)
         exchange.reply(reply)

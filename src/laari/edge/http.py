@@ -47,6 +47,13 @@ class Reply(NamedTuple):
 Respond: TypeAlias = Callable[[Reply, tuple[Header, ...]], None]
 
 
+def must_read(scope: Scope) -> Reply | None:
+    """The reply to a method that changes something, at an address that is only read."""
+    if scope["method"] in ("GET", "HEAD"):
+        return None
+    return Reply(405, b"Use GET\n", ((b"allow", b"GET, HEAD"),), PLAIN)
+
+
 def refusal_headers(refusal: Refusal, challenge: Header) -> tuple[Header, ...]:
     """How to be let in, or when to come back."""
     if refusal.status == 401:

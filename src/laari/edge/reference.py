@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 from openapi_ui_bundles import swagger_ui
 
-from laari.edge.http import Reply, Scope
+from laari.edge.http import PLAIN, Reply, Scope, must_read
 from laari.edge.openapi import openapi_document
 
 _OWN = Path(__file__).parent / "docs"
@@ -34,7 +34,6 @@ _TYPES = {
     ".svg": b"image/svg+xml",
 }
 _HTML = b"text/html; charset=utf-8"
-_PLAIN = b"text/plain; charset=utf-8"
 
 _REVALIDATE = b"no-cache"  # asks each time, and mostly hears 304
 _AN_HOUR = b"public, max-age=3600"  # the assets change only with a release
@@ -74,16 +73,14 @@ async def reference_page(scope: Scope, origin: str) -> Reply | None:
     """The answer to a request for the reference; None where the path is not one of its own."""
     path: str = scope["path"]
     if path == "/":  # whoever opens the address of the service finds out what it does
-        return Reply(303, b"", ((b"location", b"/docs"),), _PLAIN)
+        return must_read(scope) or Reply(303, b"", ((b"location", b"/docs"),), PLAIN)
     if path not in {"/openapi.json", "/docs"} and not path.startswith("/docs/"):
         return None
     # The first request compresses everything, in a thread: payments go on meanwhile.
     page = (await asyncio.to_thread(_pages, origin)).get(path)
     if page is None:
         return None
-    if scope["method"] not in ("GET", "HEAD"):
-        return Reply(405, b"Use GET\n", ((b"allow", b"GET, HEAD"),), _PLAIN)
-    return _reply(page, dict(scope["headers"]))
+    return must_read(scope) or _reply(page, dict(scope["headers"]))
 
 
 def _reply(page: Page, headers: Mapping[bytes, bytes]) -> Reply:

@@ -74,7 +74,8 @@ class App:
             return
         names = ",".join(name.decode() for name, _ in scope["headers"])
         text = f"{scope['method']} {scope['path']} {len(body)} {body[:20]!r} {names}"
-        scope["laari.respond"](Reply(200, text.encode()), ())
+        status = 304 if scope["path"] == "/unchanged" else 200
+        scope["laari.respond"](Reply(status, b"" if status == 304 else text.encode()), ())
 
     async def _stream(self, path: str, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -186,6 +187,34 @@ async def test_expect_continue() -> None:
         client.write(head)
         assert await client.reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
         client.write(b"abc")
+        assert (await client.response())[0] == 200
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [b" /who HTTP/1.1\r\n\r\n", b" * HTTP/1.1\r\nHost: a\r\n\r\n"]
+    + [b" /p HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"]
+    + [b" /p HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nx"],
+)
+@on_uvloop
+async def test_a_refusal_of_head_has_no_body(rest: bytes) -> None:
+    async with running(QUICK) as here:
+        for method, length in ((b"GET", 3), (b"HEAD", 0)):
+            head, _, body = (await here.ask(method + rest)).partition(b"\r\n\r\n")
+            assert head.startswith((b"HTTP/1.1 400", b"HTTP/1.1 408"))
+            assert b"content-length: 0" not in head
+            assert len(body) >= length if length else body == b""
+
+
+@on_uvloop
+async def test_a_response_that_never_has_a_body_tells_no_length() -> None:
+    async with running() as here:
+        client = await here.client()
+        client.write(b"GET /unchanged HTTP/1.1\r\nHost: a\r\n\r\n")
+        head = await client.reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 304 ")
+        assert b"content-length" not in head
+        client.write(GET)
         assert (await client.response())[0] == 200
 
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from laari.edge.backend import Backend
-from laari.edge.http import Exchange, Receive, Scope
+from laari.edge.http import Exchange, Receive, Scope, must_read
 from laari.edge.pages import approval, checkout, wallet
 from laari.edge.pages.assets import asset_reply
 from laari.edge.pages.dashboard import app as dashboard
@@ -42,7 +42,7 @@ class Pages:
         reply = asset_reply(scope["path"], encodings.decode("latin-1"))
         if reply is not None:
             exchange.operation = ASSET
-            exchange.reply(reply)
+            exchange.reply(must_read(scope) or reply)
         else:
             await self._app(scope, receive, exchange)
 

@@ -10,7 +10,6 @@ import asyncio
 from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
-from laari.edge.http import Reply
 from laari.edge.server.chunks import Chunks
 from laari.edge.server.cycle import Cycle, write_head
 from laari.edge.server.head import CHUNKED, Fault, Fields, Head, read_head
@@ -184,7 +183,7 @@ class Connection(asyncio.Protocol):
         chunks = self._body
         refusal = chunks.read(self._buffer)
         if refusal is not None:
-            self._answer_fault(Fault(refusal, head.path))
+            self._answer_fault(Fault(refusal, head.path, head.method))
         elif chunks.is_complete or chunks.is_too_long:
             self._start(head, bytes(chunks.body), unread=not chunks.is_complete)
         else:
@@ -270,16 +269,19 @@ class Connection(asyncio.Protocol):
 
     def _answer_fault(self, fault: Fault) -> None:
         self._server.note_fault(fault.refusal)
-        self._write_and_close(self._server.app.fault(fault.refusal, fault.path))
+        self._write_and_close(fault)
 
     def refuse(self, refusal: Refusal) -> None:
         """Ends a connection whose request is not complete, and says why."""
-        path = self._head.path if self._head is not None else None
-        self._write_and_close(self._server.app.fault(refusal, path))
+        head = self._head
+        self._write_and_close(
+            Fault(refusal) if head is None else Fault(refusal, head.path, head.method)
+        )
 
-    def _write_and_close(self, reply: Reply) -> None:
+    def _write_and_close(self, fault: Fault) -> None:
+        reply = self._server.app.fault(fault.refusal, fault.path)
         head = write_head(reply, self._server.date, keep_alive=False)
-        self._transport.write(head + reply.body)
+        self._transport.write(head if fault.method == "HEAD" else head + reply.body)
         self._close_gently()
 
     def _close_gently(self, *, is_read: bool = False) -> None:

@@ -24,15 +24,16 @@ _CHUNKED = b"transfer-encoding: chunked\r\n"
 
 def write_head(reply: Reply, date: bytes, *headers: Header, keep_alive: bool = True) -> bytes:
     status, body, own_headers, content_type = reply
-    lines = [
-        STATUS_LINES[status],
-        date,
-        b"content-type: %b\r\ncontent-length: %d\r\n" % (content_type, len(body)),
-    ]
+    lines = [STATUS_LINES[status], date]
+    if status not in _BODILESS:  # a length there would be that of another response
+        lines.append(b"content-type: %b\r\n" % content_type)
+        lines.append(b"content-length: %d\r\n" % len(body))
     lines += [b"%b: %b\r\n" % header for header in own_headers]
     lines += [b"%b: %b\r\n" % header for header in headers]
-    lines.append(b"\r\n" if keep_alive else _CLOSE + b"\r\n")
-    return _checked(lines, len(own_headers) + len(headers) + (4 if keep_alive else 5) + 1)
+    if not keep_alive:
+        lines.append(_CLOSE)
+    lines.append(b"\r\n")
+    return _checked(lines, len(lines))
 
 
 def _checked(lines: list[bytes], newlines: int) -> bytes:

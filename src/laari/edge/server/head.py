@@ -8,6 +8,7 @@ in its input; possessive quantifiers keep them so.
 from __future__ import annotations
 
 import re
+from ipaddress import IPv6Address
 from typing import NamedTuple, TypeAlias
 from urllib.parse import unquote
 
@@ -20,7 +21,10 @@ _REQUEST_LINE = re.compile(rb"(%b{1,32}+) ([\x21-\x7e]++) HTTP/(\d)\.(\d)" % _TO
 _FIELD = rb"%b++:[^\x00-\x08\x0a-\x1f\x7f]*+" % _TOKEN
 _ONE_FIELD = re.compile(_FIELD)
 _FIELDS = re.compile(rb"(?:\r\n%b)*+" % _FIELD)
-_AUTHORITY = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]++|\[[0-9A-Fa-f:.]++\])(?::[0-9]{0,5})?+")
+_AUTHORITY = re.compile(
+    rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]++|\[(?P<v6>[0-9A-Fa-f:.]{2,45}+)\])(?::(?P<port>[0-9]{0,5}))?+"
+)
+_LAST_PORT = 65_535
 _ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]++)")
 _DIGITS = re.compile(rb"[0-9]{1,18}")
 _ENCODED_SLASH = re.compile("%2[Ff]")
@@ -57,6 +61,7 @@ class Fault(NamedTuple):
 
     refusal: Refusal
     path: str | None = None
+    method: str = ""
 
 
 def read_head(head: bytes, most_fields: int, last: Fields | None = None) -> Head | Fault:
@@ -72,24 +77,25 @@ def read_head(head: bytes, most_fields: int, last: Fields | None = None) -> Head
         return _fault("This server speaks HTTP/1.1.")
     place = _read_target(target)
     if place is None:
-        return _fault("The request target is malformed.")
+        return _fault("The request target is malformed.", method.decode("ascii"))
     raw_path, query, authority = place
     path = _decode(raw_path)
+    asked = method.decode("ascii")
     raw = head[line_end:]
     fields = last if last is not None and last.raw == raw else _read_fields(raw, most_fields)
     if isinstance(fields, Refusal):
-        return Fault(fields, path)
+        return Fault(fields, path, asked)
     modern = minor != b"0"
     refusal = _check_host(fields.hosts, authority, required=modern)
     if refusal is not None:
-        return Fault(refusal, path)
+        return Fault(refusal, path, asked)
     length = fields.length
     if length == CHUNKED and not modern:
         length = refuse("invalid_request", "HTTP/1.0 has no Transfer-Encoding.")
     if isinstance(length, Refusal):
-        return Fault(length, path)
+        return Fault(length, path, asked)
     return Head(
-        method.decode("ascii"),
+        asked,
         path,
         raw_path,
         query,
@@ -105,8 +111,8 @@ def is_field(line: bytes) -> bool:
     return _ONE_FIELD.fullmatch(line) is not None
 
 
-def _fault(message: str, path: str | None = None) -> Fault:
-    return Fault(refuse("invalid_request", message), path)
+def _fault(message: str, method: str = "") -> Fault:
+    return Fault(refuse("invalid_request", message), method=method)
 
 
 def _read_target(target: bytes) -> tuple[bytes, bytes, bytes | None] | None:
@@ -172,11 +178,24 @@ def _items(value: bytes) -> list[bytes]:
 def _check_host(hosts: list[bytes], authority: bytes | None, *, required: bool) -> Refusal | None:
     if not hosts and not required:
         return None
-    if len(hosts) != 1 or _AUTHORITY.fullmatch(hosts[0]) is None:
+    if len(hosts) != 1 or not _is_authority(hosts[0]):
         return refuse("invalid_request", "Exactly one valid Host is required.")
     if authority is not None and authority.lower() != hosts[0].lower():
         return refuse("invalid_request", "Host and the request target differ.")
     return None
+
+
+def _is_authority(host: bytes) -> bool:
+    read = _AUTHORITY.fullmatch(host)
+    if read is None or int(read["port"] or 0) > _LAST_PORT:
+        return False
+    if read["v6"] is None:
+        return True
+    try:
+        IPv6Address(read["v6"].decode("ascii"))
+    except ValueError:
+        return False
+    return True
 
 
 def _read_length(lengths: list[bytes], codings: list[bytes]) -> int | Refusal:
