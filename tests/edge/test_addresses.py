@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from ipaddress import ip_network
 
 import pytest
@@ -123,3 +124,16 @@ def test_a_proxy_that_comes_over_an_ipv6_socket_is_trusted(trusted: str) -> None
     assert (request.client, request.secure) == ("203.0.113.7", True)
     stranger = request_from("::ffff:198.51.100.1", trusted, **told)
     assert (stranger.client, stranger.secure) == ("198.51.100.1", False)
+
+
+def test_what_is_too_long_is_no_address_and_not_kept() -> None:
+    """Not even where it begins as one; and what strangers write fills no memory."""
+    tracemalloc.start()
+    try:
+        for number in range(200):
+            assert read_address(f"[192.0.2.1%{number}{'x' * 50_000}") is None
+            assert read_address(f"192.0.2.1{' ' * 50_000}{number}") is None
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 500_000

@@ -29,10 +29,14 @@ _LONGEST = 80  # characters: brackets, an IPv6 address with its zone, and a port
 _WITH_PORT = re.compile(r"(?:\[(?P<v6>[^\]]*)\]|(?P<v4>[0-9.]+))(?::[0-9]{1,5})?", re.ASCII)
 
 
-@lru_cache(maxsize=4096)  # every request asks, and most connections carry many
 def read_address(text: str) -> Address | None:
     """The address in `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1` or `[2001:db8::1]:4711`."""
-    text = text.strip()[:_LONGEST]
+    text = text.strip()
+    return _read(text) if len(text) <= _LONGEST else None
+
+
+@lru_cache(maxsize=4096)  # every request asks, and most connections carry many
+def _read(text: str) -> Address | None:
     bracketed = _WITH_PORT.fullmatch(text)
     if bracketed is not None:
         text = bracketed["v6"] if bracketed["v6"] is not None else bracketed["v4"]

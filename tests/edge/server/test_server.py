@@ -192,9 +192,12 @@ async def test_expect_continue() -> None:
 
 @pytest.mark.parametrize(
     "rest",
-    [b" /who HTTP/1.1\r\n\r\n", b" * HTTP/1.1\r\nHost: a\r\n\r\n"]
-    + [b" /p HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n"]
-    + [b" /p HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nx"],
+    [
+        b" /who HTTP/1.1\r\n\r\n",
+        b" * HTTP/1.1\r\nHost: a\r\n\r\n",
+        b" /p HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
+        b" /p HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nx",
+    ],
 )
 @on_uvloop
 async def test_a_refusal_of_head_has_no_body(rest: bytes) -> None:
@@ -374,14 +377,17 @@ async def test_one_address_holds_a_share_of_the_unfinished_requests() -> None:
             assert (await client.response())[0] == 200
 
 
+@pytest.mark.parametrize("first", [b"192.0.2.1", b"2001:db8::%x:%x"])
 @on_uvloop
-async def test_behind_a_proxy_the_share_is_the_clients() -> None:
+async def test_behind_a_proxy_the_share_is_the_clients(first: bytes) -> None:
+    """Whoever has an IPv6 address has countless ones beside it."""
     limits = Limits(unfinished=20, unfinished_per_address=2)
     async with running(limits, trusted_proxies=(ip_network("127.0.0.1"),)) as here:
         clients = []
         for number in range(9):
             client = await here.client()
-            address = b"192.0.2.1" if number < 5 else b"192.0.2.%d" % number
+            own = first % (number, number) if b"%" in first else first
+            address = own if number < 5 else b"192.0.2.%d" % number
             client.write(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n")
             client.write(b"X-Forwarded-For: %b\r\n\r\n" % address)
             clients.append(client)

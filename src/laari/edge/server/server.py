@@ -17,7 +17,7 @@ from email.utils import formatdate
 from ipaddress import IPv4Network, IPv6Network
 from typing import NamedTuple, Protocol
 
-from laari.edge.addresses import client_address, is_trusted
+from laari.edge.addresses import client_address, household, is_trusted
 from laari.edge.http import Receive, Reply, Scope, Send
 from laari.edge.server.connection import Connection, State
 from laari.edge.server.cycle import Cycle
@@ -177,7 +177,7 @@ class Server:
         address = client_address(connection.client[0], forwarded, self._trusted_proxies)
         if connection in self._unfinished:
             self._release(connection)
-        connection.address = address
+        connection.address = household(address)
 
     def response_stalled(self, connection: Connection) -> None:
         """A client has not taken its response; beyond the bound, those that have not for longest
@@ -209,7 +209,7 @@ class Server:
     def _peer(self, connection: Connection) -> str:
         """Whose share a connection counts for: a trusted proxy's own is everybody's."""
         peer = connection.client[0] if connection.client is not None else ""
-        return "" if is_trusted(peer, self._trusted_proxies) else peer
+        return "" if is_trusted(peer, self._trusted_proxies) else household(peer)
 
     def _release(self, connection: Connection) -> None:
         self._held_bytes -= self._unfinished.pop(connection)
