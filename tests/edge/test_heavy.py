@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -18,6 +21,10 @@ from laari.edge.heavy import (
     Turns,
     patiently,
 )
+from laari.edge.pages.dashboard import export
+from laari.edge.pages.dashboard.listing import Asked
+from laari.rules.records import Payment
+from laari.store.listing import Found, Window
 
 
 async def test_one_at_a_time_with_a_rest_in_between() -> None:
@@ -55,6 +62,44 @@ async def test_whoever_waits_too_long_is_told_so(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(Busy):
         await patiently(asyncio.sleep(60))
     assert await patiently(asyncio.sleep(0, "done")) == "done"
+
+
+async def test_a_turn_for_somebody_who_waits_comes_soon_or_not_at_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(heavy, "PATIENCE_SECONDS", 0.05)
+    turns = Turns(rest=0.0)
+    async with turns.turn():
+        with pytest.raises(Busy):
+            async with turns.turn(soon=True):
+                pass
+    async with asyncio.timeout(5), turns.turn(soon=True):
+        pass  # whoever gave up has not taken it
+
+
+async def test_pages_do_not_wait_for_the_rows_of_an_export(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looking, answer = asyncio.Event(), asyncio.Event()
+
+    async def find(desk: Any, asked: Any) -> Found[Payment]:
+        looking.set()
+        await answer.wait()
+        return Found([], None)
+
+    monkeypatch.setattr(export, "find", find)
+    desk: Any = SimpleNamespace(backend=SimpleNamespace(heavy=Heavy()))
+    lines = export._lines(desk, Asked({}, {}, Window(limit=20)))
+    await anext(lines)  # the names of the columns
+    rest = asyncio.create_task(_all(lines))
+    await looking.wait()
+    async with asyncio.timeout(1), desk.backend.heavy.writing.turn(soon=True):
+        answer.set()
+    assert await rest == []
+
+
+async def _all(lines: AsyncIterator[str]) -> list[str]:
+    return [line async for line in lines]
 
 
 def test_one_merchant_does_not_take_every_export() -> None:

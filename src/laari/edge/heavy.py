@@ -41,8 +41,9 @@ class Turns:
         self._turn = asyncio.Lock()
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        await self._turn.acquire()
+    async def turn(self, *, soon: bool = False) -> AsyncIterator[None]:
+        """`soon`: for somebody who waits for it; `Busy` where the turn does not come in time."""
+        await (patiently(self._turn.acquire()) if soon else self._turn.acquire())
         began = time.monotonic()
         try:
             yield
@@ -97,6 +98,9 @@ class Heavy:
 
     def __init__(self) -> None:
         self.reports = Turns(REPORT_REST)
+        # Rows of an export are read in turns of their own: a filter that matches little makes the
+        # database look at much, and people who open a page should not wait for that.
+        self.reading = Turns(WRITING_REST)
         self.writing = Turns(WRITING_REST)
         self._exports: Counter[str] = Counter()  # by merchant
 

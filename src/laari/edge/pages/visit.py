@@ -225,7 +225,7 @@ class Visit:
 
     async def long_page(self, template: str, status: int = 200, **values: Any) -> Response:
         """A page with many rows, written in its turn and in slices."""
-        async with self.backend.heavy.writing.turn():
+        async with self.backend.heavy.writing.turn(soon=True):
             html = await render_long(template, self.language, **self._common(), **values)
         return HTMLResponse(html, status)
 

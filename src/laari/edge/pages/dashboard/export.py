@@ -98,8 +98,9 @@ async def _lines(desk: Desk, asked: Asked) -> AsyncIterator[str]:
     window: Window | None = replace(asked.window, limit=ROWS_AT_ONCE, after=None)
     yield BYTE_ORDER_MARK + csv_text([list(COLUMNS)])
     while window is not None:
-        async with desk.backend.heavy.writing.turn():
+        async with desk.backend.heavy.reading.turn():
             found = await find(desk, asked._replace(window=window))
+        async with desk.backend.heavy.writing.turn():
             written = csv_text([_cells(desk, payment) for payment in found.rows])
         if written:
             yield written
