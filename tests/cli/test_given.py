@@ -34,8 +34,10 @@ def laari(dsn: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     monkeypatch.setenv("LAARI_DATABASE_URL", dsn)
     monkeypatch.setenv("LAARI_MASTER_KEY", "00" * 32)
 
-    def command(*arguments: str, given: str = "") -> Ended:
-        monkeypatch.setattr("sys.stdin", io.StringIO(given))
+    def command(*arguments: str, given: str | bytes = "", errors: str = "strict") -> Ended:
+        data = given.encode() if isinstance(given, str) else given
+        stdin = io.TextIOWrapper(io.BytesIO(data), "utf-8", errors)
+        monkeypatch.setattr("sys.stdin", stdin)
         status = run(arguments)
         return Ended(status, *capsys.readouterr())
 
@@ -64,6 +66,12 @@ def test_a_dash_reads_one_line_of_standard_input(laari: Laari, given: str) -> No
 @pytest.mark.parametrize("given", ["", "\n"])
 def test_nothing_on_standard_input_is_an_error(laari: Laari, given: str) -> None:
     refused(laari(*CREATE, "--password", "-", given=given), "--password")
+
+
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])  # by the locale
+def test_bytes_that_are_not_text_are_an_error(laari: Laari, errors: str) -> None:
+    given = b"three\xff grey herons\n"
+    refused(laari(*CREATE, "--password", "-", given=given, errors=errors), "--password")
 
 
 def test_a_file_gives_it(laari: Laari, tmp_path: Path) -> None:

@@ -101,6 +101,13 @@ def test_a_mistyped_directory_is_not_made(command: str, laari: Laari, tmp_path: 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_directory_whose_name_is_not_text_is_made_and_told(laari: Laari, tmp_path: Path) -> None:
+    home = tmp_path / os.fsdecode(b"laari-\xff")
+    ended = laari("init", "--json", DATA_DIR=home)
+    assert (ended.status, ended.err) == (0, "")
+    assert json.loads(ended.out)["data_dir"] == f"{tmp_path.resolve()}/laari-\\xff"
+
+
 def test_an_empty_directory_stays_empty(laari: Laari, tmp_path: Path) -> None:
     refused(laari("merchant", "create", "Shop", DATA_DIR=tmp_path), "laari init")
     assert list(tmp_path.iterdir()) == []

@@ -14,6 +14,7 @@ from laari import __version__
 from laari.cli.main import cli, run
 from laari.settings import VARIABLES
 from laari.store.migrate import known_migrations
+from tests.cli.commands import COMMANDS, NOBODY, arguments
 
 LATEST = len(known_migrations())
 
@@ -25,7 +26,7 @@ def own_server(empty_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status"),
+    ("words", "status"),
     [
         (["nonsense"], 2),
         (["serve", "--nonsense"], 2),
@@ -35,9 +36,9 @@ def own_server(empty_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_wrong_call_is_one_line(
-    arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]
+    words: list[str], status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(arguments) == status
+    assert run(words) == status
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("laari: ")
@@ -106,3 +107,20 @@ def test_a_reader_that_goes_away_is_no_error_to_speak_of() -> None:
     )
     os.close(writer)
     assert ended.stderr == b""
+
+
+NOT_TEXT = os.fsdecode(b"\xff")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_an_argument_that_is_not_text_is_one_line(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither the database nor JSON could take it."""
+    wanted = [NOT_TEXT if word in NOBODY.values() else word for word in arguments(name)]
+    if NOT_TEXT not in wanted:
+        wanted.append(NOT_TEXT)
+    assert run([*name.split(), *wanted, "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert "UTF-8" in err

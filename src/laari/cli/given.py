@@ -70,7 +70,12 @@ def _from_standard_input(name: str, twice: bool) -> str:
             name.capitalize(), hide_input=True, confirmation_prompt=twice, err=True
         )
         return asked
-    line = "" if sys.stdin is None else str(sys.stdin.readline(MAX_BYTES))
+    try:
+        line = "" if sys.stdin is None else str(sys.stdin.readline(MAX_BYTES))
+    except UnicodeDecodeError:
+        raise click.BadOptionUsage(
+            name, f"--{name} -: standard input is not text in {sys.stdin.encoding}."
+        ) from None
     if not line:
         raise click.BadOptionUsage(name, f"--{name} -: standard input is empty.")
     return line.rstrip("\r\n")

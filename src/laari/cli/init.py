@@ -10,6 +10,7 @@ import click
 
 from laari.cli.open import open_service
 from laari.cli.operation import json_option, show
+from laari.cli.terminal import path_text
 from laari.settings import read_settings
 from laari.store.migrate import schema_version
 
@@ -30,6 +31,6 @@ async def _init() -> dict[str, Any]:
         version = await schema_version(service.dsn)
     embedded = settings.database_url is None
     return {
-        "data_dir": str(settings.data_dir.resolve()) if embedded else None,
+        "data_dir": path_text(settings.data_dir.resolve()) if embedded else None,
         "schema_version": version,
     }

@@ -62,6 +62,7 @@ def main() -> None:
 def run(arguments: Sequence[str]) -> int:
     """Answers the exit status: 1 for an error, 2 only for unknown commands and options."""
     try:
+        _refuse_bytes(arguments)
         status = cli.main(list(arguments), prog_name="laari", standalone_mode=False)
         sys.stdout.flush()
         return status if isinstance(status, int) else 0
@@ -79,6 +80,15 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         complain_of_defect(error)
         return 1
+
+
+def _refuse_bytes(arguments: Sequence[str]) -> None:
+    """Python hands on bytes that are not text; neither the database nor JSON can take them."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            raise LaariError(f"the argument {argument!r} is not text in UTF-8") from None
 
 
 def _refuse(error: click.ClickException) -> int:

@@ -8,10 +8,12 @@ Nothing else in the command line prints; a test holds it to that.
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 import unicodedata
 from collections.abc import Iterable
+from pathlib import Path
 
 import click
 
@@ -32,6 +34,11 @@ def visible(text: str) -> str:
 def visible_json(encoded: bytes) -> str:
     """JSON of the same value. Encoders escape only what JSON itself forbids: not DEL, C1, bidi."""
     return "".join(_escaped_for_json(c) if _is_unseen(c) else c for c in encoded.decode())
+
+
+def path_text(path: Path) -> str:
+    """A path as text, also where its name is not: the bytes then stand as their numbers."""
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def say(text: str) -> None:
