@@ -308,6 +308,16 @@ def test_directories_that_are_not_restored_into(
     assert not (tmp_path / "new").exists()
 
 
+def test_a_directory_that_others_may_write_gets_no_database(
+    laari: Commands, saved: Path, tmp_path: Path
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o770)
+    assert "can be written by others" in laari(shared, "restore", saved).refusal
+    assert list(shared.iterdir()) == []
+
+
 def test_an_unfinished_restore_is_not_served(laari: Commands, saved: Path, tmp_path: Path) -> None:
     new = tmp_path / "new"
     process = started(new, "restore", saved)

@@ -15,9 +15,11 @@ import click
 from laari.cli.open import open_engine
 from laari.cli.operation import json_option, show
 from laari.cli.progress import progress_bar
+from laari.cli.terminal import path_text
 from laari.errors import LaariError
 from laari.settings import Settings, read_settings
 from laari.store.backup import Source, make_backup
+from laari.store.home import refuse_shared
 from laari.store.restore import Wanted, restore, restore_cluster
 
 MALE = timezone(timedelta(hours=5))  # of a moment without an offset, as everywhere in Laari
@@ -127,11 +129,12 @@ def restore_command(
         raise LaariError(
             "LAARI_DATABASE_URL names a server of your own: restore its files with --cluster"
         )
+    refuse_shared(settings.data_dir)
     with _ended_by_sigterm(), progress_bar() as progress:
         made = restore(folder, settings.data_dir, wanted, progress)
     report = made.audit
     shown = {
-        "path": made.path,
+        "path": path_text(settings.data_dir.resolve()),
         "backup": made.backup,
         "files": made.files,
         "bytes": made.bytes,

@@ -57,7 +57,6 @@ _HARMLESS = {"users.lock", "start.lock", "server.lock", "postgres.log", "sockets
 
 
 class Restored(Struct, frozen=True, kw_only=True):
-    path: str
     backup: str
     files: int
     bytes: int
@@ -110,7 +109,6 @@ def restore(folder: Path, data_dir: Path, wanted: Wanted, progress: Progress) ->
             aside.cluster.rename(layout.cluster)
             sync_folder(layout.home)
     return Restored(
-        path=str(layout.home),
         backup=str(folder),
         files=backup.files,
         bytes=backup.bytes,
