@@ -208,3 +208,29 @@ async def test_a_commit_that_is_told_not_to_wait_for_its_standby_is_in_doubt(pai
         await pair.execute("ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()")
         await spine.close()
         await runner.close()
+
+
+async def test_another_write_that_is_told_not_to_wait_is_in_doubt_too(pair: Pair) -> None:
+    """A secret key that was rotated so is lost where another server takes over."""
+    pool = await open_pool(pair.primary)
+    try:
+        await pool.write(asyncpg.Connection.execute, "CREATE TABLE IF NOT EXISTS noted (n int)")
+        await pair.execute(
+            "ALTER SYSTEM SET synchronous_commit = on",
+            "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
+            "SELECT pg_reload_conf()",
+        )
+        await asyncio.sleep(0.2)
+        writing = asyncio.create_task(
+            pool.write(asyncpg.Connection.execute, "INSERT INTO noted VALUES (1)")
+        )
+        while not await pair.waiting_commits():
+            await asyncio.sleep(0.05)
+        await pair.execute(
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        )
+        with pytest.raises(OutcomeUnknown):
+            await writing
+    finally:
+        await pair.execute("ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()", "DROP TABLE noted")
+        await pool.close()

@@ -326,12 +326,25 @@ async def _committed(
         if not connection.is_closed():
             await transaction.rollback()
         raise
+    warnings: list[str] = []
+
+    def hear(_connection: asyncpg.Connection, message: asyncpg.PostgresLogMessage) -> None:
+        if message.severity_en == "WARNING":
+            warnings.append(message.message)
+
+    # A commit that somebody stops from waiting for its standby is done with a warning.
+    connection.add_log_listener(hear)
     try:
         await transaction.commit()
     except Exception as error:
         if is_lost(error):
             raise OutcomeUnknown from error
         raise
+    finally:
+        if not connection.is_closed():
+            connection.remove_log_listener(hear)
+    if warnings:
+        raise OutcomeUnknown("; ".join(warnings))
     return result
 
 
