@@ -12,7 +12,7 @@ TEST_PACKAGES := chromium-headless-shell curl pgbouncer postgresql
 FAULT_PACKAGES := nginx-light haproxy caddy \
 	golang-go golang-golang-x-oauth2-dev golang-gopkg-validator.v2-dev
 
-.PHONY: help run test lint bench bench-peers faults docs screenshots format lock clean
+.PHONY: help run test lint mutants bench bench-peers faults docs screenshots format lock clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -30,6 +30,10 @@ lint: $(READY_DEV) ## check style, types and the directions of imports
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+
+mutants: $(READY_DEV) ## plant known mistakes one by one and see that the tests catch them
+	@tools/debian-packages $(TEST_PACKAGES)
+	@$(BIN)/python -m tools.mutants $(ARGS)
 
 bench: $(READY_DEV) ## measure throughput and latency on this machine
 	@tools/debian-packages wrk

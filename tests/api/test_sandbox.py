@@ -98,11 +98,14 @@ def test_bad_clock_moves_change_nothing(shop: Merchant, body: Any) -> None:
 
 def test_the_controls_do_not_exist_in_live_mode(service: Service) -> None:
     shop = service.merchant(mode="live")
-    payment = shop.payment()
+    payment, authorization = shop.payment(), shop.authorization()
     for path, body in (
         (f"payments/{payment['id']}/pay", None),
+        (f"authorizations/{authorization['id']}/approve", None),
         ("wallet", {}),
+        ("wallet", {"tier": 5}),  # not even what is wrong with it is told
         ("clock", {"advance_seconds": 1}),
+        ("clock", {}),
     ):
         response = shop.post(f"/sandbox/{path}", body)
         assert (response.status_code, response.json()["error"]["code"]) == (404, "not_found")

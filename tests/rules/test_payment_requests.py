@@ -91,6 +91,7 @@ def test_the_name_space_is_shared_within_a_batch(world: World) -> None:
 def test_only_the_recipient_and_the_merchant_find_it(world: World) -> None:
     request = create(world)
     other = Tenant(2, "mer_2", "Other", "live", 0, 0, 0, 9, True)
+    world.modes[ACCOUNT + 1] = "live"  # a customer too, but not the one who is asked
     for command in (
         PayRequest(tenant(), request.id, ACCOUNT + 1),
         PayRequest(other, request.id, ACCOUNT),

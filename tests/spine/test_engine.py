@@ -38,8 +38,10 @@ class Runner:
     def __init__(self, *failures: Exception | None) -> None:
         self.failures = list(failures)
         self.batches: list[list[int]] = []
+        self.waits: list[float] = []
 
     async def __call__(self, commands: Sequence[Command], lock_seconds: float) -> list[Any]:
+        self.waits.append(lock_seconds)
         self.batches.append([command.number for command in commands])  # type: ignore[attr-defined]
         await asyncio.sleep(0.001)
         failure = self.failures.pop(0) if self.failures else None
@@ -183,9 +185,24 @@ async def test_closing_finishes_what_was_submitted_and_refuses_the_rest() -> Non
     await asyncio.sleep(0)
     await spine.close()
     assert await asyncio.gather(*waiting) == [0, 1, 2]
-    assert await spine.submit(Echo(9)) == refuse("service_unavailable")
+    async with asyncio.timeout(5):  # and nobody waits for what will never be run
+        assert await spine.submit(Echo(9)) == refuse("service_unavailable")
 
 
 @pytest.mark.parametrize("failures", [(), (LostRace(), LostRace())])
 async def test_every_command_gets_its_own_reply(failures: tuple[Exception, ...]) -> None:
     assert await outcomes(Runner(*failures), *range(50)) == list(range(50))
+
+
+async def test_a_race_that_is_lost_twice_is_not_run_as_a_batch_again() -> None:
+    runner = Runner(LostRace(), LostRace())
+    assert await outcomes(runner, 1, 2) == [1, 2]
+    assert runner.batches == [[1, 2], [1, 2], [1], [2]]
+
+
+async def test_a_command_that_is_run_alone_does_not_wait_for_locks_again() -> None:
+    """Its batch has waited already: were each to wait so long, hundreds would take minutes."""
+    runner = Runner(LockTimeout())
+    assert await outcomes(runner, 1, 2) == [1, 2]
+    assert runner.waits == [engine.PATIENT_LOCK_SECONDS, *[engine.IMPATIENT_LOCK_SECONDS] * 2]
+    assert engine.MAX_BATCH * engine.IMPATIENT_LOCK_SECONDS < 15

@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from datetime import UTC, datetime, timedelta
 from math import inf
 from typing import Any, cast
 
 import asyncpg
 import pytest
 
-from laari.rules.payments import CreatePayment, PaymentDraft
+from laari.rules.idempotency import Keyed, Response
+from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.records import AccessToken, Payment, Tenant
+from laari.rules.refusals import Refusal
 from laari.rules.tokens import IssueToken
+from laari.rules.world import Needs
 from laari.spine.engine import PATIENT_LOCK_SECONDS, Spine
-from laari.store.batch import _SESSION, BatchRunner
+from laari.store import customers, merchants, tenants
+from laari.store.batch import _SESSION, BatchRunner, load
 from laari.store.database import connection_to
-from laari.store.tables import CLAIMS, PAYMENTS, SAVED_RESPONSES, Table
+from laari.store.tables import (
+    AUTHORIZATIONS,
+    CLAIMS,
+    PAYMENTS,
+    SAVED_RESPONSES,
+    TOPUP_SLIPS,
+    Table,
+)
 
 
 def issue(number: int, scope: str = "payments:read") -> IssueToken:
@@ -109,4 +122,90 @@ async def test_a_plan_for_few_rows_is_not_kept_when_they_are_many(dsn: str) -> N
     runner._planned_at = 0.0  # as if some seconds had passed
     await create(2_000)
     assert "Index Cond: (id = sent.id)" in await plan()
+    await runner.close()
+
+
+async def test_a_process_that_stops_in_a_batch_does_not_keep_its_locks_for_ever(dsn: str) -> None:
+    runner = BatchRunner(dsn, "http://laari.test")
+    await runner.run([issue(1)], 1.0)
+    assert runner._connection is not None
+    limit = await runner._connection.fetchval(
+        "SELECT current_setting('idle_in_transaction_session_timeout')::interval"
+    )
+    await runner.close()
+    assert timedelta(0) < limit <= timedelta(seconds=10)
+
+
+@pytest.mark.parametrize("table", [CLAIMS, AUTHORIZATIONS, TOPUP_SLIPS])
+def test_rows_that_two_batches_may_meet_on_are_written_in_one_order(table: Table[Any]) -> None:
+    """Two batches that insert the same rows crosswise would wait for each other for ever."""
+    fields = {"claims": ("tenant_id", "reference"), "slips": ("mode", "slip")}
+    first, second = fields["slips" if table is TOPUP_SLIPS else "claims"]
+    rows = [
+        table.record(**dict.fromkeys(table.record.__struct_fields__) | {first: a, second: b})
+        for a, b in (("2", "a"), ("1", "b"), ("1", "a"), ("2", "0"))
+    ]
+    sent = [(row[first], row[second]) for row in json.loads(table.encode(rows))]
+    assert sent == [("1", "a"), ("1", "b"), ("2", "0"), ("2", "a")]
+
+
+class Overtaken:
+    """A connection that asks for a key's lock just after its holder has committed its response."""
+
+    def __init__(self, connection: asyncpg.Connection, commit: Any) -> None:
+        self._connection, self._commit = connection, commit
+
+    async def fetch(self, statement: str, *values: Any) -> Any:
+        if "pg_try_advisory_xact_lock" in statement:
+            await self._commit()
+        return await self._connection.fetch(statement, *values)
+
+
+async def test_what_the_last_holder_of_a_key_has_saved_is_seen(dsn: str) -> None:
+    tenant = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
+
+    def answer(outcome: Any) -> Response:
+        return Response(201, str(outcome.id).encode())
+
+    command = CreatePayment(tenant, PaymentDraft("ORDER-1", 100))
+    keyed = Keyed(tenant, "create_payment", "key", bytes(32), command, answer)
+    runner = BatchRunner(dsn, "http://laari.test")
+    needs = Needs()
+    keyed.needs(needs)
+    async with connection_to(dsn) as connection:
+        first: list[Any] = []
+
+        async def commit() -> None:
+            first.extend(await runner.run([keyed], 1.0))
+
+        spy = cast(asyncpg.Connection, Overtaken(connection, commit))
+        world = await load(spy, needs, "http://laari.test", lambda: datetime.now(UTC))
+    await runner.close()
+    again = keyed.decide(world)
+    assert again.replayed
+    assert again.body == first[0].body
+
+
+async def test_a_decision_waits_for_a_row_that_another_process_is_changing(dsn: str) -> None:
+    """And then rests on what that one has made of it."""
+    runner = BatchRunner(dsn, "http://laari.test")
+    async with connection_to(dsn) as connection:
+        shop = await merchants.create(connection, bytes(32), name="Shop", mode="live")
+        tenant = await tenants.of_merchant(connection, shop.merchant.id, "live")
+        payer = await customers.create(
+            connection, name="Aisha", mode="live", tier="business", balance=100
+        )
+        [payment] = await runner.run([CreatePayment(tenant, PaymentDraft("ORDER-1", 100))], 1.0)
+        async with connection.transaction():
+            await connection.execute(
+                "UPDATE wallets SET balance = 40 WHERE account = $1", payer.account
+            )
+            pay = PayPayment(tenant, payment.id, payer.account)
+            paying = asyncio.create_task(runner.run([pay], 10.0))
+            _, waits = await asyncio.wait([paying], timeout=0.5)
+            assert waits
+        [outcome] = await paying
+        assert isinstance(outcome, Refusal)
+        assert outcome.code == "insufficient_balance"
+        assert await connection.fetchval("SELECT max(balance) FROM wallets WHERE mode = 'live'") == 40
     await runner.close()

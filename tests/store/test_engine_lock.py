@@ -287,3 +287,21 @@ def test_a_file_system_without_locks_is_refused(
     with pytest.raises(EngineError, match="local file system"), embedded_server(tmp_path / "data"):
         pass
     assert not (tmp_path / "data" / "postgres").exists()
+
+
+def test_files_are_claimed_only_where_nobody_holds_the_servers_lock(home: Path) -> None:
+    """Its server may run in another container, where its processes cannot be seen from here."""
+    with (home / "server.lock").open("r+") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(EngineError, match="in use by a server"), embedded.claimed(home):
+            pass
+    with embedded.claimed(home) as (layout, _):
+        assert layout.home == home.resolve()
+
+
+def test_no_database_is_made_beside_an_unfinished_restore(tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    (home / "postgres.restoring").mkdir(parents=True)
+    with pytest.raises(EngineError, match="did not finish"), embedded_server(home, durable=False):
+        pass
+    assert not (home / "postgres").exists()

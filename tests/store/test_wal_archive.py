@@ -141,3 +141,16 @@ def test_gaps(tmp_path: Path) -> None:
     assert with_segments(two, "000000020000000100000005.gz") is None  # where it branched off
     gap = with_segments(two, "000000020000000100000005.gz", "000000020000000100000007.gz")
     assert gap == "000000020000000100000006"
+
+
+def test_what_another_has_just_kept_is_not_replaced(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another server that archives here by mistake: it was first, after we had looked."""
+    target = place / "archive" / f"{SEGMENT}.gz"
+    target.write_bytes(b"kept by another")
+    monkeypatch.setattr(wal_archive, "_content", lambda *_: None)
+    with pytest.raises(FileExistsError):
+        wal_archive.keep(place / "archive", place / "pg_wal" / SEGMENT, SEGMENT)
+    assert target.read_bytes() == b"kept by another"
+    assert kept(place / "archive") == [target.name]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from statistics import median
 from time import monotonic
+from typing import Any
 
 import asyncpg
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from laari.rules.webhooks import signature
 from laari.store import deliveries, merchants
 from laari.store.deliveries import save_events
-from laari.workers.delivery import Limits
+from laari.workers.delivery import Deliverer, Limits
 from laari.workers.sender import Sender
 from tests.silence import proxy_to
 from tests.webhooks.conftest import NAME
@@ -335,3 +336,55 @@ async def test_the_loop_survives_the_loss_of_its_connections(
         await emit(connection, shop, 20)
         await until(lambda: settled(connection))
     assert len(set(plain.bodies())) == 40
+
+
+async def test_a_late_failure_does_not_count_after_sending_again(
+    connection: asyncpg.Connection,
+) -> None:
+    shop = await open_shop(connection, "https://hooks.shop.mv/")
+    (event,) = await emit(connection, shop)
+    (taken,) = await deliveries.claim(connection, {shop.tenant_id: 1}, lease_seconds=60)
+    assert await deliveries.resend(connection, event.id)
+    await deliveries.record(connection, [failure(taken, retry_seconds=None)])
+    delivery = await delivery_of(connection, event.id)
+    assert (delivery["status"], delivery["failed_attempts"]) == ("pending", 0)
+
+
+async def test_what_waited_in_line_past_its_time_is_not_begun(
+    dsn: str, connection: asyncpg.Connection, open_sender: Sender, plain: Receiver
+) -> None:
+    """Its lease may end before the answer comes: another process would send it again meanwhile."""
+    shop = await open_shop(connection, at(plain))
+    late, early = await emit(connection, shop, 2)
+    taken = {
+        each.event_id: each
+        for each in await deliveries.claim(connection, {shop.tenant_id: 2}, lease_seconds=60)
+    }
+    deliverer = Deliverer(dsn, open_sender, lambda *_: shop.secret, ())
+    deliverer._line_up(taken[late.id], monotonic())
+    deliverer._line_up(taken[early.id], monotonic() + 60)
+    await asyncio.wait(deliverer._workers)
+    assert plain.bodies() == [early.body]
+
+
+async def test_what_could_not_be_recorded_is_recorded_later(
+    dsn: str,
+    connection: asyncpg.Connection,
+    open_sender: Sender,
+    plain: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    record, failures = deliveries.record, [ConnectionError("gone"), ConnectionError("gone")]
+
+    async def fail_first(*arguments: Any) -> None:
+        if failures:
+            raise failures.pop()
+        await record(*arguments)
+
+    monkeypatch.setattr(deliveries, "record", fail_first)
+    shop = await open_shop(connection, at(plain))
+    async with delivering(dsn, open_sender):
+        (event,) = await emit(connection, shop)
+        await until(lambda: settled(connection), seconds=10)  # well before the lease ends
+    assert plain.bodies() == [event.body]
+    assert failures == []

@@ -1,0 +1,64 @@
+"""What is kept under an idempotency key, and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from laari.rules.idempotency import RETENTION, Keyed, Response
+from laari.rules.records import Tenant
+from laari.rules.refusals import CODES, PASSING_CODES, Refusal, refuse
+from laari.rules.world import Needs, World
+
+NOW = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)
+TENANT = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
+
+
+@dataclass(frozen=True)
+class Answering:
+    outcome: Any
+
+    def needs(self, needs: Needs) -> None: ...
+
+    def decide(self, world: World) -> Any:
+        return self.outcome
+
+
+def rendered(outcome: Any) -> Response:
+    status = outcome.status if isinstance(outcome, Refusal) else 201
+    return Response(status, repr(outcome).encode())
+
+
+def keyed(outcome: Any, fingerprint: bytes = b"same") -> Keyed:
+    return Keyed(TENANT, "create_payment", "key", fingerprint, Answering(outcome), rendered)
+
+
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_a_refusal_is_kept_unless_it_passes(code: str) -> None:
+    """What says nothing lasting about the request must not be answered to its retry."""
+    world = World(NOW, "http://laari.test")
+    keyed(refuse(code)).decide(world)
+    again = keyed("done").decide(world)
+    if code in PASSING_CODES:
+        assert again == Response(201, b"'done'")
+    else:
+        assert again == Response(CODES[code].status, repr(refuse(code)).encode(), replayed=True)
+
+
+@pytest.mark.parametrize(("age", "replayed"), [(-1, True), (0, False), (1, False)])
+def test_a_response_is_replayed_for_a_day(age: int, replayed: bool) -> None:
+    world = World(NOW, "http://laari.test")
+    keyed("first").decide(world)
+    world.now = NOW + RETENTION + timedelta(microseconds=age)
+    assert keyed("second").decide(world).replayed is replayed
+
+
+def test_another_request_under_the_key_is_a_conflict_only_for_a_day() -> None:
+    world = World(NOW, "http://laari.test")
+    keyed("first").decide(world)
+    assert keyed("second", b"other").decide(world).status == CODES["idempotency_conflict"].status
+    world.now = NOW + RETENTION
+    assert keyed("second", b"other").decide(world) == Response(201, b"'second'")

@@ -1,0 +1,113 @@
+"""What belongs to a merchant in one mode does not exist for another, nor for its other mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import pytest
+
+from laari.rules import authorizations as auth
+from laari.rules import payment_requests, payments
+from laari.rules.charges import ChargeAuthorization
+from laari.rules.records import Mode, Tenant
+from laari.rules.refusals import Refusal
+from laari.store import customers, merchants, tenants
+from laari.store.batch import BatchRunner
+from laari.store.database import connection_to
+
+TABLES = ("payments", "payment_requests", "authorizations", "wallets", "transfers")
+
+
+class Owned(NamedTuple):
+    """What one tenant has: of each kind one that could be acted upon."""
+
+    payment: UUID
+    paid: UUID
+    request: UUID
+    pending: UUID
+    active: UUID
+    suspended: UUID
+
+
+Make = Callable[[Tenant, Owned, int], Any]
+COMMANDS: dict[str, Make] = {
+    "cancel": lambda t, o, who: payments.CancelPayment(t, o.payment),
+    "expire": lambda t, o, who: payments.ExpirePayment(t, o.payment),
+    "refund": lambda t, o, who: payments.RefundPayment(t, o.paid),
+    "pay": lambda t, o, who: payments.PayPayment(t, o.payment, who),
+    "reject": lambda t, o, who: payments.RejectPayment(t, o.payment, who),
+    "reserve": lambda t, o, who: payments.ReservePayment(t, o.payment, who),
+    "cancel request": lambda t, o, who: payment_requests.CancelRequest(t, o.request),
+    "expire request": lambda t, o, who: payment_requests.ExpireRequest(t, o.request),
+    "pay request": lambda t, o, who: payment_requests.PayRequest(t, o.request, who),
+    "cancel authorization": lambda t, o, who: auth.CancelAuthorization(t, o.active),
+    "approve": lambda t, o, who: auth.ApproveAuthorization(t, o.pending, who),
+    "suspend": lambda t, o, who: auth.SuspendAuthorization(t, o.active),
+    "resume": lambda t, o, who: auth.ResumeAuthorization(t, o.suspended),
+    "revoke": lambda t, o, who: auth.RevokeAuthorization(t, o.active, who),
+    "charge": lambda t, o, who: ChargeAuthorization(
+        t, o.active, payments.PaymentDraft("charge", 100)
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", ["live", "sandbox"])
+async def test_nothing_of_another_tenant_is_found(dsn: str, mode: Mode) -> None:
+    runner = BatchRunner(dsn, "http://laari.test")
+    async with connection_to(dsn) as connection:
+
+        async def state() -> list[Any]:
+            found = [await connection.fetch(f"SELECT * FROM {table} ORDER BY 1") for table in TABLES]
+            return [tuple(row) for rows in found for row in rows]
+
+        own = await merchants.create(connection, bytes(32), name="Shop", mode=mode)
+        other = await merchants.create(connection, bytes(32), name="Other", mode=mode)
+        customer = await customers.create(
+            connection, name="A", mode=mode, tier="business", balance=10_000, vpa="payer"
+        )
+        tenant = await tenants.of_merchant(connection, own.merchant.id, mode)
+        account = customer.account if mode == "live" else tenant.sandbox_account
+        owned = await _make_all(runner, tenant, account)
+        other_mode: Mode = "sandbox" if mode == "live" else "live"
+        strangers = [
+            await tenants.of_merchant(connection, other.merchant.id, mode),
+            await tenants.of_merchant(connection, own.merchant.id, other_mode),
+        ]
+        before = await state()
+        for stranger in strangers:
+            for name, make in COMMANDS.items():
+                [outcome] = await runner.run([make(stranger, owned, account)], 1.0)
+                assert isinstance(outcome, Refusal), (name, outcome)
+                assert outcome.code.endswith("not_found"), (name, outcome)
+        assert await state() == before
+        # The tenant itself finds all of it: what was refused was refused for who asked.
+        for name, make in COMMANDS.items():
+            [outcome] = await runner.run([make(tenant, owned, account)], 1.0)
+            found = not isinstance(outcome, Refusal) or not outcome.code.endswith("not_found")
+            assert found, (name, outcome)
+    await runner.close()
+
+
+async def _make_all(runner: BatchRunner, tenant: Tenant, account: int) -> Owned:
+    async def run(command: Any) -> UUID:
+        [outcome] = await runner.run([command], 1.0)
+        assert not isinstance(outcome, Refusal), outcome
+        return UUID(bytes=outcome.id.bytes)
+
+    made = [
+        await run(payments.CreatePayment(tenant, payments.PaymentDraft(f"p{n}", 100)))
+        for n in range(2)
+    ]
+    await run(payments.PayPayment(tenant, made[1], account))
+    draft = payment_requests.RequestDraft("r", 100, "vpa", "payer")
+    request = await run(payment_requests.CreateRequest(tenant, draft, designated=True))
+    given = [
+        await run(auth.CreateAuthorization(tenant, auth.AuthorizationDraft(f"a{n}", "Box")))
+        for n in range(3)
+    ]
+    for each in given[1:]:
+        await run(auth.ApproveAuthorization(tenant, each, account))
+    await run(auth.SuspendAuthorization(tenant, given[2], account))
+    return Owned(*made, request, *given)
