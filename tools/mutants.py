@@ -216,7 +216,9 @@ def check_first(mutants: Sequence[Mutant], folder: Path) -> str | None:
         run = run_tests((test for mutant in mutants for test in mutant.tests), source, scratch)
     if run.trouble is not None:
         return run.trouble
-    return f"these fail without any mistake: {', '.join(sorted(run.failed))}" if run.failed else None
+    return (
+        f"these fail without any mistake: {', '.join(sorted(run.failed))}" if run.failed else None
+    )
 
 
 def verdicts(

@@ -67,7 +67,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def planted(replacement: str, test: str, original: str = "amount <= limit") -> Mutant:
-    return Mutant("g", "n", "Why.", "__init__.py", original, replacement, (f"test_shop.py::{test}",))
+    return Mutant(
+        "g", "n", "Why.", "__init__.py", original, replacement, (f"test_shop.py::{test}",)
+    )
 
 
 @pytest.mark.parametrize(

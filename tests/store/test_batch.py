@@ -207,5 +207,7 @@ async def test_a_decision_waits_for_a_row_that_another_process_is_changing(dsn: 
         [outcome] = await paying
         assert isinstance(outcome, Refusal)
         assert outcome.code == "insufficient_balance"
-        assert await connection.fetchval("SELECT max(balance) FROM wallets WHERE mode = 'live'") == 40
+        assert (
+            await connection.fetchval("SELECT max(balance) FROM wallets WHERE mode = 'live'") == 40
+        )
     await runner.close()

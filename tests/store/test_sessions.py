@@ -230,7 +230,5 @@ async def test_a_merchants_own_sandbox_customer_has_no_log_in(connection) -> Non
         made.id,
     )
     assert changed == "UPDATE 1"
-    found = await logins.of_customer(
-        connection, "sandbox", mobile="7770000", email=None, vpa=None
-    )
+    found = await logins.of_customer(connection, "sandbox", mobile="7770000", email=None, vpa=None)
     assert found is None

@@ -59,7 +59,9 @@ async def test_nothing_of_another_tenant_is_found(dsn: str, mode: Mode) -> None:
     async with connection_to(dsn) as connection:
 
         async def state() -> list[Any]:
-            found = [await connection.fetch(f"SELECT * FROM {table} ORDER BY 1") for table in TABLES]
+            found = [
+                await connection.fetch(f"SELECT * FROM {table} ORDER BY 1") for table in TABLES
+            ]
             return [tuple(row) for rows in found for row in rows]
 
         own = await merchants.create(connection, bytes(32), name="Shop", mode=mode)
