@@ -9,7 +9,7 @@ VERSIONS := pyproject.toml constraints.txt
 # What the tests use that pip does not install: Debian's names.
 TEST_PACKAGES := chromium-headless-shell curl pgbouncer postgresql
 # What the campaigns use besides; the last three compile generated clients.
-FAULT_PACKAGES := nginx-light haproxy caddy \
+FAULT_PACKAGES := nginx-light haproxy caddy etcd-server iproute2 \
 	golang-go golang-golang-x-oauth2-dev golang-gopkg-validator.v2-dev
 
 .PHONY: help run test lint mutants bench bench-peers faults docs screenshots format lock clean
