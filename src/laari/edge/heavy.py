@@ -20,6 +20,7 @@ A = TypeVar("A")
 
 # Rests, as a multiple of what the work before took.
 REPORT_REST = 3.0  # a quarter of one of the database's processors at most, for each process
+SEARCH_REST = 3.0  # the same for searches, which are short
 WRITING_REST = 4.0  # a fifth of the event loop's time at most
 # Somebody who looks at a page does not wait longer; the work of those who left is not begun.
 PATIENCE_SECONDS = 10.0
@@ -98,6 +99,7 @@ class Heavy:
 
     def __init__(self) -> None:
         self.reports = Turns(REPORT_REST)
+        self.searches = Turns(SEARCH_REST)
         # Rows of an export are read in turns of their own: a filter that matches little makes the
         # database look at much, and people who open a page should not wait for that.
         self.reading = Turns(WRITING_REST)
