@@ -48,3 +48,5 @@ async def test_others_have_their_turn_while_a_long_page_is_written() -> None:
     assert html == render.render("long.html", ENGLISH, rows=rows)
     assert "&lt;7&gt;" in html
     assert len(waits) > ROWS * SLOW / render.SLICE_SECONDS / 10  # many turns, not one
+    # What takes many turns meets a slice in few of them.
+    assert sum(wait > render.SLICE_SECONDS / 2 for wait in waits) < len(waits) / 4
