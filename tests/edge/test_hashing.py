@@ -7,9 +7,11 @@ import os
 import signal
 import time
 from collections.abc import AsyncIterator
+from typing import Any
 
 import psutil
 import pytest
+import uvloop
 from argon2 import PasswordHasher
 
 from laari.edge.hashing import FIRST, Busy, Hashing, HashingProcess, Turns
@@ -159,6 +161,29 @@ async def test_a_process_that_ends_is_started_again(hashing: Hashing) -> None:
     await asyncio.sleep(0.002)
     os.kill(hashing.pid or 0, signal.SIGKILL)  # in the middle of it
     assert await running
+
+
+@pytest.mark.parametrize("pause", [0.0, 0.3])
+@pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_process_that_ends_unasked_is_started_again(loop_factory: Any, pause: float) -> None:
+    """Out of memory, or by an operator, between two log-ins: noticed before the next, or not.
+
+    The service's loop tells of it in another way than Python's own.
+    """
+
+    async def kill_and_ask() -> None:
+        hashing = Hashing()
+        try:
+            for _ in range(2):
+                assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
+                os.kill(hashing.pid or 0, signal.SIGKILL)
+                await asyncio.sleep(pause)
+            assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
+        finally:
+            await hashing.close()
+
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(kill_and_ask())
 
 
 async def test_it_ends_with_its_parent() -> None:

@@ -120,7 +120,9 @@ class HashingProcess:
                 if reply.endswith(b"\n"):
                     return reply.decode().rstrip("\n")
                 how = "ended"
-            except (OSError, TimeoutError) as error:  # no memory, too many processes, no answer …
+            # No memory, too many processes, no answer; RuntimeError is how uvloop says that the
+            # pipe to a process is closed since it ended.
+            except (OSError, RuntimeError, TimeoutError) as error:
                 how = f"failed ({type(error).__name__})"
             log.warning("the process that hashes passwords %s; starting another one", how)
             await self.end()
