@@ -227,6 +227,8 @@ class Server:
     # Time.
 
     def _sweep(self) -> None:
+        # First of all: without another look there would be no deadlines any more.
+        self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
         self.now = now = self._loop.time()
         self.date = b"date: %b\r\n" % formatdate(usegmt=True).encode()
         limits = self.limits
@@ -241,7 +243,6 @@ class Server:
         for connection in [c for c, stall in self.stalled.items() if stall.since < moment]:
             self._look_at_stalled(connection)
         self._notices.write(now)
-        self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
 
 
 class Stall(NamedTuple):
