@@ -97,10 +97,13 @@ async def test_a_response_that_is_taken_by_the_byte_is_given_up() -> None:
 @on_uvloop
 async def test_responses_that_nobody_takes_have_a_bounded_room() -> None:
     async with serving(USUAL._replace(unsent_bytes=1_000_000)) as (server, port):
+        honest = await asking(port, 100_000, "Connection: close")
+        await asyncio.sleep(0.1)
         clients = [await asking(port, 400_000) for _ in range(8)]
         await asyncio.sleep(0.3)
-        assert len(server._connections) == 2  # the last ones
-        for client in clients:
+        assert len(server._connections) == 3
+        assert await taken(honest) > 100_000  # it was not the one that took the room
+        for client in (honest, *clients):
             client.close()
         await asyncio.sleep(0.3)
         assert server._unsent_bytes == 0

@@ -180,13 +180,12 @@ class Server:
         connection.address = household(address)
 
     def response_stalled(self, connection: Connection) -> None:
-        """A client has not taken its response; beyond the bound, those that have not for longest
-        are given up."""
+        """A client has not taken its response; beyond the bound the largest is given up."""
         self.stalled[connection] = Stall(self.now, connection.unsent)
         self._unsent_bytes += self.stalled[connection].unsent
         if self._unsent_bytes > self.limits.unsent_bytes:
             self._notices.add("responses were given up: too many were not read")
-            next(each for each in self.stalled).abort()
+            max(self.stalled, key=lambda each: self.stalled[each].unsent).abort()
 
     def response_sent(self, connection: Connection) -> None:
         stall = self.stalled.pop(connection, None)
