@@ -195,6 +195,61 @@ async def test_webhooks_switched_off_meanwhile_fail_in_words(
     assert len(attempts) == 3
 
 
+async def test_a_slow_database_records_what_has_piled_up(
+    dsn: str,
+    connection: asyncpg.Connection,
+    open_sender: Sender,
+    plain: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In pieces: as one statement it would run into the bound each time, and grow meanwhile."""
+    record = deliveries.record
+
+    async def slowly(own: asyncpg.Connection, attempts: list[deliveries.Attempt]) -> None:
+        await own.execute("SELECT pg_sleep($1)", len(attempts) / 500)
+        await record(own, attempts)
+
+    monkeypatch.setattr(deliveries, "record", slowly)
+    monkeypatch.setattr("laari.workers.delivery.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("laari.workers.delivery.MOST_RECORDED", 50)
+    shop = await open_shop(connection, at(plain))
+    await emit(connection, shop, 800)
+    async with delivering(dsn, open_sender):
+        await until(lambda: settled(connection))
+    assert len(plain.received) == 800
+
+
+async def test_what_could_not_be_recorded_at_first_is_recorded_before_the_end(
+    dsn: str,
+    connection: asyncpg.Connection,
+    open_sender: Sender,
+    plain: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    record, failures = deliveries.record, iter([True, False, True])
+
+    async def failing(own: asyncpg.Connection, attempts: list[deliveries.Attempt]) -> None:
+        if next(failures, False):
+            raise OSError("the database is away")
+        await record(own, attempts)
+
+    monkeypatch.setattr("laari.workers.delivery.MOST_RECORDED", 2)
+    shop = await open_shop(connection, at(plain))
+    await emit(connection, shop, 7)
+    async with delivering(dsn, open_sender):
+        # Nothing is recorded until all have been sent and the process is told to end.
+        blocked = asyncio.Event()
+
+        async def later(own: asyncpg.Connection, attempts: list[deliveries.Attempt]) -> None:
+            await blocked.wait()
+            await failing(own, attempts)
+
+        monkeypatch.setattr(deliveries, "record", later)
+        await until(lambda: len(plain.received) == 7)
+        asyncio.get_running_loop().call_later(0.3, blocked.set)
+    assert await settled(connection)
+
+
 async def test_what_a_killed_process_had_taken_up_is_sent_by_another(
     dsn: str, connection: asyncpg.Connection, open_sender: Sender, plain: Receiver
 ) -> None:

@@ -40,6 +40,9 @@ ROUND_SECONDS = 0.04  # between two looks for more, and between two recordings: 
 # something is asked, these two, and a new connection.
 ANSWER_SECONDS = 2.5  # of the database; after that its connection is taken for dead
 RECONNECT_SECONDS = 0.5
+# Outcomes in one statement. Where all that have piled up took longer than the bound above, they
+# would be tried again with still more of them, and never be recorded.
+MOST_RECORDED = 1000
 TENANTS_AT_ONCE = 256  # looked at in one round
 SWITCHED_OFF = "webhooks are switched off or no URL is set"
 
@@ -239,14 +242,14 @@ class Deliverer:
         )
 
     async def _record_outcomes(self) -> None:
-        """Records outcomes as they come: all that have gathered while the last were written.
+        """Records outcomes as they come: those that have gathered while the last were written.
 
         A commit that is lost in a crash leads to one more attempt, so nobody waits for the disk.
         """
         async with connection_to(self._dsn, math.inf, synchronous_commit="off") as connection:
             while True:
                 gathered = [await self._outcomes.get()]
-                while not self._outcomes.empty():
+                while not self._outcomes.empty() and len(gathered) < MOST_RECORDED:
                     gathered.append(self._outcomes.get_nowait())
                 attempts = [attempt for attempt in gathered if attempt is not None]
                 try:
@@ -258,7 +261,9 @@ class Deliverer:
                         self._outcomes.put_nowait(attempt)
                     raise
                 if len(attempts) < len(gathered):
-                    return
+                    if self._outcomes.empty():
+                        return
+                    self._outcomes.put_nowait(None)  # what failed was put back behind the end
                 await asyncio.sleep(ROUND_SECONDS)
 
 
