@@ -344,6 +344,22 @@ def test_an_interrupted_restore_leaves_an_empty_directory(
     assert laari(new, "restore", saved, "--json").json["ok"] is True
 
 
+def test_a_restore_interrupted_at_its_last_step_leaves_nothing_either(
+    laari: Commands, saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database without its key would be neither nothing nor whole."""
+    home = tmp_path / "new"
+
+    def interrupted(folder: Path) -> None:
+        assert (folder / "postgres").exists()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("laari.store.restore.sync_folder", interrupted)
+    assert laari(home, "restore", saved).status == 130
+    assert not (home / "postgres").exists()
+    assert not (home / "master.key").exists()
+
+
 def test_a_database_whose_books_are_wrong_is_told_of(
     laari: Commands, data: Path, tmp_path: Path
 ) -> None:

@@ -210,7 +210,8 @@ def _all_or_nothing(layout: Layout) -> Iterator[None]:
 
 def _clear(layout: Layout) -> None:
     """Takes away what was made; the lock files stay, because others may be waiting for them."""
-    shutil.rmtree(layout.home / RESTORING, ignore_errors=True)
+    for cluster in (layout.home / RESTORING, layout.cluster):  # the directory held neither before
+        shutil.rmtree(cluster, ignore_errors=True)
     if archive := kept_archive(layout):  # it was empty
         for path in archive.iterdir():
             path.unlink()
