@@ -18,6 +18,7 @@ from laari.rules.records import AccessToken
 from laari.rules.refusals import refuse
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import OutcomeUnknown, Spine
+from laari.store.backup import Source, make_backup
 from laari.store.batch import BatchRunner
 from laari.store.connect import DatabaseUnreachableError, connect
 from laari.store.database import Pool, open_pool
@@ -234,3 +235,10 @@ async def test_another_write_that_is_told_not_to_wait_is_in_doubt_too(pair: Pair
     finally:
         await pair.execute("ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()", "DROP TABLE noted")
         await pool.close()
+
+
+def test_a_backup_is_made_of_the_primary(tmp_path: Path, pair: Pair) -> None:
+    """A standby may lack what was acknowledged before the backup began."""
+    saved = tmp_path / "saved"
+    make_backup(Source(pair.both, bytes(32), None), saved, lambda *_: None)
+    assert "BACKUP FROM: primary" in (saved / "cluster" / "backup_label").read_text()

@@ -111,8 +111,10 @@ def target_of(dsn: str) -> Target:
     user, _, password = user_info.partition(":")
     query = dict(parse_qsl(parts.query))
     secret = unquote(password) or query.get("password", "")
-    kept = urlencode({name: value for name, value in query.items() if name in _LIBPQ})
-    url = parts._replace(netloc=f"{user}{at}{hosts}", query=kept, fragment="").geturl()
+    kept = {name: value for name, value in query.items() if name in _LIBPQ}
+    # Of several hosts libpq takes the first that answers; a standby may lack what is acknowledged.
+    kept["target_session_attrs"] = "primary"
+    url = parts._replace(netloc=f"{user}{at}{hosts}", query=urlencode(kept), fragment="").geturl()
     environment = {**os.environ, **({"PGPASSWORD": secret} if secret else {}), "LC_ALL": "C"}
     tls = query.get("sslmode") or os.environ.get("PGSSLMODE", "")
     return Target(url, environment, tls in _NEEDS_TLS)
