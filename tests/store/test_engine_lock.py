@@ -305,3 +305,16 @@ def test_no_database_is_made_beside_an_unfinished_restore(tmp_path: Path) -> Non
     with pytest.raises(EngineError, match="did not finish"), embedded_server(home, durable=False):
         pass
     assert not (home / "postgres").exists()
+
+
+def test_no_server_is_started_while_its_lock_is_held(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "UNREACHABLE_SECONDS", 0.2)
+    with (home / "server.lock").open("r+") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with (
+            pytest.raises(EngineError, match="cannot be reached from here"),
+            embedded_server(home, durable=False),
+        ):
+            pass

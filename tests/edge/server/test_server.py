@@ -240,6 +240,17 @@ async def test_a_fault_ends_the_connection_and_what_follows_is_no_request() -> N
 
 
 @on_uvloop
+async def test_what_comes_after_the_response_to_a_fault_is_no_request_either() -> None:
+    async with running() as here:
+        client = await here.client()
+        client.write(b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")
+        assert (await client.response())[0] == 400
+        client.write(GET)
+        assert await client.rest() == b""
+        assert here.app.begun == 0
+
+
+@on_uvloop
 async def test_a_bare_newline_is_refused_at_once() -> None:
     async with running() as here:
         for data in (b"GET / HTTP/1.1\nHost: a\n\n", b"GET / HTTP/1.1\r\nHost: a\n\n", b"\n"):
