@@ -29,6 +29,10 @@ FIELDS = {"name", "why", "file", "original", "replacement", "tests"}
 PARALLEL = 2
 # Far more than the tests of one mutant need: a test that hangs shows nothing.
 TIMEOUT_SECONDS = 180
+END_SECONDS = 20  # for tests that are told to end
+
+# Tests that run now: each has a session of its own, so Ctrl-C in the terminal does not reach them.
+_under_way: set[subprocess.Popen[str]] = set()
 
 Verdict: TypeAlias = Literal["caught", "SURVIVED", "does not apply", "does not run"]
 
@@ -126,22 +130,36 @@ def run_tests(node_ids: Iterable[str], source: Path, scratch: Path) -> Run:
             *(f"--junitxml={report}", f"--basetemp={scratch / 'pytest'}", *tests),
         ],
         cwd=ROOT,
-        env=os.environ
-        | {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1", "LAARI_TESTS_NO_SKIP": ""},
+        env=os.environ | {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
     )
+    _under_way.add(process)
     try:
         output, _ = process.communicate(timeout=TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        _end(process)
         return Run(frozenset(), frozenset(), f"no end after {TIMEOUT_SECONDS} s")
+    except BaseException:  # interrupted
+        _end(process)
+        raise
+    finally:
+        _under_way.discard(process)
     if process.returncode not in (0, 1) or not report.is_file():
         return Run(frozenset(), frozenset(), "\n".join(output.strip().splitlines()[-5:]))
     return _read_report(report, tests)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Ends tests that are under way, first so that they stop the servers that they started."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def _read_report(report: Path, tests: Sequence[str]) -> Run:
@@ -226,8 +244,14 @@ def verdicts(
 ) -> Iterator[tuple[Mutant, Verdict, str]]:
     with ThreadPoolExecutor(parallel) as pool:
         tried = {pool.submit(try_mutant, mutant, folder): mutant for mutant in mutants}
-        for future in as_completed(tried):
-            yield tried[future], *future.result()
+        try:
+            for future in as_completed(tried):
+                yield tried[future], *future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in [*_under_way]:
+                _end(process)
+            raise
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -245,8 +269,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for mutant in mutants:
             print(f"{mutant.label}: {mutant.why}")
         return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="laari-mutants-") as made:
-        return _try_all(mutants, Path(made), options.runs, options.parallel)
+        try:
+            return _try_all(mutants, Path(made), options.runs, options.parallel)
+        except KeyboardInterrupt:
+            print("interrupted")
+            return 130
 
 
 def _try_all(mutants: Sequence[Mutant], folder: Path, runs: int, parallel: int) -> int:

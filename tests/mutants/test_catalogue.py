@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -52,6 +56,11 @@ def test_nothing():
 
 def test_broken():
     raise AssertionError("with or without a mistake")
+
+def test_that_hangs():
+    import os, pathlib, time
+    pathlib.Path(__file__).with_name("pid").write_text(f"{os.getpid()}\\n")
+    time.sleep(60)
 """
 
 
@@ -110,3 +119,22 @@ def test_one_that_survives_is_named_and_fails_the_run(
     assert "g/n SURVIVED in run 1: these passed: test_shop.py::test_nothing" in (
         capsys.readouterr().out
     )
+
+
+def test_an_interruption_ends_the_tests_that_are_under_way(project: Path, tmp_path: Path) -> None:
+    note = project / "pid"
+
+    def interrupt() -> None:
+        while not (note.exists() and note.read_text().endswith("\n")):
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGALRM)
+
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            list(mutants.verdicts([planted("True", "test_that_hangs")], tmp_path, 1))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(note.read_text()), 0)
