@@ -15,7 +15,7 @@ from laari.edge.http import Reply, Scope
 from laari.edge.server.limits import Limits
 from laari.edge.server.server import Server
 from laari.rules.refusals import Refusal
-from tests.edge.server.test_server import QUICK, USUAL, on_uvloop, running
+from tests.edge.server.test_server import GET, QUICK, USUAL, on_uvloop, running
 
 SMALL_BUFFER = 4096  # of the kernel, so that what is not read stays with the server
 
@@ -125,3 +125,37 @@ async def test_idle_connections_keep_little_of_their_last_request() -> None:
         finally:
             tracemalloc.stop()
         assert held < 50 * 20_000
+
+
+CROWD = Limits(connections=16)
+
+
+@on_uvloop
+async def test_connections_that_were_answered_and_linger_give_way() -> None:
+    """Those that got a refusal and do not close, as many as there may be connections."""
+    async with running(CROWD) as here:
+        for _ in range(3):
+            crowd = [await here.client() for _ in range(30)]
+            for client in crowd:
+                client.write(b"\n")
+            await asyncio.sleep(0.1)
+            assert len(here.server._connections) <= CROWD.connections
+            newcomer = await here.client()
+            newcomer.write(GET)
+            assert (await newcomer.response())[0] == 200
+
+
+@pytest.mark.parametrize("fields", [(), ("Connection: close",)])
+@on_uvloop
+async def test_connections_that_do_not_take_their_response_give_way(
+    fields: tuple[str, ...],
+) -> None:
+    async with serving(CROWD) as (server, port):
+        crowd = [await asking(port, 400_000, *fields) for _ in range(30)]
+        await asyncio.sleep(0.2)
+        assert len(server._connections) <= CROWD.connections
+        with await asking(port, 10, "Connection: close") as newcomer:
+            data = await asyncio.get_running_loop().sock_recv(newcomer, 100)
+            assert data.startswith(b"HTTP/1.1 200 ")
+        for client in crowd:
+            client.close()

@@ -124,18 +124,37 @@ class Server:
     # What connections tell.
 
     def admit(self, connection: Connection) -> bool:
-        """Takes a new connection in, if need be in the place of the one that is idle longest."""
+        """Takes a new connection in, if need be in the place of another."""
         connection.address = self._peer(connection)
         self._connections.add(connection)
         if len(self._connections) <= self._most_connections:
             return True
         self._notices.add("the number of open connections has reached its bound")
-        for candidates in (self._idle, self._unfinished):
-            victim = next((each for each in candidates if not each.is_closing), None)
-            if victim is not None:
-                victim.end()
-                return True
-        return False
+        return self._make_room()
+
+    def _make_room(self) -> bool:
+        """The oldest gives way of those that are done, idle, do not take their response, or whose
+        request is unfinished; those that wait for the application never do."""
+        if self.draining:
+            self._abort(next(iter(self.draining)))
+            return True
+        idle = next((each for each in self._idle if not each.is_closing), None)
+        if idle is not None and idle not in self.stalled:
+            idle.end()
+            return True
+        if self.stalled:
+            self._abort(next(iter(self.stalled)))
+            return True
+        unfinished = next((each for each in self._unfinished if not each.is_closing), None)
+        if unfinished is not None:
+            unfinished.end()
+        return unfinished is not None
+
+    def _abort(self, connection: Connection) -> None:
+        """It is told in a moment, and until then chosen no second time."""
+        self.draining.pop(connection, None)
+        self.response_sent(connection)
+        connection.abort()
 
     def forget(self, connection: Connection) -> None:
         self._connections.discard(connection)
@@ -185,7 +204,7 @@ class Server:
         self._unsent_bytes += self.stalled[connection].unsent
         if self._unsent_bytes > self.limits.unsent_bytes:
             self._notices.add("responses were given up: too many were not read")
-            max(self.stalled, key=lambda each: self.stalled[each].unsent).abort()
+            self._abort(max(self.stalled, key=lambda each: self.stalled[each].unsent))
 
     def response_sent(self, connection: Connection) -> None:
         stall = self.stalled.pop(connection, None)
