@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -114,9 +115,13 @@ NOT_TEXT = os.fsdecode(b"\xff")
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_argument_that_is_not_text_is_one_line(
-    name: str, capsys: pytest.CaptureFixture[str]
+    name: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Neither the database nor JSON could take it."""
+    monkeypatch.chdir(tmp_path)
     wanted = [NOT_TEXT if word in NOBODY.values() else word for word in arguments(name)]
     if NOT_TEXT not in wanted:
         wanted.append(NOT_TEXT)
