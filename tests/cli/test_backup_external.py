@@ -97,7 +97,8 @@ def test_passwords_are_not_seen_in_the_list_of_processes() -> None:
     target = target_of(
         "postgresql://u:p%40ss@a:1,b:2/db?sslmode=require&application_name=x&jit=off"
     )
-    assert target.url == "postgresql://u@a:1,b:2/db?sslmode=require&target_session_attrs=primary"
+    bounds = "target_session_attrs=primary&connect_timeout=5"
+    assert target.url == f"postgresql://u@a:1,b:2/db?sslmode=require&{bounds}"
     assert target.environment["PGPASSWORD"] == "p@ss"
     assert target.needs_tls
     target = target_of("postgresql:///db?host=/run&user=u&password=secret")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -242,3 +243,15 @@ def test_a_backup_is_made_of_the_primary(tmp_path: Path, pair: Pair) -> None:
     saved = tmp_path / "saved"
     make_backup(Source(pair.both, bytes(32), None), saved, lambda *_: None)
     assert "BACKUP FROM: primary" in (saved / "cluster" / "backup_label").read_text()
+
+
+def test_a_backup_does_not_wait_for_a_host_that_is_silent(
+    tmp_path: Path, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("laari.store.pg_tools.CONNECT_SECONDS", 2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        ports = f"port={silent.getsockname()[1]},5432"
+        dsn = pair.primary.replace("host=", "host=127.0.0.1,").replace("port=5432", ports)
+        began = time.monotonic()
+        make_backup(Source(dsn, bytes(32), None), tmp_path / "saved", lambda *_: None)
+    assert time.monotonic() - began < 60

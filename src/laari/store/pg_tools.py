@@ -19,6 +19,7 @@ from laari.errors import LaariError
 from laari.store.postgres import MAJOR_VERSION, clean_environment, last_line, program
 
 STOP_SECONDS = 10
+CONNECT_SECONDS = 5  # for one host: libpq would wait for ever for one that is silent
 
 # Packages for several versions put them here, beside what is in PATH.
 _FOLDERS = ("/usr/lib/postgresql/{}/bin", "/usr/pgsql-{}/bin")
@@ -114,6 +115,7 @@ def target_of(dsn: str) -> Target:
     kept = {name: value for name, value in query.items() if name in _LIBPQ}
     # Of several hosts libpq takes the first that answers; a standby may lack what is acknowledged.
     kept["target_session_attrs"] = "primary"
+    kept.setdefault("connect_timeout", str(CONNECT_SECONDS))
     url = parts._replace(netloc=f"{user}{at}{hosts}", query=urlencode(kept), fragment="").geturl()
     environment = {**os.environ, **({"PGPASSWORD": secret} if secret else {}), "LC_ALL": "C"}
     tls = query.get("sslmode") or os.environ.get("PGSSLMODE", "")
