@@ -106,6 +106,7 @@ def test_a_directory_whose_name_is_not_text_is_made_and_told(laari: Laari, tmp_p
     ended = laari("init", "--json", DATA_DIR=home)
     assert (ended.status, ended.err) == (0, "")
     assert json.loads(ended.out)["data_dir"] == f"{tmp_path.resolve()}/laari-\\xff"
+    assert not (home / "postgres" / "postmaster.pid").exists()  # its server was stopped
 
 
 def test_an_empty_directory_stays_empty(laari: Laari, tmp_path: Path) -> None:

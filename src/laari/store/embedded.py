@@ -303,7 +303,7 @@ def _stop(layout: Layout) -> None:
 def _postmaster(layout: Layout) -> int | None:
     """The running server's main process, which takes its pid file away when it has ended."""
     try:
-        number = int((layout.cluster / "postmaster.pid").read_text().splitlines()[0])
+        number = int(_pid_file(layout)[0])
         if sys.platform != "linux":
             os.kill(number, 0)
             return number
@@ -316,10 +316,15 @@ def _postmaster(layout: Layout) -> int | None:
     return next(found, None)
 
 
+def _pid_file(layout: Layout) -> list[str]:
+    """Its lines. One is the directory's name, which need not be text."""
+    return (layout.cluster / "postmaster.pid").read_text(errors="replace").splitlines()
+
+
 def _reported(layout: Layout) -> str:
     """What the postmaster wrote of its state: starting, standby while it recovers, ready."""
     try:
-        return (layout.cluster / "postmaster.pid").read_text().splitlines()[7].strip()
+        return _pid_file(layout)[7].strip()
     except (FileNotFoundError, IndexError):
         return ""
 
