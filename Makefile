@@ -23,7 +23,7 @@ run: $(READY) ## start Laari with a demo merchant on http://127.0.0.1:8000
 test: $(READY_DEV) ## run the whole test suite
 	@tools/debian-packages $(TEST_PACKAGES)
 	@$(if $(ARGS),,tools/test-other-postgres)
-	@$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist worksteal -rs $(ARGS)
+	@$(BIN)/python -m pytest -n 4 --dist worksteal -rs $(ARGS)
 
 lint: $(READY_DEV) ## check style, types and the directions of imports
 	@$(BIN)/ruff check .

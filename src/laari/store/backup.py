@@ -11,6 +11,7 @@ import asyncio
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -48,6 +49,8 @@ from laari.store.pg_tools import (
     watch,
 )
 from laari.store.secrets import fingerprint
+
+REMOVE_SECONDS = 5.0  # for what an interrupted backup leaves
 
 
 class Source(NamedTuple):
@@ -180,8 +183,18 @@ def _partial(place: Path) -> Iterator[tuple[Path, int]]:
         raise BackupError(f"{error.filename or partial}: {error.strerror}") from None
     finally:
         if _is_at(lock, partial):
-            shutil.rmtree(partial, ignore_errors=True)
+            _remove(partial)
         os.close(lock)
+
+
+def _remove(folder: Path) -> None:
+    """Programs that were killed a moment ago may still add a file to it."""
+    deadline = time.monotonic() + REMOVE_SECONDS
+    while True:
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists() or time.monotonic() > deadline:
+            return
+        time.sleep(0.05)
 
 
 def _own_places(source: Source) -> list[Path]:

@@ -9,8 +9,10 @@ import functools
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -168,5 +170,8 @@ def _end(process: subprocess.Popen[str]) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        # What it started itself, such as the receiver of the log, is in its session too.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
     if process.stdout is not None:
         process.stdout.close()
