@@ -71,7 +71,7 @@ def logged(log: Path, words: str) -> list[dict[str, Any]]:
     [
         ("stop", stop, "interface"),
         ("spin", hang, "interface"),
-        ("spin", hang, "background"),
+        pytest.param("spin", hang, "background", marks=pytest.mark.campaign),
         pytest.param("sleep", hang, "interface", marks=pytest.mark.campaign),
         pytest.param("stop", stop, "background", marks=pytest.mark.campaign),
     ],
