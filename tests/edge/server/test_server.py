@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 import socket
 import subprocess
 import sys
@@ -554,7 +553,6 @@ async def test_more_connections_than_files_are_told_and_survived() -> None:
 
 
 def test_the_system_is_asked_for_as_many_files_as_it_may_give() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     script = (
         "import resource; from laari.edge.server.limits import Limits\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (100, 3000))\n"
@@ -565,4 +563,3 @@ def test_the_system_is_asked_for_as_many_files_as_it_may_give() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert found.stdout.split() == [str(3000 - Limits().reserved_files), "3000"]
-    assert hard >= soft
