@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from laari.cli.open import Service
@@ -24,7 +22,7 @@ def authorization() -> None:
 @authorization.command()
 @click.argument("authorization_id")
 @operation
-async def suspend(service: Service, authorization_id: str) -> Any:
+async def suspend(service: Service, authorization_id: str) -> object:
     """Stop charges of an active authorization until it is resumed."""
     return await _turn(service, SuspendAuthorization, authorization_id)
 
@@ -32,12 +30,12 @@ async def suspend(service: Service, authorization_id: str) -> Any:
 @authorization.command()
 @click.argument("authorization_id")
 @operation
-async def resume(service: Service, authorization_id: str) -> Any:
+async def resume(service: Service, authorization_id: str) -> object:
     """Let a suspended authorization be charged again."""
     return await _turn(service, ResumeAuthorization, authorization_id)
 
 
-async def _turn(service: Service, command: type[PauseCommand], authorization_id: str) -> Any:
+async def _turn(service: Service, command: type[PauseCommand], authorization_id: str) -> object:
     number = ids.read_id(ids.AUTHORIZATION, authorization_id)
     async with connection_to(service.dsn) as connection:
         found = (await authorizations.by_id(connection, [number])).get(number) if number else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from laari.cli.open import Service
@@ -28,7 +26,7 @@ def scope(value: str) -> str:
     return write_scope(names)
 
 
-def described(found: oauth.Client) -> dict[str, Any]:
+def described(found: oauth.Client) -> dict[str, object]:
     return {
         "client_id": found.id,
         "merchant_id": found.merchant_id,
@@ -44,7 +42,7 @@ def described(found: oauth.Client) -> dict[str, Any]:
     "--scope", type=scope, default=" ".join(SCOPES), help="Space-separated; all where not given."
 )
 @operation
-async def create(service: Service, merchant_id: str, scope: str) -> dict[str, Any]:
+async def create(service: Service, merchant_id: str, scope: str) -> dict[str, object]:
     """Make a client of a merchant; its secret is shown only now."""
     async with connection_to(service.dsn) as connection:
         new, secret = await oauth.create_client(connection, merchant_id, scope)
@@ -54,7 +52,7 @@ async def create(service: Service, merchant_id: str, scope: str) -> dict[str, An
 @client.command("list")
 @click.argument("merchant_id", required=False)
 @operation
-async def list_all(service: Service, merchant_id: str | None) -> list[dict[str, Any]]:
+async def list_all(service: Service, merchant_id: str | None) -> list[dict[str, object]]:
     """List the clients of a merchant, or all, the oldest first."""
     async with connection_to(service.dsn) as connection:
         return [described(found) for found in await oauth.list_clients(connection, merchant_id)]
@@ -63,7 +61,7 @@ async def list_all(service: Service, merchant_id: str | None) -> list[dict[str, 
 @client.command()
 @click.argument("client_id")
 @operation
-async def revoke(service: Service, client_id: str) -> dict[str, Any]:
+async def revoke(service: Service, client_id: str) -> dict[str, object]:
     """End a client; every token it was given stops working at once."""
     async with connection_to(service.dsn) as connection:
         return described(await oauth.revoke_client(connection, client_id))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import click
 
@@ -60,7 +59,7 @@ async def create(
     mode: Mode,
     balance: int,
     password: str | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Make a customer with a wallet.
 
     Its API key and its password are shown only now.
@@ -97,7 +96,7 @@ async def create(
 @customer.command()
 @click.argument("customer")
 @operation
-async def show(service: Service, customer: str) -> dict[str, Any]:
+async def show(service: Service, customer: str) -> dict[str, object]:
     """Show a customer and the wallet.
 
     CUSTOMER is a customer's id or the account number of the wallet; amounts are in laari.
@@ -119,7 +118,7 @@ async def show(service: Service, customer: str) -> dict[str, Any]:
 @operation
 async def list_newest(
     service: Service, mode: Mode | None, frozen: bool, limit: int, after: str | None
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """List customers with their wallets, newest first."""
     last = None if after is None else (await _find(service, after)).customer_id
     async with connection_to(service.dsn) as connection:
@@ -131,7 +130,7 @@ async def list_newest(
 @click.argument("customer")
 @click.argument("tier")
 @operation
-async def set_tier(service: Service, customer: str, tier: str) -> dict[str, Any]:
+async def set_tier(service: Service, customer: str, tier: str) -> dict[str, object]:
     """Put a customer's wallet under the limits of another tier.
 
     CUSTOMER is an id or an account number; see `laari tier list` for the tiers.
@@ -150,7 +149,7 @@ async def set_tier(service: Service, customer: str, tier: str) -> dict[str, Any]
     help="For the operator; nobody else sees it.",
 )
 @operation
-async def freeze(service: Service, customer: str, reason: str) -> dict[str, Any]:
+async def freeze(service: Service, customer: str, reason: str) -> dict[str, object]:
     """Stop money from leaving a customer's wallet.
 
     Payments and charges are refused like ones beyond the wallet's limits. Refunds and top-ups still
@@ -164,7 +163,7 @@ async def freeze(service: Service, customer: str, reason: str) -> dict[str, Any]
 @customer.command()
 @click.argument("customer")
 @operation
-async def unfreeze(service: Service, customer: str) -> dict[str, Any]:
+async def unfreeze(service: Service, customer: str) -> dict[str, object]:
     """Let money leave a wallet again, within its tier's limits."""
     holder = await _find(service, customer)
     await submit(service, UnfreezeWallet(holder.account))
@@ -185,7 +184,7 @@ async def _find(service: Service, written: str) -> Holder:
     return found
 
 
-def described(holder: Holder) -> dict[str, Any]:
+def described(holder: Holder) -> dict[str, object]:
     return {
         "customer_id": ids.show_id(ids.CUSTOMER, holder.customer_id),
         "account_number": str(holder.account),

@@ -10,11 +10,13 @@ import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import click
 
 from laari.rules.passwords import password_problem
+
+R = TypeVar("R")
 
 ASK = "-"  # in the place of the secret
 MAX_BYTES = 4096
@@ -27,16 +29,16 @@ def secret_options(
     *,
     required: bool = False,
     twice: bool = False,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Adds `--NAME` and `--NAME-file`, of which one may be given; the command gets `NAME`.
 
     `-` reads a line of standard input; on a terminal it asks for it, `twice` where a mistake
     would not be noticed.
     """
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
         @functools.wraps(function)
-        def command(**given: Any) -> Any:
+        def command(**given: str | None) -> R:
             written, file = given.pop(name), given.pop(f"{name}_file")
             value = _taken(name, written, file, twice)
             if value is None and required:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any
 
 import click
 
@@ -25,7 +24,7 @@ def init_command(as_json: bool) -> None:
     show(asyncio.run(_init()), as_json)
 
 
-async def _init() -> dict[str, Any]:
+async def _init() -> dict[str, object]:
     settings = read_settings(os.environ)
     async with open_service(settings, "create") as service:
         version = await schema_version(service.dsn)

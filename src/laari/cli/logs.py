@@ -12,7 +12,8 @@ import sys
 import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
+from types import TracebackType
+from typing import TypeAlias
 
 import msgspec
 
@@ -28,6 +29,12 @@ def configure_logs() -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
+# What `sys.exc_info()` returns.
+_ExcInfo: TypeAlias = (
+    tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+)
+
+
 class TextLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         stack: list[str] = getattr(record, "stack", [])
@@ -36,13 +43,14 @@ class TextLine(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         return visible(super().formatMessage(record))
 
-    def formatException(self, ei: Any) -> str:  # noqa: N802  # the base class's name
-        return "\n".join(f"  {visible(line)}" for line in _described(ei[1]))
+    def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802  # the base class's name
+        lines = _described(ei[1]) if ei[1] is not None else ()
+        return "\n".join(f"  {visible(line)}" for line in lines)
 
 
 class JsonLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        line: dict[str, Any] = {
+        line: dict[str, object] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,

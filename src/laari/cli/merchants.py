@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import click
 
@@ -23,7 +23,7 @@ def merchant() -> None:
     """Merchants and their secret keys."""
 
 
-def described(found: Merchant) -> dict[str, Any]:
+def described(found: Merchant) -> dict[str, object]:
     return {
         "merchant_id": found.id,
         "name": found.name,
@@ -69,7 +69,7 @@ async def create(
     fee_fixed: int,
     webhook_url: str | None,
     email: str | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Make a merchant; its secret key is shown only now."""
     webhook_url = _vetted(service, webhook_url) or None
     async with connection_to(service.dsn) as connection:
@@ -106,7 +106,7 @@ async def update(
     webhooks: Literal["on", "off"] | None,
     fee_bps: int | None,
     fee_fixed: int | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Change what is given and leave the rest."""
     webhook_url = _vetted(service, webhook_url)
     async with connection_to(service.dsn) as connection:
@@ -126,7 +126,7 @@ async def update(
 @merchant.command()
 @click.argument("merchant_id")
 @operation
-async def show(service: Service, merchant_id: str) -> dict[str, Any]:
+async def show(service: Service, merchant_id: str) -> dict[str, object]:
     """Show one merchant."""
     async with connection_to(service.dsn) as connection:
         return described(await merchants.show(connection, merchant_id))
@@ -134,7 +134,7 @@ async def show(service: Service, merchant_id: str) -> dict[str, Any]:
 
 @merchant.command("list")
 @operation
-async def list_all(service: Service) -> list[dict[str, Any]]:
+async def list_all(service: Service) -> list[dict[str, object]]:
     """List all merchants, the oldest first."""
     async with connection_to(service.dsn) as connection:
         return [described(found) for found in await merchants.every(connection)]
@@ -143,7 +143,7 @@ async def list_all(service: Service) -> list[dict[str, Any]]:
 @merchant.command("rotate-key")
 @click.argument("merchant_id")
 @operation
-async def rotate_key(service: Service, merchant_id: str) -> dict[str, Any]:
+async def rotate_key(service: Service, merchant_id: str) -> dict[str, object]:
     """Give a merchant a new secret key.
 
     The old one stops working at once.

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeGuard
 
 import click
 import msgspec
@@ -20,22 +20,26 @@ from laari.settings import read_settings
 from laari.spine.engine import Command, OutcomeUnknown, Spine
 from laari.store.batch import BatchRunner
 
+P = ParamSpec("P")
+
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON value, nothing else."
 )
 
 
-def operation(function: Callable[..., Awaitable[Any]]) -> Callable[..., None]:
-    """Runs a command with the service open, and prints what it answers; adds `--json`."""
+def operation(
+    function: Callable[Concatenate[Service, P], Awaitable[object]],
+) -> Callable[..., None]:
+    """Runs a command with the service open, and prints what it returns; adds `--json`."""
 
-    async def run(options: dict[str, Any]) -> Any:
+    async def run(*arguments: P.args, **options: P.kwargs) -> object:
         async with open_service(read_settings(os.environ)) as service:
-            return await function(service, **options)
+            return await function(service, *arguments, **options)
 
     @json_option
     @functools.wraps(function)
-    def command(as_json: bool, **options: Any) -> None:
-        show(asyncio.run(run(options)), as_json)
+    def command(as_json: bool, *arguments: P.args, **options: P.kwargs) -> None:
+        show(asyncio.run(run(*arguments, **options)), as_json)
 
     return command
 
@@ -59,7 +63,7 @@ async def submit(service: Service, command: Command) -> Any:
     return outcome
 
 
-def show(answer: Any, as_json: bool) -> None:
+def show(answer: object, as_json: bool) -> None:
     """Prints resources: JSON for programs, lines or a table for people."""
     encoded = to_json(answer)
     if as_json:
@@ -72,7 +76,7 @@ def show(answer: Any, as_json: bool) -> None:
         show_lines(plain)
 
 
-def show_lines(fields: Mapping[str, Any]) -> None:
+def show_lines(fields: Mapping[str, object]) -> None:
     """A line for each field; resources within the resource follow as tables."""
     tables = {name: value for name, value in fields.items() if _is_table(value)}
     lines = {name: value for name, value in fields.items() if name not in tables}
@@ -84,18 +88,18 @@ def show_lines(fields: Mapping[str, Any]) -> None:
         show_table(rows)
 
 
-def _is_table(value: Any) -> bool:
+def _is_table(value: object) -> TypeGuard[list[dict[str, object]]]:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
-def show_table(rows: list[dict[str, Any]]) -> None:
+def show_table(rows: list[dict[str, object]]) -> None:
     if not rows:
         say("None.")
     else:
         say_table(rows[0], (map(_text, row.values()) for row in rows))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     match value:
         case None:
             return "-"

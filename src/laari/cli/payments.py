@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from laari.cli.open import Service
@@ -24,7 +22,7 @@ def payment() -> None:
 @payment.command()
 @click.argument("payment_id")
 @operation
-async def refund(service: Service, payment_id: str) -> Any:
+async def refund(service: Service, payment_id: str) -> object:
     """Give a paid payment's whole amount back to its payer."""
     number = ids.read_id(ids.PAYMENT, payment_id)
     async with connection_to(service.dsn) as connection:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 import click
@@ -18,7 +17,7 @@ from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.store import logins, merchants, people, sessions
-from laari.store.database import connection_to
+from laari.store.database import Connection, connection_to
 from laari.store.passwords import hash_password, new_password
 
 password_options = secret_options(
@@ -45,7 +44,7 @@ def user() -> None:
 @operation
 async def add(
     service: Service, merchant_id: str, email: str, password: str | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Let somebody log in to a merchant's dashboard.
 
     The password is shown only now; live people change it at their next log-in.
@@ -60,7 +59,7 @@ async def add(
 @user.command("list")
 @click.argument("merchant_id")
 @operation
-async def list_users(service: Service, merchant_id: str) -> list[dict[str, Any]]:
+async def list_users(service: Service, merchant_id: str) -> list[dict[str, object]]:
     """List who logs in to a merchant, and their open sessions."""
     async with connection_to(service.dsn) as connection:
         await merchants.show(connection, merchant_id)  # refuses one that does not exist
@@ -80,7 +79,7 @@ async def list_users(service: Service, merchant_id: str) -> list[dict[str, Any]]
 @click.argument("merchant_id")
 @click.argument("email", type=fields.email)
 @operation
-async def remove(service: Service, merchant_id: str, email: str) -> dict[str, Any]:
+async def remove(service: Service, merchant_id: str, email: str) -> dict[str, object]:
     """Take a log-in away; every session of it ends at once."""
     async with connection_to(service.dsn) as connection:
         ended = await people.remove_user(connection, merchant_id, email)
@@ -94,7 +93,7 @@ async def remove(service: Service, merchant_id: str, email: str) -> dict[str, An
 @operation
 async def reset_user_password(
     service: Service, merchant_id: str, email: str, password: str | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Give somebody a new password and end all their sessions.
 
     The password is shown only now; live people change it at their next log-in.
@@ -117,7 +116,7 @@ async def reset_user_password(
 @operation
 async def reset_customer_password(
     service: Service, customer_id: UUID, password: str | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Give a customer a new password and end all their sessions.
 
     The password is shown only now; live people change it at their next log-in.
@@ -143,7 +142,7 @@ def session() -> None:
 @click.option("--email", type=fields.email, help="Of one of a merchant's people.")
 @click.option("--customer", "customer_id", type=customer_id, help="A customer's id.")
 @operation
-async def end(service: Service, email: str | None, customer_id: UUID | None) -> dict[str, Any]:
+async def end(service: Service, email: str | None, customer_id: UUID | None) -> dict[str, object]:
     """End all sessions of a merchant's person or of a customer.
 
     The password stays: see reset-password for one that was stolen.
@@ -162,7 +161,7 @@ async def end(service: Service, email: str | None, customer_id: UUID | None) -> 
         return {"email": email, "sessions_ended": await sessions.end_all(connection, email)}
 
 
-async def _customer(connection: Any, customer_id: UUID) -> people.Customer:
+async def _customer(connection: Connection, customer_id: UUID) -> people.Customer:
     found = await people.find_customer(connection, customer_id)
     if found is None:
         shown = ids.show_id(ids.CUSTOMER, customer_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import click
 
@@ -38,7 +37,7 @@ async def list_all(service: Service) -> list[Tier]:
 @click.option("--weekly", type=fields.limit, help="Laari, or 'none'.")
 @click.option("--monthly", type=fields.limit, help="Laari, or 'none'.")
 @operation
-async def set_limits(service: Service, name: str, **limits: Any) -> Tier:
+async def set_limits(service: Service, /, name: str, **limits: int | str | None) -> Tier:
     """Set limits of a tier, or make a new one.
 
     Limits that are not given stay as they are.
@@ -48,7 +47,7 @@ async def set_limits(service: Service, name: str, **limits: Any) -> Tier:
             "a tier's name starts with a letter and has up to 40 of a-z, 0-9, '_' and '-'"
         )
     given = {
-        limit: None if value == fields.LIFTED else value
+        limit: value if isinstance(value, int) else None  # the word that lifts it
         for limit, value in limits.items()
         if value is not None
     }

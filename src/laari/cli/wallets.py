@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import click
 
@@ -52,7 +51,7 @@ def wallet() -> None:
     help="Reference of the bank's transfer. Entered again, it answers the first top-up.",
 )
 @operation
-async def topup(service: Service, account: int, laari: int, slip: str | None) -> dict[str, Any]:
+async def topup(service: Service, account: int, laari: int, slip: str | None) -> dict[str, object]:
     """Bring money into a wallet from outside."""
     details = "Top-up by the operator" if slip is None else f"Bank transfer {slip}"
     return await _move(
@@ -68,7 +67,7 @@ async def topup(service: Service, account: int, laari: int, slip: str | None) ->
 @operation
 async def adjust(
     service: Service, account: int, laari: int, reason: str, below_zero: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Correct a wallet's balance.
 
     LAARI is added, or taken away where it is negative; not beyond zero unless --below-zero says so.
@@ -82,7 +81,7 @@ async def adjust(
 
 async def _move(
     service: Service, account: int, command: Callable[[Tenant | None, int], MoveMoney]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Prints the transaction, whose wallet it is, and its balance before and after."""
     async with connection_to(service.dsn) as connection:
         tenant = await tenants.of_wallet(connection, account)
@@ -99,7 +98,7 @@ async def _move(
     }
 
 
-def described(transaction: Transaction) -> dict[str, Any]:
+def described(transaction: Transaction) -> dict[str, object]:
     return {
         "tid": transaction.tid,
         "account": str(transaction.account),

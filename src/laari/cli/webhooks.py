@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import click
@@ -21,7 +21,7 @@ from laari.rules.calendar import show_or_none
 from laari.rules.shapes import sample_event
 from laari.rules.webhooks import check_webhook_url
 from laari.store import deliveries, events, merchants, tenants
-from laari.store.database import connection_to
+from laari.store.database import Connection, connection_to
 from laari.store.deliveries import DeliveryStatus
 from laari.store.events import AttemptMade, Delivery
 
@@ -37,7 +37,7 @@ def webhook() -> None:
     """Deliveries of events, and help for writing receivers."""
 
 
-def described(delivery: Delivery) -> dict[str, Any]:
+def described(delivery: Delivery) -> dict[str, object]:
     return {
         "event_id": ids.show_id(ids.EVENT, delivery.event_id),
         "type": delivery.type,
@@ -50,7 +50,7 @@ def described(delivery: Delivery) -> dict[str, Any]:
     }
 
 
-def _described_attempt(attempt: AttemptMade) -> dict[str, Any]:
+def _described_attempt(attempt: AttemptMade) -> dict[str, object]:
     return {
         "started_at": show_time(attempt.started_at),
         "duration_ms": attempt.duration_ms,
@@ -75,7 +75,7 @@ def _event_id(text: str) -> UUID:
 @operation
 async def list_all(
     service: Service, merchant_id: str | None, status: DeliveryStatus | None, limit: int | None
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """List deliveries, the newest event first."""
     async with connection_to(service.dsn) as connection:
         if merchant_id is not None:
@@ -89,7 +89,7 @@ async def list_all(
 @webhook.command("show")
 @click.argument("event_id", type=_event_id)
 @operation
-async def show_one(service: Service, event_id: UUID) -> dict[str, Any]:
+async def show_one(service: Service, event_id: UUID) -> dict[str, object]:
     """Show one delivery: the event as it is sent, and every attempt."""
     async with connection_to(service.dsn) as connection:
         delivery = await _find(connection, event_id)
@@ -101,7 +101,7 @@ async def show_one(service: Service, event_id: UUID) -> dict[str, Any]:
 @webhook.command()
 @click.argument("event_id", type=_event_id)
 @operation
-async def resend(service: Service, event_id: UUID) -> dict[str, Any]:
+async def resend(service: Service, event_id: UUID) -> dict[str, object]:
     """Send an event again, with the same id and up to three attempts."""
     # One transaction: what is shown is the delivery before anybody takes it up.
     async with connection_to(service.dsn) as connection, connection.transaction():
@@ -110,7 +110,7 @@ async def resend(service: Service, event_id: UUID) -> dict[str, Any]:
         return described(await _find(connection, event_id))
 
 
-async def _find(connection: Any, event_id: UUID) -> Delivery:
+async def _find(connection: Connection, event_id: UUID) -> Delivery:
     found = await events.deliveries_of(connection, event_id=event_id)
     if found:
         return found[0]
@@ -123,7 +123,7 @@ async def _find(connection: Any, event_id: UUID) -> Delivery:
 @webhook.command("test")
 @click.argument("merchant_id")
 @operation
-async def send_test(service: Service, merchant_id: str) -> dict[str, Any]:
+async def send_test(service: Service, merchant_id: str) -> dict[str, object]:
     """Send a sample event now, and show what came back."""
     async with connection_to(service.dsn) as connection:
         merchant = await merchants.show(connection, merchant_id)
@@ -146,7 +146,7 @@ async def send_test(service: Service, merchant_id: str) -> dict[str, Any]:
     }
 
 
-def _described_answer(url: str, answer: Answer) -> dict[str, Any]:
+def _described_answer(url: str, answer: Answer) -> dict[str, object]:
     return {
         "url": url,
         "acknowledged": answer.acknowledged,

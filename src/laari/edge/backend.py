@@ -9,8 +9,6 @@ from copy import copy
 from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from msgspec import Struct
-
 from laari.edge.admission import Admission
 from laari.edge.connections import Connections
 from laari.edge.cursors import Cursors
@@ -36,13 +34,13 @@ from laari.store import (
 )
 from laari.store.batch import BatchRunner
 from laari.store.database import Pool
-from laari.store.listing import Found, Listing
+from laari.store.listing import Found, Listed, Listing
 from laari.store.reports import Day, Span
 from laari.store.secrets import derive
 
 K = TypeVar("K")
 A = TypeVar("A")
-R = TypeVar("R", bound=Struct)
+R = TypeVar("R", bound=Listed)
 P = ParamSpec("P")
 
 # Of pages, per process: one for a report or an export, and two that neither can take.

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from msgspec import Struct
-
 from laari.spine.gather import Gathered
 from laari.store.database import Pool
-from laari.store.listing import Found, Listing, page, plain_pages
+from laari.store.listing import Found, Listed, Listing, page, plain_pages
 
 A = TypeVar("A")
-R = TypeVar("R", bound=Struct)
+R = TypeVar("R", bound=Listed)
 P = ParamSpec("P")
 
 PAGES_AT_ONCE = 32  # in one statement: their rows are in memory together

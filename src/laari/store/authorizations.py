@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -67,7 +66,7 @@ def payments_of(
 ) -> Listing[Payment]:
     """The payments of one authorization; the filters are checked on the way along its index."""
     wanted = {"status": status, "bill_number": bill_number}
-    values: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
+    values: dict[str, object] = {name: value for name, value in wanted.items() if value is not None}
     keep = " AND ".join(f"{name} = {{{name}}}" for name in values)
     walk = Walk({"authorization_id": authorization_id}, keep or None, values)
     return Listing(PAYMENTS, [walk], window)

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import asyncpg
 
@@ -22,6 +22,9 @@ log = logging.getLogger(__name__)
 
 A = TypeVar("A")
 P = ParamSpec("P")
+
+# What functions of the store are handed; the name by which other rooms know it.
+Connection: TypeAlias = asyncpg.Connection
 
 READ_CONNECTIONS = 6  # per process; look-ups are coalesced, so listings are what uses more than one
 WRITE_CONNECTIONS = 2  # per process, for what is not money: sessions, keys, windows

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -71,7 +70,7 @@ def of_tenant(
     delivered: bool | None = None,
 ) -> Listing[Event]:
     keep: list[str] = []
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     if types is not None:
         keep.append("type = ANY({types})")
         values["types"] = types

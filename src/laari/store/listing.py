@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
 import asyncpg
-from msgspec import Struct
 
+from laari.rules.records import Authorization, Event, Payment, PaymentRequest
 from laari.store.tables import Table
 
-R = TypeVar("R", bound=Struct)
+Listed: TypeAlias = Payment | PaymentRequest | Authorization | Event
+R = TypeVar("R", bound=Listed)
 
 _ORDER = "ORDER BY created_at DESC, id DESC"
 
@@ -38,9 +39,9 @@ class Walk:
     `keep` is SQL with `{name}` where a value of `values` belongs.
     """
 
-    equal: dict[str, Any]
+    equal: dict[str, object]
     keep: str | None = None
-    values: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _cut(rows: list[R], window: Window, cut: Position | None = None) -> Found[R]
     return Found(rows, cut)
 
 
-def _position(row: Any) -> Position:
+def _position(row: Listed) -> Position:
     return Position(row.created_at, row.id)
 
 
@@ -128,8 +129,8 @@ async def _walk(
 
 
 def _conditions(
-    table: Table[Any], walk: Walk, window: Window
-) -> tuple[list[str], list[str], list[Any]]:
+    table: Table[R], walk: Walk, window: Window
+) -> tuple[list[str], list[str], list[object]]:
     """What the rows have to meet, with `{}` where a value belongs; the values' types and values."""
     conditions = [f"{column} = {{}}" for column in walk.equal]
     kinds = [table.types[column] for column in walk.equal]
@@ -157,16 +158,16 @@ def _limit(window: Window) -> str:
 
 
 async def plain_pages(
-    connection: asyncpg.Connection, listings: Sequence[Listing[Any]]
-) -> list[Found[Any]]:
+    connection: asyncpg.Connection, listings: Sequence[Listing[R]]
+) -> list[Found[R]]:
     """Plain pages that are asked for together; those of the same form share one statement."""
     forms: dict[str, list[int]] = {}
-    asked: list[list[Any]] = []
+    asked: list[list[object]] = []
     for place, listing in enumerate(listings):
         statement, values = _plain_statement(listing)
         forms.setdefault(statement, []).append(place)
         asked.append(values)
-    rows: list[list[Any]] = [[] for _ in listings]
+    rows: list[list[R]] = [[] for _ in listings]
     for statement, places in forms.items():
         columns = zip(*(asked[place] for place in places), strict=True)
         read = listings[places[0]].table.record
@@ -175,7 +176,7 @@ async def plain_pages(
     return [_cut(found, listing.window) for found, listing in zip(rows, listings, strict=True)]
 
 
-def _plain_statement(listing: Listing[Any]) -> tuple[str, list[Any]]:
+def _plain_statement(listing: Listing[R]) -> tuple[str, list[object]]:
     """Answers any number of pages of this form, each row with the number of its page."""
     table, [walk], window = listing.table, listing.walks, listing.window
     conditions, kinds, values = _conditions(table, walk, window)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -41,7 +40,7 @@ def walks(
     bill_number: str | None = None,
 ) -> list[Walk]:
     """How a tenant's payments or payment requests are looked for."""
-    equal: dict[str, Any] = {
+    equal: dict[str, object] = {
         "tenant_id": tenant_id,
         **({"terminal_label": terminal_label} if terminal_label else {}),
         **({"bill_number": bill_number} if bill_number else {}),
@@ -49,7 +48,7 @@ def walks(
     return walks_by_status(equal, status, now)
 
 
-def walks_by_status(equal: dict[str, Any], status: str | None, now: datetime) -> list[Walk]:
+def walks_by_status(equal: dict[str, object], status: str | None, now: datetime) -> list[Walk]:
     """How a status is looked for, where overdue pending rows count as expired.
 
     A label or bill number narrows more than a status does, so its index is walked and the status
@@ -66,7 +65,7 @@ def walks_by_status(equal: dict[str, Any], status: str | None, now: datetime) ->
             Walk({**equal, "status": "pending"}, _OVERDUE, {"now": now}),
         ]
     keep: list[str] = []
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     if status == "pending":
         keep.append(f"NOT coalesce({_OVERDUE}, false)")
         values["now"] = now
