@@ -100,11 +100,12 @@ def measure(ready: Stage, workload: Workload, clients: int, plan: Plan) -> repor
     details: dict[str, Any] = {}
     if workload.echo:
         runs["echo"] = partial(ready.echo, clients, seconds)
-    if workload.ceiling is not None and clients in (1, 64):
-        pgbench = ready.ceiling(workload.ceiling)
-        count = 1 if clients == 1 else pgbench.best_clients(min(2, seconds))
-        runs["pgbench"] = partial(pgbench.run, count, seconds)
-        details["pgbench_clients"] = count
+    for name, script in (("pgbench", workload.ceiling), ("function", workload.function)):
+        if script is not None and clients in (1, 64):
+            ceiling = ready.ceiling(script)
+            count = 1 if clients == 1 else ceiling.best_clients(min(2, seconds))
+            runs[name] = partial(ceiling.run, count, seconds)
+            details[f"{name}_clients"] = count
     if workload.bearer:
         runs["bearer"] = partial(ready.drive, "get_bearer", "{bearer}", clients, seconds)
     if clients == 64:

@@ -60,7 +60,7 @@ class PgBench:
                 check=False,
             )
             if result.returncode != 0:
-                raise RuntimeError(result.stderr.strip().splitlines()[-1])
+                raise RuntimeError(result.stderr.strip()[-1000:])
             latencies = sorted(
                 int(line.split()[2])  # client, transaction, microseconds, …
                 for path in Path(directory).iterdir()

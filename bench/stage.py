@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import peers
-from bench.ceilings import PgBench, echo
+from bench.ceilings import SCRIPTS, PgBench, echo
 from bench.depth import DEPTH, Pages
 from bench.fill import FEE_BPS, TOPUP, Filled, Size, fill
 from bench.load import Load, Target, drive
@@ -26,7 +26,7 @@ from laari.store.secrets import load_master_key
 
 KEPT = "bench.json"  # in the data directory: how to name what it was filled with
 # The event whose body gives pgbench's rows their size.
-_EVENTS = {"charge": "payment.paid"}
+_EVENTS = {"charge": "payment.paid", "charge_function": "payment.paid"}
 
 
 @dataclass
@@ -78,7 +78,8 @@ class Stage:
 
     def ceiling(self, script: str) -> PgBench:
         if script not in self._ceilings:
-            drive(self.target, script, clients=1, seconds=1)  # so that there is such an event
+            # So that there is such an event.
+            drive(self.target, script.removesuffix("_function"), clients=1, seconds=1)
             variables = {
                 "tenant": str(self.target.filled.tenant),
                 "authorizations": str(self.target.filled.size.authorizations),
@@ -164,9 +165,15 @@ def stage(data_dir: Path, size: Size, *, keep: bool) -> Iterator[Stage]:
     with ExitStack() as stack:
         dsn = stack.enter_context(embedded_server(data_dir))
         service = stack.enter_context(running(data_dir))
+        asyncio.run(_install_functions(dsn))
         known, filled, seconds = _filled(dsn, data_dir / KEPT, service, size)
         target = Target(service.origin, known["secret_key"], filled)
         yield Stage(data_dir, dsn, service, known["merchant_id"], target, seconds, stack)
+
+
+async def _install_functions(dsn: str) -> None:
+    async with connection_to(dsn) as connection:
+        await connection.execute((SCRIPTS / "functions.sql").read_text())
 
 
 def _filled(

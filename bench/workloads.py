@@ -29,6 +29,7 @@ class Workload:
     script: str  # in bench/wrk
     extra: str = ""  # handed to the script; what stands in braces comes from bench/stage.py
     ceiling: str | None = None  # a script in bench/sql
+    function: str | None = None  # a script that calls one function of bench/sql/functions.sql
     echo: bool = False  # beside the bare route
     unbatched: bool = False  # beside a service that commits each command by itself
     bearer: bool = False  # beside the same with an access token instead of a key
@@ -42,12 +43,14 @@ WORKLOADS = (
         "create payment",
         "create",
         ceiling="create",
+        function="create_function",
         unbatched=True,
         peers=("localstripe", "lnbits"),
         wanted=(
             Wanted("pgbench", 64, 2.0),
+            Wanted("function", 64, 2.0),
             Wanted("one by one", 64, 3),
-            Wanted("localstripe", 64, 5),
+            Wanted("localstripe", 64, 3),
             Wanted("lnbits", 64, 5),
         ),
     ),
@@ -62,8 +65,11 @@ WORKLOADS = (
         "charge authorization",
         "charge",
         ceiling="charge",
+        function="charge_function",
         wanted=(
             Wanted("pgbench", 64, 2.0),
+            Wanted("function", 64, 2.0),
+            Wanted("function", 1, 2.0, at_most=True, of="p50_ms"),
             Wanted("pgbench", 1, 2.5, at_most=True, of="p50_ms"),
         ),
     ),
@@ -73,7 +79,7 @@ WORKLOADS = (
         "get",
         echo=True,
         bearer=True,
-        wanted=(Wanted("echo", 64, 0.45), Wanted("bearer", 64, 1 / 0.9, at_most=True)),
+        wanted=(Wanted("echo", 64, 0.8), Wanted("bearer", 64, 1 / 0.9, at_most=True)),
     ),
     Workload(
         "list",
@@ -81,7 +87,7 @@ WORKLOADS = (
         "path",
         extra="/merchant/payments",
         echo=True,
-        wanted=(Wanted("echo", 64, 0.2),),
+        wanted=(Wanted("echo", 64, 0.45),),
     ),
     Workload(
         "list_deep",
@@ -97,6 +103,7 @@ WORKLOADS = (
         "path",
         extra="/merchant/payments?status=paid&terminal_label=Till%201",
         echo=True,
+        wanted=(Wanted("workload:list", 64, 0.7),),
     ),
     Workload(
         "pay",

@@ -30,7 +30,7 @@ INSERT INTO payments (id, tenant_id, kind, token, reference, amount, title, meta
 VALUES (:payment, :tenant, 'charge', left(:payment, 8) || substr(md5(:payment), 1, 16),
     :run || '-' || :n::bigint,
     12500, 'Two coffees', '{}', now(), :authorization, 'paid', 188, now(),
-    upper(left(:payment, 8) || substr(md5(:payment), 1, 8)), :account);
+    upper(substr(:payment, 5, 4) || substr(md5(:payment), 1, 12)), :account);
 UPDATE authorizations SET payment_count = payment_count + 1, total_paid = total_paid + 12500,
     period_start = date_trunc('month', now())::date, period_paid = period_paid + 12500,
     last_used_at = now(), updated_at = now()
@@ -42,11 +42,11 @@ UPDATE wallets SET balance = balance - 12500, day_start = now()::date,
 WHERE account = :account;
 INSERT INTO transfers (id, kind, debit_account, credit_account, amount, payment_id, tid, created_at)
 VALUES (uuidv7(), 'payment', :account, 1000000000 + :tenant::bigint, 12500, :payment,
-        upper(left(:payment, 8) || substr(md5(:payment), 1, 8)), now()),
+        upper(substr(:payment, 5, 4) || substr(md5(:payment), 1, 12)), now()),
     (uuidv7(), 'fee', 1000000000 + :tenant::bigint, 1, 188, :payment,
-        upper(left(:payment, 8) || substr(md5(:payment), 1, 8)), now());
+        upper(substr(:payment, 5, 4) || substr(md5(:payment), 1, 12)), now());
 INSERT INTO transactions (tid, account, time, type, name, details, amount, status)
-VALUES (upper(left(:payment, 8) || substr(md5(:payment), 1, 8)), :account, now(), 'payment',
+VALUES (upper(substr(:payment, 5, 4) || substr(md5(:payment), 1, 12)), :account, now(), 'payment',
     'Bench', 'Two coffees', -12500, 'success');
 WITH kept AS (
     INSERT INTO events (id, tenant_id, type, object_id, created_at, body)
