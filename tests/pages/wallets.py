@@ -11,10 +11,11 @@ from playwright.async_api import Page, expect
 
 from laari.rules import ids
 from laari.rules.authorizations import ApproveAuthorization, SuspendAuthorization
+from laari.rules.command import Command
 from laari.rules.payment_requests import PayRequest, RejectRequest, ReserveRequest
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
-from laari.spine.engine import Command, Spine
+from laari.spine.engine import Spine
 from laari.store import merchants, tenants
 from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
@@ -48,7 +49,7 @@ async def find(shop: Merchant, resource: dict[str, Any], kind: str) -> dict[str,
     return found
 
 
-async def submit(service: Service, command: Command) -> Any:
+async def submit(service: Service, command: Command[Any]) -> Any:
     """Does what a person would do on a page that this test is not about."""
     runner = BatchRunner(service.dsn, service.origin)
     spine = Spine(runner.run)

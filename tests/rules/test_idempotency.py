@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from laari.rules.command import Command
 from laari.rules.idempotency import RETENTION, Keyed, Response
 from laari.rules.records import Tenant
 from laari.rules.refusals import CODES, PASSING_CODES, Refusal, refuse
@@ -18,13 +19,17 @@ TENANT = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
 
 
 @dataclass(frozen=True)
-class Answering:
+class Answering(Command[Any]):
     outcome: Any
+    when_busy: Refusal | None = None
 
     def needs(self, needs: Needs) -> None: ...
 
     def decide(self, world: World) -> Any:
         return self.outcome
+
+    def busy(self) -> Refusal:
+        return self.when_busy or Command.busy(self)
 
 
 def rendered(outcome: Any) -> Response:
@@ -32,7 +37,7 @@ def rendered(outcome: Any) -> Response:
     return Response(status, repr(outcome).encode())
 
 
-def keyed(outcome: Any, fingerprint: bytes = b"same") -> Keyed:
+def keyed(outcome: Any, fingerprint: bytes = b"same") -> Keyed[Any]:
     return Keyed(TENANT, "create_payment", "key", fingerprint, Answering(outcome), rendered)
 
 
@@ -62,3 +67,18 @@ def test_another_request_under_the_key_is_a_conflict_only_for_a_day() -> None:
     assert keyed("second", b"other").decide(world).status == CODES["idempotency_conflict"].status
     world.now = NOW + RETENTION
     assert keyed("second", b"other").decide(world) == Response(201, b"'second'")
+
+
+@pytest.mark.parametrize(
+    ("inner", "code"),
+    [
+        (Answering(None, refuse("payment_in_progress")), "payment_in_progress"),
+        (Answering(None), "idempotency_unavailable"),
+        (refuse("invalid_request"), "idempotency_unavailable"),
+    ],
+)
+def test_a_key_that_waited_too_long_says_what_its_command_says(
+    inner: Answering | Refusal, code: str
+) -> None:
+    command = Keyed(TENANT, "create_payment", "key", b"", inner, rendered)
+    assert command.busy().code == code

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
+from laari.rules.command import Command
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World
 from laari.spine import engine
-from laari.spine.engine import Away, Command, LockTimeout, LostRace, Rerun, Spine, TooSlow
+from laari.spine.engine import Away, LockTimeout, LostRace, Rerun, Spine, TooSlow
 
 
 @dataclass(frozen=True)
-class Echo:
-    """Answers its own number; a negative one fails to be decided."""
+class Echo(Command[int]):
+    """Returns its own number; a negative one fails to be decided."""
 
     number: int
 
@@ -40,7 +41,7 @@ class Runner:
         self.batches: list[list[int]] = []
         self.waits: list[float] = []
 
-    async def __call__(self, commands: Sequence[Command], lock_seconds: float) -> list[Any]:
+    async def __call__(self, commands: Sequence[Command[Any]], lock_seconds: float) -> list[Any]:
         self.waits.append(lock_seconds)
         self.batches.append([command.number for command in commands])  # type: ignore[attr-defined]
         await asyncio.sleep(0.001)

@@ -10,9 +10,10 @@ from typing import Any
 import asyncpg
 import pytest
 
+from laari.rules.command import Command
 from laari.rules.operator import MoveMoney
 from laari.rules.tokens import IssueToken
-from laari.spine.engine import Command, OutcomeUnknown, Spine
+from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store import customers
 from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
@@ -124,7 +125,7 @@ async def test_a_commit_that_is_answered_with_a_rollback_is_no_success(dsn: str)
 async def test_every_command_of_the_batch_hears_of_it() -> None:
     runs = 0
 
-    async def run(commands: Sequence[Command], lock_seconds: float) -> list[Any]:
+    async def run(commands: Sequence[Command[Any]], lock_seconds: float) -> list[Any]:
         nonlocal runs
         runs += 1
         raise OutcomeUnknown

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 import pytest
 from msgspec.structs import replace
 
+from laari.rules.command import Command
 from laari.rules.payments import CreatePayment, PaymentDraft
 from laari.rules.records import Payment, Tenant
 from laari.rules.world import Needs, Rows, UnlockedRowError, World
@@ -21,7 +21,7 @@ TENANT = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
 
 
 @dataclass(frozen=True)
-class Careless:
+class Careless(Command[Payment]):
     """Finds a payment by its reference, as a retry does, and writes it."""
 
     payment_id: UUID
@@ -30,7 +30,7 @@ class Careless:
     def needs(self, needs: Needs) -> None:
         needs.claims.add((1, self.reference))
 
-    def decide(self, world: World) -> Any:
+    def decide(self, world: World) -> Payment:
         payment = world.payments.get(self.payment_id)
         assert payment is not None
         world.payments.change(payment.id, replace(payment, status="expired"))

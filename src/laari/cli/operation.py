@@ -6,7 +6,7 @@ import asyncio
 import functools
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Concatenate, ParamSpec, TypeGuard
+from typing import Concatenate, ParamSpec, TypeGuard, TypeVar
 
 import click
 import msgspec
@@ -14,13 +14,15 @@ import msgspec
 from laari.cli.open import Service, open_service
 from laari.cli.terminal import say, say_json, say_table, visible
 from laari.errors import LaariError
+from laari.rules.command import Command
 from laari.rules.refusals import Refusal
 from laari.rules.shapes import to_json
 from laari.settings import read_settings
-from laari.spine.engine import Command, OutcomeUnknown, Spine
+from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store.batch import BatchRunner
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON value, nothing else."
@@ -44,8 +46,8 @@ def operation(
     return command
 
 
-async def submit(service: Service, command: Command) -> Any:
-    """Decides one write command as the running service would, and answers its outcome."""
+async def submit(service: Service, command: Command[T]) -> T:
+    """Decides one write command as the running service would, and returns its outcome."""
     runner = BatchRunner(service.dsn, service.settings.public_url)
     spine = Spine(runner.run)
     spine.start()

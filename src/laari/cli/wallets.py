@@ -13,7 +13,7 @@ from laari.cli.open import Service
 from laari.cli.operation import operation, submit
 from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
-from laari.rules.operator import Movement, MoveMoney
+from laari.rules.operator import MoveMoney
 from laari.rules.records import Tenant, Transaction
 from laari.store import holders, tenants
 from laari.store.database import connection_to
@@ -87,7 +87,7 @@ async def _move(
         tenant = await tenants.of_wallet(connection, account)
         holder = await holders.by_account(connection, account)
     move = command(tenant, account)
-    made: Movement = await submit(service, move)
+    made = await submit(service, move)
     assert holder is not None  # or the command would have been refused
     return described(made.transaction) | {
         "slip": move.slip,

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from laari.rules import ids
 from laari.rules.authorization_shapes import authorization_shape
 from laari.rules.calendar import Interval
+from laari.rules.command import Command
 from laari.rules.payments import default_deadline
 from laari.rules.records import Authorization, AuthorizationType, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -60,7 +61,7 @@ class AuthorizationDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateAuthorization:
+class CreateAuthorization(Command[Authorization]):
     tenant: Tenant
     draft: AuthorizationDraft
 
@@ -119,7 +120,7 @@ class CreateAuthorization:
 
 
 @dataclass(frozen=True, slots=True)
-class OneAuthorization:
+class OneAuthorization(Command[Authorization]):
     """A command about one authorization of the tenant's, locked."""
 
     tenant: Tenant

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NamedTuple, Protocol
+from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from laari.rules.command import Command
 from laari.rules.records import SavedResponse, Tenant
 from laari.rules.refusals import PASSING_CODES, Refusal, refuse
 from laari.rules.world import Needs, World
+
+T = TypeVar("T")
 
 RETENTION = timedelta(hours=24)
 
@@ -29,7 +32,7 @@ def is_valid_key(key: str) -> bool:
     return _KEY.fullmatch(key) is not None
 
 
-def fingerprint(parts: tuple[str, ...], body: dict[str, Any]) -> bytes:
+def fingerprint(parts: tuple[str, ...], body: Mapping[str, object]) -> bytes:
     """A digest under which two requests are the same request.
 
     Object key order is ignored; values, types and the presence of fields count: `1`, `1.0`,
@@ -42,7 +45,7 @@ def fingerprint(parts: tuple[str, ...], body: dict[str, Any]) -> bytes:
     return digest.digest()
 
 
-def _canonical(value: Any) -> str:
+def _canonical(value: object) -> str:
     match value:
         case dict():
             members = (f"{_canonical(key)}{_canonical(value[key])}" for key in sorted(value))
@@ -55,12 +58,6 @@ def _canonical(value: Any) -> str:
             return f"{type(value).__name__}:{value!r};"
 
 
-class Inner(Protocol):
-    def needs(self, needs: Needs) -> None: ...
-
-    def decide(self, world: World) -> Any: ...
-
-
 class Response(NamedTuple):
     status: int
     body: bytes
@@ -68,15 +65,15 @@ class Response(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class Keyed(Command[Response], Generic[T]):
     """A command under an idempotency key; `inner` may be a refusal of its fields, saved as well."""
 
     tenant: Tenant
     operation: str
     key: str
     fingerprint: bytes
-    inner: Inner | Refusal
-    render: Callable[[Any], Response]
+    inner: Command[T] | Refusal
+    render: Callable[[T | Refusal], Response]
 
     def needs(self, needs: Needs) -> None:
         needs.keys.add(self._slot)
@@ -84,8 +81,10 @@ class Keyed:
             self.inner.needs(needs)
 
     def busy(self) -> Refusal:
-        busy = getattr(self.inner, "busy", None)
-        return busy() if busy is not None else refuse("idempotency_unavailable")
+        # Where the command names no conflict of its own, nobody knows what the key stands for.
+        if isinstance(self.inner, Refusal) or self.inner.busy().status == 503:
+            return refuse("idempotency_unavailable")
+        return self.inner.busy()
 
     @property
     def _slot(self) -> tuple[int, str, str]:

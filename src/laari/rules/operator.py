@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from laari.rules.command import Command
 from laari.rules.money import MAX_MONEY, rufiyaa
 from laari.rules.records import Tenant, TopupSlip, Transaction, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -27,7 +28,7 @@ class Movement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class MoveMoney:
+class MoveMoney(Command[Movement]):
     """The operator tops a wallet up, or corrects it in either direction.
 
     `tenant` is the merchant whose sandbox the wallet belongs to, for its clock. `slip` is the
@@ -75,7 +76,7 @@ class MoveMoney:
 
 
 @dataclass(frozen=True, slots=True)
-class SetTier:
+class SetTier(Command[Wallet]):
     """Puts a wallet under the limits of another tier; what it has spent stays counted."""
 
     account: int
@@ -94,7 +95,7 @@ class SetTier:
 
 
 @dataclass(frozen=True, slots=True)
-class FreezeWallet:
+class FreezeWallet(Command[Wallet]):
     """Stops money from leaving a wallet; frozen again it stays as it was frozen first."""
 
     account: int
@@ -113,7 +114,7 @@ class FreezeWallet:
 
 
 @dataclass(frozen=True, slots=True)
-class UnfreezeWallet:
+class UnfreezeWallet(Command[Wallet]):
     """Puts a wallet's own limits back in force."""
 
     account: int

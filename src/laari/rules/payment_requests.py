@@ -14,6 +14,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules import ids
+from laari.rules.command import Command
 from laari.rules.payments import (
     PaymentDraft,
     at_rest,
@@ -78,7 +79,7 @@ class RequestDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateRequest:
+class CreateRequest(Command[PaymentRequest]):
     """Asks a customer for a payment.
 
     `designated` says that the customer is the sandbox's designated recipient, the only one that a
@@ -160,7 +161,7 @@ class CreateRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class OneRequest:
+class OneRequest(Command[PaymentRequest]):
     """A command about one payment request of the tenant's, locked."""
 
     tenant: Tenant

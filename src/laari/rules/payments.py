@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from laari.rules import ids, ledger
+from laari.rules.command import Command
 from laari.rules.money import fee_for
 from laari.rules.records import Claim, Payment, PaymentKind, PaymentRequest, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -123,7 +124,7 @@ def new_payment(
 
 
 @dataclass(frozen=True, slots=True)
-class CreatePayment:
+class CreatePayment(Command[Payment]):
     tenant: Tenant
     draft: PaymentDraft
 
@@ -157,7 +158,7 @@ class CreatePayment:
 
 
 @dataclass(frozen=True, slots=True)
-class OnePayment:
+class OnePayment(Command[Payment]):
     """A command about one payment of the tenant's, locked."""
 
     tenant: Tenant

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 
+from laari.rules.command import Command
 from laari.rules.records import AccessToken, Tenant
 from laari.rules.scopes import SCOPES
 from laari.rules.world import Needs, World
@@ -46,7 +47,7 @@ def is_alive(expires_at: datetime, offset_at_issue: int, tenant: Tenant, now: da
 
 
 @dataclass(frozen=True, slots=True)
-class IssueToken:
+class IssueToken(Command[AccessToken]):
     """Records a token by its digest; many are made durable by one commit."""
 
     digest: bytes

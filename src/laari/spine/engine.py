@@ -11,12 +11,14 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar, cast
 
-from laari.rules.refusals import refuse
-from laari.rules.world import Needs, World
+from laari.rules.command import Command
+from laari.rules.refusals import Refusal, refuse
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 MAX_BATCH = 256  # commands: keeps a batch's locks short; larger ones gained nothing
 MAX_WAITING = 4096  # commands: beyond this an honest refusal beats a long wait
@@ -28,14 +30,6 @@ RERUN_SECONDS = 3.0
 SINGLY_SECONDS = 3.0
 PATIENT_LOCK_SECONDS = 1.0
 IMPATIENT_LOCK_SECONDS = 0.05  # for commands already waited for once, alone
-
-
-class Command(Protocol):
-    """Something to be decided: it names what it needs, then decides over what was loaded."""
-
-    def needs(self, needs: Needs) -> None: ...
-
-    def decide(self, world: World) -> Any: ...
 
 
 class LostRace(Exception):  # noqa: N818  # named for what happened
@@ -63,12 +57,13 @@ class OutcomeUnknown(Exception):  # noqa: N818
 
 
 # Loads, decides, saves and commits commands in one transaction, waiting so long for each lock.
-RunBatch: TypeAlias = Callable[[Sequence[Command], float], Awaitable[list[Any]]]
+# The commands of a batch are of many types, so what comes of them is `object` in here.
+RunBatch: TypeAlias = Callable[[Sequence[Command[object]], float], Awaitable[list[object]]]
 
 
 class _Waiting(NamedTuple):
-    command: Command
-    outcome: asyncio.Future[Any]
+    command: Command[object]
+    outcome: asyncio.Future[object]
     since: float
 
 
@@ -105,8 +100,8 @@ class Spine:
         if self._task is not None:
             await self._task
 
-    async def submit(self, command: Command) -> Any:
-        """Answers the command's outcome once it is committed.
+    async def submit(self, command: Command[T]) -> T | Refusal:
+        """Returns the command's outcome once it is committed.
 
         A caller that goes away does not stop the commit: the batch runs in the spine's own task.
         """
@@ -116,7 +111,7 @@ class Spine:
         waiting = _Waiting(command, loop.create_future(), loop.time())
         self._waiting.append(waiting)
         self._arrived.set()
-        return await waiting.outcome
+        return cast("T | Refusal", await waiting.outcome)
 
     async def _work(self) -> None:
         while True:
@@ -167,7 +162,7 @@ class Spine:
             else:
                 waiting.outcome.set_result(outcome)
 
-    async def _run(self, commands: Sequence[Command], lock_seconds: float) -> list[Any]:
+    async def _run(self, commands: Sequence[Command[object]], lock_seconds: float) -> list[object]:
         """Runs a batch, again where that can help: once after a lost race, thrice in all."""
         loop = asyncio.get_running_loop()
         last_start = loop.time() + RERUN_SECONDS
@@ -186,11 +181,11 @@ class Spine:
                 await asyncio.sleep(wait_seconds)
         raise AssertionError("unreachable")
 
-    async def _run_singly(self, commands: Sequence[Command]) -> list[Any]:
+    async def _run_singly(self, commands: Sequence[Command[object]]) -> list[object]:
         """One bad command must not fail its neighbours; nor must they wait for ever."""
         loop = asyncio.get_running_loop()
         last_start = loop.time() + SINGLY_SECONDS
-        outcomes: list[Any] = []
+        outcomes: list[object] = []
         for command in commands:
             if loop.time() > last_start:
                 outcomes.append(refuse("service_unavailable"))
@@ -202,12 +197,11 @@ class Spine:
                 last_start = loop.time()  # the others would find the same
         return outcomes
 
-    async def _run_alone(self, command: Command) -> Any:
+    async def _run_alone(self, command: Command[object]) -> object:
         try:
             return (await self._run([command], IMPATIENT_LOCK_SECONDS))[0]
         except LockTimeout:
-            busy = getattr(command, "busy", None)
-            return busy() if busy is not None else refuse("service_unavailable")
+            return command.busy()
         except Away:
             raise
         except (LostRace, Rerun, TooSlow):

@@ -6,17 +6,18 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import asyncpg
 
 from laari.errors import UnavailableError
 from laari.rules import limits, wallets
+from laari.rules.command import Command
 from laari.rules.periods import PeriodKey, others
+from laari.rules.refusals import Refusal
 from laari.rules.world import Needs, Rows, World
 from laari.spine.engine import (
     Away,
-    Command,
     LockTimeout,
     LostRace,
     OutcomeUnknown,
@@ -40,6 +41,8 @@ from laari.store.tiers import all_tiers
 from laari.store.wallets import modes_of, topups_by_slip
 from laari.store.watch import Watch
 from laari.store.writes import writing
+
+T = TypeVar("T")
 
 # A process that is stopped in the middle of a batch must not keep its locks for ever. Every row is
 # found by a key, so one plan fits all.
@@ -84,7 +87,7 @@ class BatchRunner:
         if self._connection is not None:
             await close(self._connection)
 
-    async def run(self, commands: Sequence[Command], lock_seconds: float) -> list[Any]:
+    async def run(self, commands: Sequence[Command[T]], lock_seconds: float) -> list[T | Refusal]:
         """One transaction. Where nothing is locked, the one statement that writes is enough."""
         needs = Needs()
         for command in commands:
@@ -113,8 +116,8 @@ class BatchRunner:
         return connection
 
     async def _decide(
-        self, connection: asyncpg.Connection, commands: Sequence[Command], needs: Needs
-    ) -> list[Any]:
+        self, connection: asyncpg.Connection, commands: Sequence[Command[T]], needs: Needs
+    ) -> list[T | Refusal]:
         locks = needs.takes_locks
         try:
             world = await load(connection, needs, self._origin, self._clock)

@@ -5,24 +5,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from laari.edge.backend import Backend
 from laari.edge.http import Reply
 from laari.edge.merchant.lists import page_reply, read_window
 from laari.edge.merchant.operations import Call
+from laari.rules.command import Command
 from laari.rules.payments import Asked, is_overdue
 from laari.rules.records import Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
-from laari.spine.engine import Command
 from laari.store.listing import Found, Listing
 
-Expire = Callable[[Tenant, UUID], Command]
+Expire: TypeAlias = Callable[[Tenant, UUID], Command[Asked]]
 
 
-async def as_it_is(call: Call, row: Asked, expire: Expire) -> Asked:
+async def as_it_is(call: Call, row: Asked, expire: Expire[Asked]) -> Asked:
     """The row, expired first where it is overdue."""
     tenant = call.caller.tenant
     if not is_overdue(row, local_time(datetime.now(UTC), tenant)):
@@ -37,7 +37,7 @@ async def list_asked(
     filters: dict[str, Any],
     listing: str,
     listed: Callable[..., Listing[Asked]],
-    expire: Expire,
+    expire: Expire[Asked],
     shown: Callable[[Asked, Backend], Any],
 ) -> Reply | Refusal:
     tenant, backend = call.caller.tenant, call.backend
@@ -64,7 +64,7 @@ async def list_asked(
 async def _expire_overdue(
     call: Call,
     found: Found[Asked],
-    expire: Expire,
+    expire: Expire[Asked],
     now: datetime,
     status: str | None,
 ) -> Found[Asked]:

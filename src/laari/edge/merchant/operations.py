@@ -12,10 +12,10 @@ from laari.edge.fields import Body
 from laari.edge.http import Reply, Request
 from laari.edge.merchant.lists import Query
 from laari.rules import ids
+from laari.rules.command import Command
 from laari.rules.records import Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.scopes import READ_SCOPES
-from laari.spine.engine import Command
 
 ANY_SCOPE = "any"
 ANY_READ_SCOPE = "any :read"
@@ -74,7 +74,7 @@ class Operation:
     summary: str
     scope: str | None
     status: int = 200
-    command: Callable[[Call, dict[str, Any]], Command | Refusal] | None = None
+    command: Callable[[Call, dict[str, Any]], Command[Any] | Refusal] | None = None
     shape: Callable[[Any, Backend], Any] | None = None
     answer: Callable[[Call, dict[str, Any]], Awaitable[Reply | Refusal]] | None = None
     body: Body | None = None

@@ -24,6 +24,7 @@ from laari.rules.authorizations import (
     SuspendAuthorization,
 )
 from laari.rules.calendar import show
+from laari.rules.command import Command
 from laari.rules.money import MAX_MONEY
 from laari.rules.payment_requests import (
     PayRequest,
@@ -39,7 +40,6 @@ from laari.rules.shape_fields import Timestamp
 from laari.rules.shapes import HostedPayment, PaymentRequest
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import local_time
-from laari.spine.engine import Command
 from laari.store.wallet_keys import sandbox_wallet_key
 
 
@@ -107,20 +107,20 @@ def clock_shown(clock: TenantClock, backend: Backend) -> SandboxClock:
     return SandboxClock(show(now), clock.clock_offset_seconds)
 
 
-def _as_customer(command: Callable[[Tenant, UUID, int], Command], prefix: str) -> Any:
+def _as_customer(command: Callable[[Tenant, UUID, int], Command[object]], prefix: str) -> Any:
     """The command as the merchant's own sandbox customer would give it."""
 
-    def make(call: Call, fields: dict[str, Any]) -> Command:
+    def make(call: Call, fields: dict[str, Any]) -> Command[object]:
         tenant = call.caller.tenant
         return command(tenant, call.id(prefix), tenant.sandbox_account)
 
     return make
 
 
-def _for_anyone(command: Callable[[Tenant, UUID], Command], prefix: str) -> Any:
+def _for_anyone(command: Callable[[Tenant, UUID], Command[object]], prefix: str) -> Any:
     """A command that does not ask whose account it comes from."""
 
-    def make(call: Call, fields: dict[str, Any]) -> Command:
+    def make(call: Call, fields: dict[str, Any]) -> Command[object]:
         return command(call.caller.tenant, call.id(prefix))
 
     return make

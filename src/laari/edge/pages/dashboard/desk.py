@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -21,13 +21,15 @@ from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.login import Problem, is_fresh, unconfirmed
 from laari.edge.pages.visit import Handler, Visit, page_route
 from laari.rules import ids
+from laari.rules.command import Command
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import local_time
-from laari.spine.engine import Command
 from laari.store import merchants, tenants
 from laari.store.merchants import Merchant
 from laari.store.sessions import UserSession
+
+T = TypeVar("T")
 
 HOME = "/dashboard"
 LOGIN = f"{HOME}/login"
@@ -88,7 +90,7 @@ class Desk:
         caller = Caller(self.tenant, scopes=None)
         return Call(self.backend, self.visit.http, caller, self.visit.params.get("id", ""))
 
-    async def submit(self, command: Command | Refusal) -> Any:
+    async def submit(self, command: Command[T] | Refusal) -> T | Refusal:
         if isinstance(command, Refusal):
             return command
         return await self.backend.spine.submit(command)

@@ -1,0 +1,33 @@
+"""What the spine decides: a command names what it needs, then decides over what was loaded."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.world import Needs, World
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Command(ABC, Generic[T_co]):
+    """Something to be decided; `T_co` is what it makes or finds.
+
+    A base class and not a protocol: a command that forgets to decide cannot be made at all, and
+    `busy` has one default in one place.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def needs(self, needs: Needs) -> None:
+        """Names the rows to load, and to lock where this may change them."""
+
+    @abstractmethod
+    def decide(self, world: World) -> T_co | Refusal:
+        """Changes the world and returns what came of it; a refusal is committed like the rest."""
+
+    def busy(self) -> Refusal:
+        """What to say when another transaction has held a row of this command for too long."""
+        return refuse("service_unavailable")
