@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.faults.cluster.checker import Found, Row, check
-from tests.faults.cluster.journal import Attempt, Journal, Kind, Operation, outcome_of
 from tests.faults.cluster.watch import Seen, Tried, election, recovery
+from tests.faults.journal import Attempt, Journal, Operation, outcome_of
 
 
 def told(status: int | None, payment_id: str | None = None, **more: object) -> Attempt:
@@ -19,7 +19,7 @@ def told(status: int | None, payment_id: str | None = None, **more: object) -> A
     return Attempt("svc1", 1.0, 1.1, status, payment_id=payment_id, **given)  # type: ignore[arg-type]
 
 
-def asked(kind: Kind, reference: str, *attempts: Attempt, **more: object) -> Operation:
+def asked(kind: str, reference: str, *attempts: Attempt, **more: object) -> Operation:
     return Operation(kind, "mer_1", reference, 100, attempts=list(attempts), **more)  # type: ignore[arg-type]
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from tests.faults.cluster.campaign import plan_from
 from tests.faults.cluster.faults import FAULTS
-from tests.faults.cluster.journal import Attempt, Kind, Operation
 from tests.faults.cluster.measure import (
     Measures,
     NodeMeasures,
@@ -21,8 +20,9 @@ from tests.faults.cluster.measure import (
     measure_webhooks,
     requests_in_doubt,
 )
-from tests.faults.cluster.receiver import Receiver
 from tests.faults.cluster.report import read, table, write
+from tests.faults.journal import Attempt, Operation
+from tests.faults.receiver import Receiver
 
 NODE: Any = SimpleNamespace(name="svc1", style="haproxy")
 WELL = NodeMeasures("haproxy", 0.5, 0.2, 0.4, 0.0)
@@ -43,7 +43,7 @@ GOOD = Measures(
 
 
 def tried(
-    kind: Kind, began: float, ended: float, status: int | None, node: str = "svc1"
+    kind: str, began: float, ended: float, status: int | None, node: str = "svc1"
 ) -> tuple[Operation, Attempt]:
     attempt = Attempt(node, began, ended, status, payment_id="pay_1")
     return Operation(kind, "mer_1", "c1", attempts=[attempt]), attempt

@@ -32,7 +32,6 @@ from tests.faults.cluster.checker import Found, Problem, Row, check
 from tests.faults.cluster.clients import Load
 from tests.faults.cluster.cluster import Cluster
 from tests.faults.cluster.faults import FAULTS, Fault, Installation
-from tests.faults.cluster.journal import Journal
 from tests.faults.cluster.measure import (
     InDoubt,
     Measures,
@@ -43,9 +42,10 @@ from tests.faults.cluster.measure import (
 )
 from tests.faults.cluster.merchants import BALANCE, Merchant, make_merchant
 from tests.faults.cluster.network import network_of
-from tests.faults.cluster.receiver import Receiver
 from tests.faults.cluster.service import STYLES, ServiceNode
 from tests.faults.cluster.watch import Watch
+from tests.faults.journal import Journal
+from tests.faults.receiver import Receiver
 
 DATABASES = ["db1", "db2", "db3"]
 MERCHANTS = 4

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tests.faults.cluster.journal import NOT_NOW, Operation
+from tests.faults.journal import NOT_NOW, Operation
 
 EVENT = {"create": "payment.created", "charge": "payment.paid", "cancel": "payment.cancelled"}
 

@@ -12,13 +12,13 @@ import itertools
 import random
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import aiohttp
 
-from tests.faults.cluster.journal import NOT_NOW, Attempt, Journal, Kind, Operation
 from tests.faults.cluster.merchants import Merchant
 from tests.faults.cluster.service import ServiceNode
+from tests.faults.journal import NOT_NOW, Attempt, Journal, Operation
 
 CLIENTS = 24
 THINK_SECONDS = 0.6  # between two operations of a client
@@ -28,6 +28,7 @@ RETRY_SECONDS = 0.5  # before the first retry; doubles, up to the last
 LAST_RETRY_SECONDS = 4.0
 REMEMBERED = 40  # of a client's payments, to cancel and to read
 
+Kind = Literal["create", "charge", "cancel", "read"]
 _MIX: dict[Kind, int] = {"create": 5, "charge": 3, "cancel": 1, "read": 3}
 _numbers = itertools.count(1)
 
@@ -95,7 +96,7 @@ def _request(merchant: Merchant, operation: Operation) -> tuple[str, str, Any]:
             return "POST", f"/authorizations/{merchant.authorization_id}/charge", body
         case "cancel":
             return "POST", f"/payments/{operation.payment_id}/cancel", None
-        case "read":
+        case _:
             return "GET", f"/payments/{operation.payment_id}", None
 
 

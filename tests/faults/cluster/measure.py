@@ -11,9 +11,9 @@ from typing import Any
 from laari.workers.delivery import Limits
 from tests.faults.cluster.checker import EVENT
 from tests.faults.cluster.faults import Done, Fault, Installation
-from tests.faults.cluster.journal import Attempt, Journal, Operation
-from tests.faults.cluster.receiver import Receiver
 from tests.faults.cluster.service import ServiceNode
+from tests.faults.journal import Attempt, Journal, Operation
+from tests.faults.receiver import Receiver
 
 # What is promised.
 WRITES_SECONDS = 3.0

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.cluster.checker import Problem
-from tests.faults.cluster.journal import Operation
 from tests.faults.cluster.measure import Measures, NodeMeasures
+from tests.faults.journal import Operation
 
 _HEAD = (
     "Fault",

@@ -21,6 +21,7 @@ class Receiver:
         self.url = ""
         self.first: dict[tuple[str, str], float] = {}  # type and object, and when
         self.times: list[float] = []  # of every delivery
+        self.ids: set[str] = set()  # of the events
 
     async def start(self) -> None:
         app = web.Application()
@@ -37,6 +38,7 @@ class Receiver:
         now = time.monotonic()
         self.first.setdefault((event["type"], event["data"]["id"]), now)
         self.times.append(now)
+        self.ids.add(event["id"])
         await asyncio.sleep(ANSWER_SECONDS)
         return web.Response(status=204)
 

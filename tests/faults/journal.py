@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, TextIO
 
-Kind = Literal["create", "charge", "cancel", "read"]
 Outcome = Literal["ok", "refused", "unknown"]
 
 # Refusals that say no more than "not now"; every other refusal has no place in this load.
@@ -54,11 +53,12 @@ class Attempt:
 
 @dataclass(slots=True)
 class Operation:
-    kind: Kind
+    kind: str  # what is asked for, as the campaign calls it
     merchant: str
     reference: str  # of what it creates; for the others, of what they are about
     amount: int = 0
-    payment_id: str | None = None  # what a cancel or a read is about
+    payment_id: str | None = None  # what an operation that creates nothing is about
+    key: str | None = None  # its Idempotency-Key
     expected_state: str | None = None  # of a read: what had been acknowledged before
     attempts: list[Attempt] = field(default_factory=list)
 
