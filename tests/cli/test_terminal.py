@@ -166,7 +166,9 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def dsn_of_stage(engine: Any, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def dsn_of_stage(
+    engine: Any, stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[str]:
     name = f"hostile_{next(_numbers)}"
     asyncio.run(
         engine.execute(f"CREATE DATABASE {name} TEMPLATE {stage.database} STRATEGY FILE_COPY")
@@ -174,6 +176,7 @@ def dsn_of_stage(engine: Any, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("LAARI_DATABASE_URL", engine.url(name))
     monkeypatch.setenv("LAARI_MASTER_KEY", MASTER_KEY.hex())
     monkeypatch.setenv("LAARI_WEBHOOK_ALLOW_PRIVATE", "on")
+    monkeypatch.chdir(tmp_path)  # where `backup` writes to the place that it is given
     yield engine.url(name)
     asyncio.run(engine.execute(f"DROP DATABASE {name} WITH (FORCE)"))
 
