@@ -1,1 +1,1 @@
-"""The command line: thin commands over the other rooms."""
+"""The command line: thin commands over the other layers."""

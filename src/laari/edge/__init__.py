@@ -1,1 +1,1 @@
-"""The only room that knows HTTP."""
+"""The only layer that knows HTTP."""

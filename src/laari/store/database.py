@@ -6,7 +6,6 @@ Nothing asked here waits without a bound, and nothing that may have been committ
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
@@ -15,31 +14,22 @@ import asyncpg
 
 from laari.errors import LaariError, UnavailableError
 from laari.spine.engine import OutcomeUnknown
-from laari.store.connect import STALE_SECONDS, close, connect, is_lost, prove_writable
+from laari.store.connect import close, connect, is_lost, prove_writable
+from laari.store.connections import STATEMENT_SECONDS, Connections, is_read_only
 from laari.store.watch import Watch
-
-log = logging.getLogger(__name__)
 
 A = TypeVar("A")
 P = ParamSpec("P")
 
-# What functions of the store are handed; the name by which other rooms know it.
+# What functions of the store are handed; the name by which other layers know it.
 Connection: TypeAlias = asyncpg.Connection
 
 READ_CONNECTIONS = 6  # per process; look-ups are coalesced, so listings are what uses more than one
 WRITE_CONNECTIONS = 2  # per process, for what is not money: sessions, keys, windows
-STATEMENT_SECONDS = 3.0  # the server's own limit
-GRACE_SECONDS = 0.5  # so much later the connection is taken for dead
 # A function that found its connection dead has so much left to connect and try another one.
 SECOND_TRY_SECONDS = 2.5
-FAIL_FAST_SECONDS = 0.25  # after a connection that could not be made, none is tried
-PING_SECONDS = 1.0  # for that trial
-PLACE_SECONDS = 2.0  # to wait for a connection to write on
+ACQUIRE_SECONDS = 2.0  # to wait for a connection to write on
 OPERATION_SECONDS = 60.0  # one command of the command line
-_SESSION = {
-    "jit": "off",
-    "plan_cache_mode": "force_generic_plan",  # each statement has one good plan
-}
 READY_SECONDS = 2.0  # a database that takes longer to commit is not ready for requests
 PROBE_EVERY_SECONDS = 1.0
 
@@ -67,134 +57,6 @@ async def connection_to(
         await close(connection)
 
 
-class _Lane:
-    """Connections for one purpose.
-
-    asyncpg's own pool ends every loan in a task of its own, which takes longer than a look-up.
-    Nothing is reset between loans: what runs here are single statements, or transactions that end.
-    """
-
-    def __init__(self, dsn: str, most: int, seconds: float, *, writing: bool) -> None:
-        self._dsn = dsn
-        self._most = most
-        self._writing = writing
-        # A write cannot be repeated, and what may take long would be waited for as long in vain.
-        self._tries_first = writing or seconds > STATEMENT_SECONDS
-        self._settings = _SESSION | {"statement_timeout": f"{int(seconds * 1000)}ms"}
-        if not writing:
-            self._settings["default_transaction_read_only"] = "on"
-        self.seconds = seconds + GRACE_SECONDS
-        self._places = asyncio.Semaphore(most)
-        self._idle: list[tuple[asyncpg.Connection, float]] = []
-        self._lent = 0
-        self._watch = Watch()
-        self._failure: UnavailableError | None = None
-        self._failed_at = 0.0
-
-    @property
-    def size(self) -> int:
-        return self._lent + len(self._idle)
-
-    @property
-    def idle(self) -> int:
-        return len(self._idle)
-
-    async def enter(self, deadline: float) -> None:
-        """Takes one of the places, each of which has a connection at most."""
-        if self._places.locked():
-            try:
-                async with asyncio.timeout_at(deadline):
-                    await self._places.acquire()
-            except TimeoutError:
-                raise UnavailableError("all connections to the database are in use") from None
-        else:
-            await self._places.acquire()  # at once
-        self._lent += 1
-
-    def leave(self) -> None:
-        self._lent -= 1
-        self._places.release()
-
-    async def lend(
-        self,
-        query: Callable[Concatenate[asyncpg.Connection, P], Awaitable[A]],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> A:
-        connection = await self._take()
-        self._watch.expect(connection, self.seconds)
-        try:
-            return await query(connection, *arguments, **named)
-        except asyncio.CancelledError:  # given up in the middle of something
-            connection.terminate()
-            raise
-        except BaseException as error:
-            unusable = is_lost(error) or isinstance(error, OutcomeUnknown)
-            if unusable or (self._writing and _is_read_only(error)):
-                connection.terminate()
-                self.drop_idle()  # they were made at the same time as this one
-            raise
-        finally:
-            self._watch.done(connection)
-            if not connection.is_closed():
-                self._idle.append((connection, asyncio.get_running_loop().time()))
-
-    async def _take(self) -> asyncpg.Connection:
-        while self._idle:
-            connection, since = self._idle.pop()
-            if not connection.is_closed() and await self._is_alive(connection, since):
-                return connection
-        return await self._connect()
-
-    async def _is_alive(self, connection: asyncpg.Connection, since: float) -> bool:
-        """Asks first, where it matters, on a connection that was not used for a while."""
-        if not self._tries_first or asyncio.get_running_loop().time() - since < STALE_SECONDS:
-            return True
-        try:
-            with self._watch.bound(connection, PING_SECONDS):
-                await connection.execute("SELECT")
-        except BaseException as error:
-            connection.terminate()
-            if is_lost(error):
-                self.drop_idle()
-                return False
-            raise
-        return True
-
-    async def _connect(self) -> asyncpg.Connection:
-        """A new connection; while none can be made, most hear of it without trying themselves."""
-        loop = asyncio.get_running_loop()
-        if self._failure is not None and loop.time() - self._failed_at < FAIL_FAST_SECONDS:
-            raise UnavailableError(str(self._failure))
-        try:
-            connection = await connect(self._dsn, self._settings, writing=self._writing)
-        except UnavailableError as error:
-            if self._failure is None:
-                log.warning("no connection to the database: %s", error)
-            self._failure, self._failed_at = error, loop.time()
-            raise
-        if self._failure is not None:
-            self._failure = None
-            log.warning("the database is back")
-        return connection
-
-    def drop_idle(self) -> None:
-        while self._idle:
-            self._idle.pop()[0].terminate()
-
-    async def close(self) -> None:
-        """Ends the connections, each when whoever has it is done."""
-        for _ in range(self._most):
-            await self._places.acquire()
-        while self._idle:
-            await close(self._idle.pop()[0])
-
-
-def _is_read_only(error: BaseException) -> bool:
-    """The server was a primary once, or has been told to take no writes."""
-    return isinstance(error, asyncpg.ReadOnlySQLTransactionError)
-
-
 class Pool:
     """Reads and writes, each on connections of their own: those for reads refuse to write."""
 
@@ -205,8 +67,8 @@ class Pool:
         writers: int = WRITE_CONNECTIONS,
         seconds: float = STATEMENT_SECONDS,
     ) -> None:
-        self._reading = _Lane(dsn, most, seconds, writing=False)
-        self._writing = _Lane(dsn, writers, seconds, writing=True)
+        self._reading = Connections(dsn, most, seconds, writing=False)
+        self._writing = Connections(dsn, writers, seconds, writing=True)
         self._probe: asyncio.Task[bool] | None = None
         self._probed_at = 0.0
 
@@ -233,22 +95,22 @@ class Pool:
 
         After a restart of the database every connection is a broken one that looks whole.
         """
-        lane, loop = self._reading, asyncio.get_running_loop()
-        deadline = loop.time() + lane.seconds + SECOND_TRY_SECONDS
-        await lane.enter(deadline)
+        connections, loop = self._reading, asyncio.get_running_loop()
+        deadline = loop.time() + connections.seconds + SECOND_TRY_SECONDS
+        await connections.acquire(deadline)
         try:
             try:
-                return await lane.lend(query, *arguments, **named)
+                return await connections.run(query, *arguments, **named)
             except Exception as error:
                 if not is_lost(error):
                     raise
             async with asyncio.timeout_at(deadline):
-                return await lane.lend(query, *arguments, **named)
+                return await connections.run(query, *arguments, **named)
         except Exception as error:
             _refuse_unavailable(error)
             raise
         finally:
-            lane.leave()
+            connections.release()
 
     async def write(
         self,
@@ -257,16 +119,7 @@ class Pool:
         **named: P.kwargs,
     ) -> A:
         """Runs what writes as one transaction, once; not for money, which takes the spine."""
-        lane = self._writing
-        await lane.enter(asyncio.get_running_loop().time() + PLACE_SECONDS)
-        try:
-            return await lane.lend(_committed, query, *arguments, **named)
-        except Exception as error:
-            _refuse_unavailable(error)
-            _refuse_read_only(error)
-            raise
-        finally:
-            lane.leave()
+        return await self.write_each(_committed, query, *arguments, **named)
 
     async def write_each(
         self,
@@ -278,16 +131,17 @@ class Pool:
 
         They count and clean up: whether one was done nobody needs to know.
         """
-        lane = self._writing
-        await lane.enter(asyncio.get_running_loop().time() + PLACE_SECONDS)
+        connections = self._writing
+        await connections.acquire(asyncio.get_running_loop().time() + ACQUIRE_SECONDS)
         try:
-            return await lane.lend(query, *arguments, **named)
+            return await connections.run(query, *arguments, **named)
         except Exception as error:
             _refuse_unavailable(error)
-            _refuse_read_only(error)
+            if is_read_only(error):
+                raise UnavailableError("the database cannot be written: it is read-only") from error
             raise
         finally:
-            lane.leave()
+            connections.release()
 
     async def is_writable(self) -> bool:
         """Whether something can be committed: looked at once a second, for all who ask."""
@@ -357,11 +211,6 @@ def _refuse_unavailable(error: Exception) -> None:
         raise UnavailableError("the connection to the database was lost") from error
     if isinstance(error, asyncpg.QueryCanceledError | asyncpg.LockNotAvailableError):
         raise UnavailableError("the database takes too long") from error
-
-
-def _refuse_read_only(error: Exception) -> None:
-    if _is_read_only(error):
-        raise UnavailableError("the database cannot be written: it is read-only") from error
 
 
 async def open_pool(

@@ -1,4 +1,4 @@
-"""What the import contracts cannot see of the rooms: SQL outside the store, impure rules."""
+"""What the import contracts cannot see of the layers: SQL outside the store, impure rules."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _SQL = re.compile(
 _CLOCK_READINGS = {"now", "utcnow", "today", "time", "monotonic"}
 
 
-def files(room: str = "") -> list[Path]:
-    return sorted((SOURCE / room).rglob("*.py"))
+def files(layer: str = "") -> list[Path]:
+    return sorted((SOURCE / layer).rglob("*.py"))
 
 
 def statements(source: str) -> Iterator[str]:
