@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from laari.cli.main import run
+from laari.rules.actors import Payer
 from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.store import tenants
 from laari.store.batch import BatchRunner
@@ -52,7 +53,7 @@ def make_payment(dsn: str, merchant_id: str, payer: int | None = None) -> str:
         runner = BatchRunner(dsn, "http://laari.test")
         [payment] = await runner.run([CreatePayment(tenant, PaymentDraft("order-1", 10_000))], 1)
         if payer is not None:
-            await runner.run([PayPayment(tenant, payment.id, payer)], 1)
+            await runner.run([PayPayment(tenant, payment.id, Payer(payer, tenant.mode))], 1)
         await runner.close()
         return f"pay_{payment.id.hex}"
 

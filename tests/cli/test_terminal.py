@@ -23,6 +23,7 @@ from laari.cli.main import run
 from laari.cli.open import Service
 from laari.cli.terminal import visible, visible_json
 from laari.errors import LaariError
+from laari.rules.actors import Payer
 from laari.rules.authorizations import (
     ApproveAuthorization,
     AuthorizationDraft,
@@ -123,12 +124,14 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         metadata = json.dumps({HOSTILE: HOSTILE}, ensure_ascii=False)
         draft = PaymentDraft(HOSTILE[:100], 100, **texts, metadata=metadata)
         [payment] = await runner.run([CreatePayment(tenant, draft)], 1)
-        await runner.run([PayPayment(tenant, payment.id, customer.account)], 1)
+        await runner.run([PayPayment(tenant, payment.id, Payer(customer.account, tenant.mode))], 1)
         held = []
         for number in range(2):
             wanted = AuthorizationDraft(f"{number}{HOSTILE}", **texts)
             [pending] = await runner.run([CreateAuthorization(tenant, wanted)], 1)
-            await runner.run([ApproveAuthorization(tenant, pending.id, customer.account)], 1)
+            await runner.run(
+                [ApproveAuthorization(tenant, pending.id, Payer(customer.account, tenant.mode))], 1
+            )
             held.append(pending.id)
         await runner.close()
         event = await connection.fetchval("SELECT event_id FROM deliveries LIMIT 1")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from laari.rules.money import MAX_MONEY
-from laari.rules.operator import MoveMoney
+from laari.rules.operator import OPERATOR, MoveMoney
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store.batch import BatchRunner
@@ -127,7 +127,9 @@ def test_a_slip_entered_twice_at_once_is_one_top_up(
             spine.start()
             account = wallets[number % accounts]
             outcomes = [
-                await spine.submit(MoveMoney(None, account, "topup", 500, "Cash", slip=f"slip {n}"))
+                await spine.submit(
+                    MoveMoney(OPERATOR, None, account, "topup", 500, "Cash", slip=f"slip {n}")
+                )
                 for n in range(10)
             ]
             await spine.close()

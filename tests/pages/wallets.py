@@ -10,6 +10,7 @@ from uuid import UUID
 from playwright.async_api import Page, expect
 
 from laari.rules import ids
+from laari.rules.actors import Payer
 from laari.rules.authorizations import ApproveAuthorization, SuspendAuthorization
 from laari.rules.command import Command
 from laari.rules.payment_requests import PayRequest, RejectRequest, ReserveRequest
@@ -91,7 +92,9 @@ async def answer(
     command: type[PayRequest | RejectRequest | ReserveRequest],
 ) -> None:
     request_id = _uuid(ids.PAYMENT_REQUEST, request)
-    await submit(shop.service, command(await tenant_of(shop), request_id, customer.account))
+    await submit(
+        shop.service, command(await tenant_of(shop), request_id, Payer(customer.account, "live"))
+    )
 
 
 async def approved(
@@ -101,7 +104,9 @@ async def approved(
     asked = shop.authorization(**fields)
     authorization_id = _uuid(ids.AUTHORIZATION, asked)
     tenant = await tenant_of(shop, mode)
-    await submit(shop.service, ApproveAuthorization(tenant, authorization_id, customer.account))
+    await submit(
+        shop.service, ApproveAuthorization(tenant, authorization_id, Payer(customer.account, mode))
+    )
     return asked
 
 
@@ -127,7 +132,9 @@ async def busy_wallet(shop: Merchant) -> Customer:
     tenant = await tenant_of(shop)
     await submit(
         shop.service,
-        SuspendAuthorization(tenant, _uuid(ids.AUTHORIZATION, paused), customer.account),
+        SuspendAuthorization(
+            tenant, _uuid(ids.AUTHORIZATION, paused), Payer(customer.account, "live")
+        ),
     )
     tab = await approved(shop, customer, title="Table 7", limits={"max_payments": 10})
     assert shop.charge(tab, 500_000, title="The whole café for an evening").status_code == 402

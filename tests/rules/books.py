@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from laari.rules import ids, limits, wallets
+from laari.rules.actors import Payer
 from laari.rules.authorizations import (
     ApproveAuthorization,
     AuthorizationDraft,
@@ -45,7 +46,7 @@ class Books:
         )
         draft = AuthorizationDraft("subscription", "Monthly box", **limits)
         self.id: UUID = self.run(CreateAuthorization(self.tenant, draft)).id
-        self.run(ApproveAuthorization(self.tenant, self.id, ACCOUNT))
+        self.run(ApproveAuthorization(self.tenant, self.id, Payer(ACCOUNT, "sandbox")))
 
     @property
     def tenant(self) -> Tenant:

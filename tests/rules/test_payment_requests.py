@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from laari.rules.actors import Payer
 from laari.rules.payment_requests import (
     CancelRequest,
     CreateRequest,
@@ -21,6 +22,7 @@ from laari.rules.world import Needs, World
 
 NOW = datetime(2027, 7, 1, 9, tzinfo=UTC)
 ACCOUNT = 7_700_000_000_001
+PAYER = Payer(ACCOUNT, "live")
 DRAFT = RequestDraft("order", 600, "email", "Aisha@laari.test")
 
 
@@ -54,10 +56,10 @@ def code(outcome: object) -> str:
 def test_a_batch_that_creates_pays_and_refunds(world: World) -> None:
     request = create(world)
     assert create(world) == request
-    paid = PayRequest(tenant(), request.id, ACCOUNT).decide(world)
+    paid = PayRequest(tenant(), request.id, PAYER).decide(world)
     assert isinstance(paid, PaymentRequest)
     assert paid.payment_id is not None
-    assert code(PayRequest(tenant(), request.id, ACCOUNT).decide(world)) == "payment_conflict"
+    assert code(PayRequest(tenant(), request.id, PAYER).decide(world)) == "payment_conflict"
     RefundPayment(tenant(), paid.payment_id).decide(world)
     assert world.requests.added[request.id].status == "refunded"
     assert world.payments.added[paid.payment_id].status == "refunded"
@@ -76,8 +78,8 @@ def test_a_batch_that_creates_pays_and_refunds(world: World) -> None:
 
 def test_two_requests_cannot_overspend_one_wallet(world: World) -> None:
     first, second = (create(world, RequestDraft(r, 600, *DRAFT.recipient)) for r in "ab")
-    assert isinstance(PayRequest(tenant(), first.id, ACCOUNT).decide(world), PaymentRequest)
-    refused = PayRequest(tenant(), second.id, ACCOUNT).decide(world)
+    assert isinstance(PayRequest(tenant(), first.id, PAYER).decide(world), PaymentRequest)
+    refused = PayRequest(tenant(), second.id, PAYER).decide(world)
     assert code(refused) == "insufficient_balance"
     assert [line.status for line in world.transactions] == ["success", "failed"]
 
@@ -93,8 +95,8 @@ def test_only_the_recipient_and_the_merchant_find_it(world: World) -> None:
     other = Tenant(2, "mer_2", "Other", "live", 0, 0, 0, 9, True)
     world.modes[ACCOUNT + 1] = "live"  # a customer too, but not the one who is asked
     for command in (
-        PayRequest(tenant(), request.id, ACCOUNT + 1),
-        PayRequest(other, request.id, ACCOUNT),
+        PayRequest(tenant(), request.id, Payer(ACCOUNT + 1, "live")),
+        PayRequest(other, request.id, PAYER),
         CancelRequest(other, request.id),
         ExpireRequest(other, request.id),
     ):
@@ -107,7 +109,7 @@ def test_a_deadline_is_past_when_it_is_reached(world: World) -> None:
     world.now = request.expires_at - timedelta(microseconds=1)
     assert ExpireRequest(tenant(), request.id).decide(world) == request
     world.now = request.expires_at
-    assert code(PayRequest(tenant(), request.id, ACCOUNT).decide(world)) == "payment_conflict"
+    assert code(PayRequest(tenant(), request.id, PAYER).decide(world)) == "payment_conflict"
     assert code(CancelRequest(tenant(), request.id).decide(world)) == (
         "payment_request_not_cancellable"
     )

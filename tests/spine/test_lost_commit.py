@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from laari.rules.command import Command
-from laari.rules.operator import MoveMoney
+from laari.rules.operator import OPERATOR, MoveMoney
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store import customers
@@ -62,7 +62,7 @@ async def test_money_is_not_moved_twice(dsn: str) -> None:
     runner = CutAt(dsn, "COMMIT")
     spine = Spine(runner.run)
     spine.start()
-    top_up = MoveMoney(None, account, "topup", 500, "Cash")
+    top_up = MoveMoney(OPERATOR, None, account, "topup", 500, "Cash")
 
     with pytest.raises(OutcomeUnknown):
         await spine.submit(top_up)
@@ -114,7 +114,7 @@ async def test_a_commit_that_is_answered_with_a_rollback_is_no_success(dsn: str)
     runner = FailedBeforeCommit(dsn, "COMMIT")
     spine = Spine(runner.run)
     spine.start()
-    await spine.submit(MoveMoney(None, customer.account, "topup", 500, "Cash"))
+    await spine.submit(MoveMoney(OPERATOR, None, customer.account, "topup", 500, "Cash"))
     assert runner.cuts == 1
     async with connection_to(dsn) as connection:
         assert await connection.fetchval("SELECT balance FROM wallets") == 500
@@ -131,7 +131,7 @@ async def test_every_command_of_the_batch_hears_of_it() -> None:
         raise OutcomeUnknown
 
     spine = Spine(run)
-    commands = [MoveMoney(None, account, "topup", 1, "Cash") for account in (1, 2, 3)]
+    commands = [MoveMoney(OPERATOR, None, account, "topup", 1, "Cash") for account in (1, 2, 3)]
     submitted = [asyncio.ensure_future(spine.submit(command)) for command in commands]
     await asyncio.sleep(0)
     spine.start()

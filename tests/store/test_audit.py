@@ -12,7 +12,8 @@ from msgspec.structs import replace
 
 from laari.rules import authorizations, charges, payment_requests
 from laari.rules import payments as rules
-from laari.rules.operator import MoveMoney
+from laari.rules.actors import Payer
+from laari.rules.operator import OPERATOR, MoveMoney
 from laari.rules.records import Tenant
 from laari.store import customers, merchants, tenants
 from laari.store.audit import SHOWN, audit
@@ -44,16 +45,16 @@ async def _write_books(dsn: str) -> None:
         draft = rules.PaymentDraft(reference, 10_000)
         made[reference] = (await run(rules.CreatePayment(live, draft))).id
     dear = await run(rules.CreatePayment(live, rules.PaymentDraft("dear", 9_000_000)))
-    await run(rules.PayPayment(live, made["paid"], payer.account))
-    await run(rules.PayPayment(live, made["refunded"], payer.account))
-    await run(rules.PayPayment(live, dear.id, payer.account))
+    await run(rules.PayPayment(live, made["paid"], Payer(payer.account, "live")))
+    await run(rules.PayPayment(live, made["refunded"], Payer(payer.account, "live")))
+    await run(rules.PayPayment(live, dear.id, Payer(payer.account, "live")))
     await run(rules.RefundPayment(live, made["refunded"]))
     await run(rules.CancelPayment(live, made["cancelled"]))
-    await run(rules.RejectPayment(live, made["rejected"], payer.account))
+    await run(rules.RejectPayment(live, made["rejected"], Payer(payer.account, "live")))
     tomorrow = replace(live, clock_offset_seconds=90_000)
     await run(rules.ExpirePayment(tomorrow, made["expired"]))
-    await run(MoveMoney(None, payer.account, "adjustment", -700, "Correction"))
-    await run(MoveMoney(None, payer.account, "adjustment", 300, "Correction"))
+    await run(MoveMoney(OPERATOR, None, payer.account, "adjustment", -700, "Correction"))
+    await run(MoveMoney(OPERATOR, None, payer.account, "adjustment", 300, "Correction"))
     await _ask(run, live, payer.account)
     await _charge(run, live, payer.account)
     await runner.close()
@@ -65,11 +66,11 @@ async def _ask(run: Any, live: Tenant, account: int) -> None:
     for status in ("pending", "paid", "refunded", "cancelled", "rejected", "expired"):
         draft = payment_requests.RequestDraft(f"ask {status}", 5_000, "vpa", "aisha")
         made[status] = (await run(payment_requests.CreateRequest(live, draft, False))).id
-    await run(payment_requests.PayRequest(live, made["paid"], account))
-    paid = await run(payment_requests.PayRequest(live, made["refunded"], account))
+    await run(payment_requests.PayRequest(live, made["paid"], Payer(account, "live")))
+    paid = await run(payment_requests.PayRequest(live, made["refunded"], Payer(account, "live")))
     await run(rules.RefundPayment(live, paid.payment_id))
     await run(payment_requests.CancelRequest(live, made["cancelled"]))
-    await run(payment_requests.RejectRequest(live, made["rejected"], account))
+    await run(payment_requests.RejectRequest(live, made["rejected"], Payer(account, "live")))
     tomorrow = replace(live, clock_offset_seconds=90_000)
     await run(payment_requests.ExpireRequest(tomorrow, made["expired"]))
 
@@ -95,11 +96,13 @@ async def _charge(run: Any, live: Tenant, account: int) -> None:
         )
         made[status] = (await run(authorizations.CreateAuthorization(live, draft))).id
         if status in ("active", "suspended", "revoked", "consumed"):
-            await run(authorizations.ApproveAuthorization(live, made[status], account))
-    await run(authorizations.SuspendAuthorization(live, made["suspended"]))
-    await run(authorizations.RejectAuthorization(live, made["rejected"], account))
+            await run(
+                authorizations.ApproveAuthorization(live, made[status], Payer(account, "live"))
+            )
+    await run(authorizations.SuspendAuthorization(live, made["suspended"], OPERATOR))
+    await run(authorizations.RejectAuthorization(live, made["rejected"], Payer(account, "live")))
     await run(authorizations.CancelAuthorization(live, made["cancelled"]))
-    await run(authorizations.RevokeAuthorization(live, made["revoked"], account))
+    await run(authorizations.RevokeAuthorization(live, made["revoked"], Payer(account, "live")))
     later = replace(live, clock_offset_seconds=40 * 86_400)
     for tenant, status, reference in (
         (live, "active", "charge 1"),

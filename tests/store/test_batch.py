@@ -11,6 +11,7 @@ from typing import Any, cast
 import asyncpg
 import pytest
 
+from laari.rules.actors import Payer
 from laari.rules.idempotency import Keyed, Response
 from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.records import AccessToken, Payment, Tenant
@@ -200,7 +201,7 @@ async def test_a_decision_waits_for_a_row_that_another_process_is_changing(dsn: 
             await connection.execute(
                 "UPDATE wallets SET balance = 40 WHERE account = $1", payer.account
             )
-            pay = PayPayment(tenant, payment.id, payer.account)
+            pay = PayPayment(tenant, payment.id, Payer(payer.account, tenant.mode))
             paying = asyncio.create_task(runner.run([pay], 10.0))
             _, waits = await asyncio.wait([paying], timeout=0.5)
             assert waits

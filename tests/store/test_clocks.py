@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules import authorizations as auth
+from laari.rules.actors import Payer, sandbox_customer
 from laari.rules.calendar import MALDIVES
 from laari.rules.charges import ChargeAuthorization
 from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment, RefundPayment
@@ -90,10 +91,13 @@ async def test_two_servers_at_midnight_do_not_pass_a_wallets_limit(
         for n in range(25)
     ]
     # The new period begins with the server that is ahead; then both charge as fast as they can.
-    assert told(await ahead.submit(PayPayment(tenant, made[0].id, account))) == "paid"
+    assert (
+        told(await ahead.submit(PayPayment(tenant, made[0].id, Payer(account, tenant.mode))))
+        == "paid"
+    )
     outcomes = await asyncio.gather(
         *(
-            pair[n % 2].submit(PayPayment(tenant, payment.id, account))
+            pair[n % 2].submit(PayPayment(tenant, payment.id, Payer(account, tenant.mode)))
             for n, payment in enumerate(made[1:])
         )
     )
@@ -119,9 +123,12 @@ async def test_a_refund_gives_no_limit_back(
     first, second = [
         await ahead.submit(CreatePayment(tenant, PaymentDraft(f"order-{n}", 100))) for n in (1, 2)
     ]
-    assert told(await ahead.submit(PayPayment(tenant, first.id, account))) == "paid"
+    assert (
+        told(await ahead.submit(PayPayment(tenant, first.id, Payer(account, tenant.mode))))
+        == "paid"
+    )
     assert told(await ahead.submit(RefundPayment(tenant, first.id))) == "refunded"
-    refused = await ahead.submit(PayPayment(tenant, second.id, account))
+    refused = await ahead.submit(PayPayment(tenant, second.id, Payer(account, tenant.mode)))
     assert told(refused) == "wallet_limit_exceeded"
 
 
@@ -166,7 +173,7 @@ async def sandbox(dsn: str) -> AsyncIterator[Sandbox]:
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
     draft = auth.AuthorizationDraft("box", "Box", period_interval="month", period_amount=1_000)
     [made] = await runner.run([auth.CreateAuthorization(tenant, draft)], 1.0)
-    await runner.run([auth.ApproveAuthorization(tenant, made.id, tenant.sandbox_account)], 1.0)
+    await runner.run([auth.ApproveAuthorization(tenant, made.id, sandbox_customer(tenant))], 1.0)
     yield Sandbox(dsn, tenant, made.id, runner)
     await runner.close()
 
@@ -223,7 +230,7 @@ async def test_moving_the_clock_leaves_what_others_decide_meanwhile(sandbox: San
         command.needs(needs)
     async with connection_to(sandbox.dsn) as connection, connection.transaction():
         world = await load(connection, needs, "http://laari.test", lambda: NOON)
-        approval = auth.ApproveAuthorization(tenant, made.id, tenant.sandbox_account)
+        approval = auth.ApproveAuthorization(tenant, made.id, sandbox_customer(tenant))
         [approved] = await sandbox.run(approval)
         assert approved.status == "active"
         for command in commands:

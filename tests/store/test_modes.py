@@ -9,10 +9,13 @@ from uuid import UUID
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 
 from laari.rules import authorizations as auth
 from laari.rules import ledger, payment_requests, payments
+from laari.rules.actors import Payer
 from laari.rules.charges import ChargeAuthorization
+from laari.rules.operator import OPERATOR
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.sandbox_clock import MoveClock
@@ -32,8 +35,8 @@ class Meeting(NamedTuple):
     connection: asyncpg.Connection
     runner: BatchRunner
     tenant: Tenant
-    payer: int
-    stranger: int
+    payer: Payer
+    stranger: Payer
     payment: UUID
     reserved: UUID
     paid: UUID
@@ -55,15 +58,16 @@ class Meeting(NamedTuple):
 
     async def forge(self) -> None:
         """Writes the stranger where no command could have: behind the service's back."""
+        account = self.stranger.account
         await self.connection.execute(
-            "UPDATE authorizations SET account = $1 WHERE account IS NOT NULL", self.stranger
+            "UPDATE authorizations SET account = $1 WHERE account IS NOT NULL", account
         )
-        await self.connection.execute("UPDATE payment_requests SET account = $1", self.stranger)
+        await self.connection.execute("UPDATE payment_requests SET account = $1", account)
         await self.connection.execute(
-            "UPDATE payments SET payer_account = $1 WHERE payer_account IS NOT NULL", self.stranger
+            "UPDATE payments SET payer_account = $1 WHERE payer_account IS NOT NULL", account
         )
         await self.connection.execute(
-            "UPDATE payments SET reserved_by = $1 WHERE reserved_by IS NOT NULL", self.stranger
+            "UPDATE payments SET reserved_by = $1 WHERE reserved_by IS NOT NULL", account
         )
 
 
@@ -89,7 +93,8 @@ async def meeting(request: pytest.FixtureRequest, dsn: str) -> AsyncIterator[Mee
             ).account
             for each in MODES
         }
-        payer = accounts[mode] if mode == "live" else tenant.sandbox_account
+        payer = Payer(accounts[mode] if mode == "live" else tenant.sandbox_account, mode)
+        stranger = Payer(accounts[other], other)
         made = [
             (await run(payments.CreatePayment(tenant, payments.PaymentDraft(f"p{n}", 100)))).id
             for n in range(3)
@@ -118,11 +123,11 @@ async def meeting(request: pytest.FixtureRequest, dsn: str) -> AsyncIterator[Mee
         for each in given[1:]:
             await run(auth.ApproveAuthorization(tenant, each, payer))
         await run(auth.SuspendAuthorization(tenant, given[2], payer))
-        yield Meeting(connection, runner, tenant, payer, accounts[other], *made, *asked, *given)
+        yield Meeting(connection, runner, tenant, payer, stranger, *made, *asked, *given)
     await runner.close()
 
 
-Make = Callable[[Meeting, int], Any]
+Make = Callable[[Meeting, Payer], Any]
 
 # Each command with the payer that is handed in, and what it answers to one of the other mode.
 BY_PAYER: dict[str, tuple[Make, str]] = {
@@ -175,12 +180,18 @@ BY_PAYER: dict[str, tuple[Make, str]] = {
 }
 
 
+@pytest.mark.parametrize("claim", ["its own mode", "the tenant's mode"])
 @pytest.mark.parametrize("name", BY_PAYER)
-async def test_a_payer_of_the_other_mode_finds_nothing(meeting: Meeting, name: str) -> None:
+async def test_a_payer_of_the_other_mode_finds_nothing(
+    meeting: Meeting, name: str, claim: str
+) -> None:
     make, code = BY_PAYER[name]
     await meeting.forge()  # so that nothing but the mode can be what stops it
     before = await meeting.state()
-    outcome = await meeting.run(make(meeting, meeting.stranger))
+    stranger = meeting.stranger
+    if claim == "the tenant's mode":
+        stranger = stranger._replace(mode=meeting.tenant.mode)
+    outcome = await meeting.run(make(meeting, stranger))
     assert isinstance(outcome, Refusal), outcome
     assert outcome.code == code
     assert await meeting.state() == before
@@ -192,8 +203,42 @@ async def test_the_payer_of_the_mode_is_served(meeting: Meeting, name: str) -> N
     assert not isinstance(outcome, Refusal), outcome
 
 
+@pytest.mark.parametrize("name", [name for name in BY_PAYER if name not in ("charge", "refund")])
+async def test_a_payer_who_claims_the_other_mode_finds_nothing(meeting: Meeting, name: str) -> None:
+    """The wallet is of the tenant's mode, but whoever logged the payer in says otherwise."""
+    make, code = BY_PAYER[name]
+    before = await meeting.state()
+    outcome = await meeting.run(make(meeting, meeting.payer._replace(mode=meeting.stranger.mode)))
+    assert isinstance(outcome, Refusal), outcome
+    assert outcome.code == code
+    assert await meeting.state() == before
+
+
+@pytest.mark.parametrize(
+    ("command", "row"),
+    [(auth.SuspendAuthorization, "active"), (auth.ResumeAuthorization, "suspended")],
+)
+async def test_who_suspends_and_resumes(meeting: Meeting, command: Any, row: str) -> None:
+    """The operator anywhere; the merchant in its own sandbox, whose customers it stands in for."""
+    asked = getattr(meeting, row)
+    tenant = meeting.tenant
+    other = replace(tenant, id=tenant.id + 1000)
+    before = await meeting.state()
+    strange = await meeting.run(command(tenant, asked, other))
+    assert strange.code == "authorization_not_found"
+    by_merchant = await meeting.run(command(tenant, asked, tenant))
+    if tenant.mode == "live":
+        assert by_merchant.code == "authorization_not_found"
+        assert await meeting.state() == before
+    else:
+        assert not isinstance(by_merchant, Refusal)
+    assert not isinstance(await meeting.run(command(tenant, asked, OPERATOR)), Refusal)
+
+
 async def test_an_account_that_does_not_exist_finds_nothing(meeting: Meeting) -> None:
-    outcome = await meeting.run(payments.PayPayment(meeting.tenant, meeting.payment, 42))
+    outcome = await meeting.run(
+        payments.PayPayment(meeting.tenant, meeting.payment, Payer(42, meeting.tenant.mode))
+    )
     assert outcome.code == "not_found"
 
 
@@ -246,8 +291,8 @@ async def test_an_attempt_in_processing_is_its_own_payers(meeting: Meeting, comm
     assert await meeting.state() == before
 
 
-async def _another(meeting: Meeting) -> int:
+async def _another(meeting: Meeting) -> Payer:
     made = await customers.create(
         meeting.connection, name="B", mode=meeting.tenant.mode, tier="business", balance=10_000
     )
-    return made.account
+    return Payer(made.account, meeting.tenant.mode)

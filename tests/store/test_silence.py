@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 
 from laari.errors import LaariError, UnavailableError
-from laari.rules.operator import MoveMoney
+from laari.rules.operator import OPERATOR, MoveMoney
 from laari.rules.records import AccessToken
 from laari.rules.refusals import refuse
 from laari.rules.tokens import IssueToken
@@ -247,7 +247,7 @@ async def test_a_commit_that_goes_unanswered_is_not_run_again(proxy: Proxy, spin
         customer = await customers.create(
             connection, name="Aisha", mode="live", tier="basic", balance=0, password="x"
         )
-    top_up = MoveMoney(None, customer.account, "topup", 500, "Cash")
+    top_up = MoveMoney(OPERATOR, None, customer.account, "topup", 500, "Cash")
     proxy.silence_after(b"COMMIT")
     with within(5), pytest.raises(OutcomeUnknown):
         await spine.submit(top_up)

@@ -10,7 +10,9 @@ import pytest
 
 from laari.rules import authorizations as auth
 from laari.rules import payment_requests, payments
+from laari.rules.actors import Payer
 from laari.rules.charges import ChargeAuthorization
+from laari.rules.operator import OPERATOR
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.store import customers, merchants, tenants
@@ -31,7 +33,7 @@ class Owned(NamedTuple):
     suspended: UUID
 
 
-Make = Callable[[Tenant, Owned, int], Any]
+Make = Callable[[Tenant, Owned, Payer], Any]
 COMMANDS: dict[str, Make] = {
     "cancel": lambda t, o, who: payments.CancelPayment(t, o.payment),
     "expire": lambda t, o, who: payments.ExpirePayment(t, o.payment),
@@ -44,8 +46,8 @@ COMMANDS: dict[str, Make] = {
     "pay request": lambda t, o, who: payment_requests.PayRequest(t, o.request, who),
     "cancel authorization": lambda t, o, who: auth.CancelAuthorization(t, o.active),
     "approve": lambda t, o, who: auth.ApproveAuthorization(t, o.pending, who),
-    "suspend": lambda t, o, who: auth.SuspendAuthorization(t, o.active),
-    "resume": lambda t, o, who: auth.ResumeAuthorization(t, o.suspended),
+    "suspend": lambda t, o, who: auth.SuspendAuthorization(t, o.active, OPERATOR),
+    "resume": lambda t, o, who: auth.ResumeAuthorization(t, o.suspended, OPERATOR),
     "revoke": lambda t, o, who: auth.RevokeAuthorization(t, o.active, who),
     "charge": lambda t, o, who: ChargeAuthorization(
         t, o.active, payments.PaymentDraft("charge", 100)
@@ -71,7 +73,8 @@ async def test_nothing_of_another_tenant_is_found(dsn: str, mode: Mode) -> None:
         )
         tenant = await tenants.of_merchant(connection, own.merchant.id, mode)
         account = customer.account if mode == "live" else tenant.sandbox_account
-        owned = await _make_all(runner, tenant, account)
+        payer = Payer(account, mode)
+        owned = await _make_all(runner, tenant, payer)
         other_mode: Mode = "sandbox" if mode == "live" else "live"
         strangers = [
             await tenants.of_merchant(connection, other.merchant.id, mode),
@@ -80,19 +83,19 @@ async def test_nothing_of_another_tenant_is_found(dsn: str, mode: Mode) -> None:
         before = await state()
         for stranger in strangers:
             for name, make in COMMANDS.items():
-                [outcome] = await runner.run([make(stranger, owned, account)], 1.0)
+                [outcome] = await runner.run([make(stranger, owned, payer)], 1.0)
                 assert isinstance(outcome, Refusal), (name, outcome)
                 assert outcome.code.endswith("not_found"), (name, outcome)
         assert await state() == before
         # The tenant itself finds all of it: what was refused was refused for who asked.
         for name, make in COMMANDS.items():
-            [outcome] = await runner.run([make(tenant, owned, account)], 1.0)
+            [outcome] = await runner.run([make(tenant, owned, payer)], 1.0)
             found = not isinstance(outcome, Refusal) or not outcome.code.endswith("not_found")
             assert found, (name, outcome)
     await runner.close()
 
 
-async def _make_all(runner: BatchRunner, tenant: Tenant, account: int) -> Owned:
+async def _make_all(runner: BatchRunner, tenant: Tenant, payer: Payer) -> Owned:
     async def run(command: Any) -> UUID:
         [outcome] = await runner.run([command], 1.0)
         assert not isinstance(outcome, Refusal), outcome
@@ -102,7 +105,7 @@ async def _make_all(runner: BatchRunner, tenant: Tenant, account: int) -> Owned:
         await run(payments.CreatePayment(tenant, payments.PaymentDraft(f"p{n}", 100)))
         for n in range(2)
     ]
-    await run(payments.PayPayment(tenant, made[1], account))
+    await run(payments.PayPayment(tenant, made[1], payer))
     draft = payment_requests.RequestDraft("r", 100, "vpa", "payer")
     request = await run(payment_requests.CreateRequest(tenant, draft, designated=True))
     given = [
@@ -110,6 +113,6 @@ async def _make_all(runner: BatchRunner, tenant: Tenant, account: int) -> Owned:
         for n in range(3)
     ]
     for each in given[1:]:
-        await run(auth.ApproveAuthorization(tenant, each, account))
-    await run(auth.SuspendAuthorization(tenant, given[2], account))
+        await run(auth.ApproveAuthorization(tenant, each, payer))
+    await run(auth.SuspendAuthorization(tenant, given[2], payer))
     return Owned(*made, request, *given)

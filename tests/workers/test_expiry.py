@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 import pytest
 
+from laari.rules.actors import sandbox_customer
 from laari.rules.payment_requests import CreateRequest, RequestDraft, ReserveRequest
 from laari.rules.records import Tenant
 from laari.rules.sandbox_clock import MoveClock
@@ -63,7 +64,7 @@ async def test_requests_expire_by_their_own_clock_once(dsn: str, pool: Pool, spi
     for number in range(5):
         await ask(spine, late, f"late {number}")
     reserved = await ask(spine, late, "reserved")
-    await spine.submit(ReserveRequest(late, reserved.id, late.sandbox_account))
+    await spine.submit(ReserveRequest(late, reserved.id, sandbox_customer(late)))
     await ask(spine, early, "early")
     assert await expire_overdue_requests(pool, spine) == 0
 

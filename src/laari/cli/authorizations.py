@@ -10,6 +10,7 @@ from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.authorization_shapes import authorization_shape
 from laari.rules.authorizations import PauseCommand, ResumeAuthorization, SuspendAuthorization
+from laari.rules.operator import OPERATOR
 from laari.store import authorizations, tenants
 from laari.store.database import connection_to
 
@@ -42,5 +43,5 @@ async def _turn(service: Service, command: type[PauseCommand], authorization_id:
         if found is None:
             raise LaariError(f"no authorization has the id {authorization_id}")
         tenant = (await tenants.by_id(connection, [found.tenant_id]))[found.tenant_id]
-    turned = await submit(service, command(tenant, found.id))
+    turned = await submit(service, command(tenant, found.id, OPERATOR))
     return authorization_shape(turned, service.settings.public_url)

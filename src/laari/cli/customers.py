@@ -16,7 +16,7 @@ from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
 from laari.rules.contacts import read_vpa
 from laari.rules.money import MAX_MONEY
-from laari.rules.operator import FreezeWallet, SetTier, UnfreezeWallet
+from laari.rules.operator import OPERATOR, FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.records import Mode
 from laari.store import customers, holders
 from laari.store.database import connection_to
@@ -136,7 +136,7 @@ async def set_tier(service: Service, customer: str, tier: str) -> dict[str, obje
     CUSTOMER is an id or an account number; see `laari tier list` for the tiers.
     """
     holder = await _find(service, customer)
-    await submit(service, SetTier(holder.account, tier))
+    await submit(service, SetTier(OPERATOR, holder.account, tier))
     return described(await _find(service, customer))
 
 
@@ -156,7 +156,7 @@ async def freeze(service: Service, customer: str, reason: str) -> dict[str, obje
     arrive, and the customer can still log in and read. Frozen again, the first reason stays.
     """
     holder = await _find(service, customer)
-    await submit(service, FreezeWallet(holder.account, reason))
+    await submit(service, FreezeWallet(OPERATOR, holder.account, reason))
     return described(await _find(service, customer))
 
 
@@ -166,7 +166,7 @@ async def freeze(service: Service, customer: str, reason: str) -> dict[str, obje
 async def unfreeze(service: Service, customer: str) -> dict[str, object]:
     """Let money leave a wallet again, within its tier's limits."""
     holder = await _find(service, customer)
-    await submit(service, UnfreezeWallet(holder.account))
+    await submit(service, UnfreezeWallet(OPERATOR, holder.account))
     return described(await _find(service, customer))
 
 

@@ -13,7 +13,7 @@ from laari.cli.open import Service
 from laari.cli.operation import operation, submit
 from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
-from laari.rules.operator import MoveMoney
+from laari.rules.operator import OPERATOR, MoveMoney
 from laari.rules.records import Tenant, Transaction
 from laari.store import holders, tenants
 from laari.store.database import connection_to
@@ -55,7 +55,9 @@ async def topup(service: Service, account: int, laari: int, slip: str | None) ->
     """Bring money into a wallet from outside."""
     details = "Top-up by the operator" if slip is None else f"Bank transfer {slip}"
     return await _move(
-        service, account, partial(MoveMoney, kind="topup", amount=laari, details=details, slip=slip)
+        service,
+        account,
+        partial(MoveMoney, OPERATOR, kind="topup", amount=laari, details=details, slip=slip),
     )
 
 
@@ -75,7 +77,14 @@ async def adjust(
     return await _move(
         service,
         account,
-        partial(MoveMoney, kind="adjustment", amount=laari, details=reason, below_zero=below_zero),
+        partial(
+            MoveMoney,
+            OPERATOR,
+            kind="adjustment",
+            amount=laari,
+            details=reason,
+            below_zero=below_zero,
+        ),
     )
 
 

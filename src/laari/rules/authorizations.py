@@ -14,9 +14,11 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules import ids
+from laari.rules.actors import Payer
 from laari.rules.authorization_shapes import authorization_shape
 from laari.rules.calendar import Interval
 from laari.rules.command import Command
+from laari.rules.operator import Operator
 from laari.rules.payments import default_deadline
 from laari.rules.records import Authorization, AuthorizationType, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -166,14 +168,14 @@ def find(world: World, tenant: Tenant, authorization_id: UUID) -> Authorization 
 class CustomerDecision(OneAuthorization):
     """A decision of any customer of the tenant's mode who was sent the link."""
 
-    account: int
+    payer: Payer
 
     def needs(self, needs: Needs) -> None:
         needs.authorizations.add(self.authorization_id)
-        needs.accounts.add(self.account)
+        needs.accounts.add(self.payer.account)
 
     def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
-        return world.same_mode(self.tenant, self.account)
+        return world.knows(self.tenant, self.payer)
 
 
 class ApproveAuthorization(CustomerDecision):
@@ -193,7 +195,7 @@ class ApproveAuthorization(CustomerDecision):
         if authorization.expires_at is not None and authorization.expires_at <= now:
             return refuse("authorization_expired")  # it could not be charged any more
         approved = self.change(
-            world, authorization, "active", account=self.account, approved_at=now
+            world, authorization, "active", account=self.payer.account, approved_at=now
         )
         _emit(world, self.tenant, "authorization.approved", approved)
         return approved
@@ -246,37 +248,46 @@ class CancelAuthorization(OneAuthorization):
         return revoked
 
 
-def _is_payer(world: World, tenant: Tenant, authorization: Authorization, account: int) -> bool:
-    return authorization.account == account and world.same_mode(tenant, account)
+def _is_payer(world: World, tenant: Tenant, authorization: Authorization, payer: Payer) -> bool:
+    return authorization.account == payer.account and world.knows(tenant, payer)
 
 
 @dataclass(frozen=True, slots=True)
 class RevokeAuthorization(CancelAuthorization):
     """The payer takes the leave back."""
 
-    account: int
+    payer: Payer
 
     def needs(self, needs: Needs) -> None:
         needs.authorizations.add(self.authorization_id)
-        needs.accounts.add(self.account)
+        needs.accounts.add(self.payer.account)
 
     def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
-        return _is_payer(world, self.tenant, authorization, self.account)
+        return _is_payer(world, self.tenant, authorization, self.payer)
 
 
 @dataclass(frozen=True, slots=True)
 class PauseCommand(OneAuthorization):
-    """Suspending and resuming: the payer's, or the operator's where no account is named."""
+    """Suspending and resuming: by the payer or the operator, in a sandbox by the merchant's tests.
 
-    account: int | None = None
+    A merchant in live mode cannot do it.
+    """
+
+    actor: Payer | Operator | Tenant
 
     def needs(self, needs: Needs) -> None:
         needs.authorizations.add(self.authorization_id)
-        if self.account is not None:
-            needs.accounts.add(self.account)
+        if isinstance(self.actor, Payer):
+            needs.accounts.add(self.actor.account)
 
     def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
-        return self.account is None or _is_payer(world, self.tenant, authorization, self.account)
+        match self.actor:
+            case Payer():
+                return _is_payer(world, self.tenant, authorization, self.actor)
+            case Operator():
+                return True
+            case Tenant():
+                return self.actor.id == self.tenant.id and self.actor.mode == "sandbox"
 
     def turn(
         self, world: World, authorization: Authorization, before: str, after: str

@@ -1,10 +1,14 @@
-"""What the operator does to a wallet: top-ups, corrections, its tier, and freezing it."""
+"""The operator, and what the operator does to a wallet: money, its tier, and freezing it.
+
+Only the command line imports this: whoever can run it on the machine is the operator.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from laari.rules.command import Command
@@ -13,6 +17,13 @@ from laari.rules.records import Tenant, TopupSlip, Transaction, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import move_outside_money
 from laari.rules.world import Needs, World
+
+
+class Operator(Struct, frozen=True):
+    """Whoever runs the service."""
+
+
+OPERATOR = Operator()
 
 
 class Movement(NamedTuple):
@@ -35,6 +46,7 @@ class MoveMoney(Command[Movement]):
     bank's reference of the transfer behind a top-up: it brings its money in once.
     """
 
+    operator: Operator
     tenant: Tenant | None
     account: int
     kind: Literal["topup", "adjustment"]
@@ -79,6 +91,7 @@ class MoveMoney(Command[Movement]):
 class SetTier(Command[Wallet]):
     """Puts a wallet under the limits of another tier; what it has spent stays counted."""
 
+    operator: Operator
     account: int
     tier: str
 
@@ -98,6 +111,7 @@ class SetTier(Command[Wallet]):
 class FreezeWallet(Command[Wallet]):
     """Stops money from leaving a wallet; frozen again it stays as it was frozen first."""
 
+    operator: Operator
     account: int
     reason: str
 
@@ -117,6 +131,7 @@ class FreezeWallet(Command[Wallet]):
 class UnfreezeWallet(Command[Wallet]):
     """Puts a wallet's own limits back in force."""
 
+    operator: Operator
     account: int
 
     def needs(self, needs: Needs) -> None:

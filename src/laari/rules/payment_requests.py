@@ -14,6 +14,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules import ids
+from laari.rules.actors import Payer
 from laari.rules.command import Command
 from laari.rules.payments import (
     PaymentDraft,
@@ -216,17 +217,17 @@ class ExpireRequest(OneRequest):
 class RecipientCommand(OneRequest):
     """A command of the customer whom the request is addressed to; nobody else finds it."""
 
-    account: int
+    payer: Payer
 
     def needs(self, needs: Needs) -> None:
         needs.requests.add(self.request_id)
-        needs.accounts.add(self.account)
+        needs.accounts.add(self.payer.account)
 
     def find(self, world: World) -> PaymentRequest | None:
         request = OneRequest.find(self, world)
-        if request is None or request.account != self.account:
+        if request is None or request.account != self.payer.account:
             return None
-        return request if world.same_mode(self.tenant, self.account) else None
+        return request if world.knows(self.tenant, self.payer) else None
 
     def payable(self, world: World) -> PaymentRequest | Refusal:
         """The request, if this account may pay it now."""
@@ -246,20 +247,24 @@ class PayRequest(RecipientCommand):
     def needs(self, needs: Needs) -> None:
         needs.merchants.add(self.tenant.merchant_id)
         needs.requests.add(self.request_id)
-        needs.spending(self.tenant, self.account)
+        needs.spending(self.tenant, self.payer.account)
 
     def decide(self, world: World) -> PaymentRequest | Refusal:
         request = self.payable(world)
         if isinstance(request, Refusal):
             return request
         tid = not_taking(world, self.tenant) or take_payment(
-            world, self.tenant, self.account, request.amount, request.title or request.reference
+            world,
+            self.tenant,
+            self.payer.account,
+            request.amount,
+            request.title or request.reference,
         )
         if isinstance(tid, Refusal):
             if request.reserved_at is not None:  # the attempt has ended
                 world.requests.change(request.id, replace(request, reserved_at=None))
             return tid
-        payment = settle(world, self.tenant, self._payment(world, request), self.account, tid)
+        payment = settle(world, self.tenant, self._payment(world, request), self.payer.account, tid)
         world.payments.add(payment.id, payment)
         paid = replace(
             request,

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from laari.rules import ids, ledger
+from laari.rules.actors import Payer
 from laari.rules.command import Command
 from laari.rules.money import fee_for
 from laari.rules.records import Claim, Payment, PaymentKind, PaymentRequest, Tenant
@@ -208,14 +209,14 @@ class ExpirePayment(OnePayment):
 class PayerCommand(OnePayment):
     """A command of a customer about one payment; it does not exist for one of the other mode."""
 
-    account: int
+    payer: Payer
 
     def needs(self, needs: Needs) -> None:
         needs.payments.add(self.payment_id)
-        needs.accounts.add(self.account)
+        needs.accounts.add(self.payer.account)
 
     def find(self, world: World) -> Payment | None:
-        return OnePayment.find(self, world) if world.same_mode(self.tenant, self.account) else None
+        return OnePayment.find(self, world) if world.knows(self.tenant, self.payer) else None
 
     def payable(self, world: World) -> Payment | Refusal:
         """The payment, if this account may pay it now."""
@@ -224,7 +225,7 @@ class PayerCommand(OnePayment):
             return refuse("not_found")
         if payment.status != "pending":
             return refuse("payment_conflict", f"The payment is {payment.status}.")
-        if payment.reserved_at is not None and payment.reserved_by != self.account:
+        if payment.reserved_at is not None and payment.reserved_by != self.payer.account:
             return refuse("payment_conflict", "Another attempt to pay is being processed.")
         if is_overdue(payment, world.at(self.tenant)):
             return refuse("payment_conflict", "The payment has expired.")
@@ -235,14 +236,18 @@ class PayPayment(PayerCommand):
     def needs(self, needs: Needs) -> None:
         needs.merchants.add(self.tenant.merchant_id)
         needs.payments.add(self.payment_id)
-        needs.spending(self.tenant, self.account)
+        needs.spending(self.tenant, self.payer.account)
 
     def decide(self, world: World) -> Payment | Refusal:
         payment = self.payable(world)
         if isinstance(payment, Refusal):
             return payment
         tid = not_taking(world, self.tenant) or take_payment(
-            world, self.tenant, self.account, payment.amount, payment.title or payment.reference
+            world,
+            self.tenant,
+            self.payer.account,
+            payment.amount,
+            payment.title or payment.reference,
         )
         if isinstance(tid, Refusal):
             if payment.reserved_at is not None:  # the attempt has ended
@@ -250,7 +255,7 @@ class PayPayment(PayerCommand):
                     payment.id, replace(payment, reserved_at=None, reserved_by=None)
                 )
             return tid
-        paid = settle(world, self.tenant, payment, self.account, tid)
+        paid = settle(world, self.tenant, payment, self.payer.account, tid)
         world.payments.change(paid.id, paid)
         emit_payment(world, self.tenant, "payment.paid", paid)
         return paid
@@ -315,7 +320,9 @@ class ReservePayment(PayerCommand):
             return refusal
         if payment.reserved_at is not None:
             return refuse("payment_conflict", "An attempt to pay is being processed.")
-        reserved = replace(payment, reserved_at=world.at(self.tenant), reserved_by=self.account)
+        reserved = replace(
+            payment, reserved_at=world.at(self.tenant), reserved_by=self.payer.account
+        )
         world.payments.change(payment.id, reserved)
         return reserved
 

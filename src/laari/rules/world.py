@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 from uuid import UUID
 
+from laari.rules.actors import Payer
 from laari.rules.periods import Counted, Moment, Period, PeriodKey, left
 from laari.rules.records import (
     AccessToken,
@@ -157,6 +158,10 @@ class World:
         wallet = self.wallets.get(account)
         mode = self.modes.get(account) if wallet is None else wallet.mode
         return mode == tenant.mode
+
+    def knows(self, tenant: Tenant, payer: Payer) -> bool:
+        """Whether this payer exists for the tenant: by their own word and by their wallet's."""
+        return payer.mode == tenant.mode and self.same_mode(tenant, payer.account)
 
 
 class Needs:

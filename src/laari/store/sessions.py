@@ -13,6 +13,7 @@ from uuid import UUID
 
 import asyncpg
 
+from laari.rules.actors import Payer
 from laari.rules.records import Mode
 from laari.store.logins import Whose, person
 from laari.store.secrets import digest, new_secret
@@ -54,6 +55,10 @@ class CustomerSession(NamedTuple):
     @property
     def whose(self) -> UUID:
         return self.customer_id
+
+    @property
+    def payer(self) -> Payer:
+        return Payer(self.account, self.mode)
 
 
 class UserSession(NamedTuple):

@@ -16,6 +16,7 @@ from laari.edge.merchant.operations import ANY_SCOPE, Call, Operation
 from laari.edge.merchant.payment_requests import shown as request_shown
 from laari.edge.merchant.payments import shown as payment_shown
 from laari.rules import ids
+from laari.rules.actors import Payer, sandbox_customer
 from laari.rules.authorization_shapes import Authorization
 from laari.rules.authorizations import (
     ApproveAuthorization,
@@ -107,21 +108,21 @@ def clock_shown(clock: TenantClock, backend: Backend) -> SandboxClock:
     return SandboxClock(show(now), clock.clock_offset_seconds)
 
 
-def _as_customer(command: Callable[[Tenant, UUID, int], Command[object]], prefix: str) -> Any:
+def _as_customer(command: Callable[[Tenant, UUID, Payer], Command[object]], prefix: str) -> Any:
     """The command as the merchant's own sandbox customer would give it."""
 
     def make(call: Call, fields: dict[str, Any]) -> Command[object]:
         tenant = call.caller.tenant
-        return command(tenant, call.id(prefix), tenant.sandbox_account)
+        return command(tenant, call.id(prefix), sandbox_customer(tenant))
 
     return make
 
 
-def _for_anyone(command: Callable[[Tenant, UUID], Command[object]], prefix: str) -> Any:
-    """A command that does not ask whose account it comes from."""
+def _as_merchant(command: Callable[[Tenant, UUID, Tenant], Command[object]], prefix: str) -> Any:
+    """The command for whichever customer it concerns: a sandbox is the merchant's own."""
 
     def make(call: Call, fields: dict[str, Any]) -> Command[object]:
-        return command(call.caller.tenant, call.id(prefix))
+        return command(call.caller.tenant, call.id(prefix), call.caller.tenant)
 
     return make
 
@@ -235,13 +236,13 @@ OPERATIONS = (
     _authorization_control(
         "suspend",
         "Charges are stopped until the authorization is resumed",
-        _for_anyone(SuspendAuthorization, ids.AUTHORIZATION),
+        _as_merchant(SuspendAuthorization, ids.AUTHORIZATION),
         ("authorization_unapproved",),
     ),
     _authorization_control(
         "resume",
         "Charges are let go on",
-        _for_anyone(ResumeAuthorization, ids.AUTHORIZATION),
+        _as_merchant(ResumeAuthorization, ids.AUTHORIZATION),
         ("authorization_unapproved",),
     ),
     _control(

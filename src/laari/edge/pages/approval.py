@@ -11,6 +11,7 @@ from laari.edge.pages.limits import is_unlimited, limits_in_words
 from laari.edge.pages.linked import Linked, leads_back, seconds_until
 from laari.edge.pages.login import customer_in, is_fresh
 from laari.edge.pages.visit import Visit, page_route
+from laari.rules.actors import sandbox_customer
 from laari.rules.authorizations import ApproveAuthorization, RejectAuthorization, as_of
 from laari.rules.ids import is_token
 from laari.rules.records import Authorization, Tenant
@@ -79,12 +80,12 @@ async def _page(visit: Visit, approval: Approval, status: int = 200, **values: A
 
 
 async def approve(visit: Visit, approval: Approval, payer: CustomerSession) -> Response:
-    command = ApproveAuthorization(approval.tenant, approval.authorization.id, payer.account)
+    command = ApproveAuthorization(approval.tenant, approval.authorization.id, payer.payer)
     return await _decide(visit, approval, command)
 
 
 async def reject(visit: Visit, approval: Approval, payer: CustomerSession) -> Response:
-    command = RejectAuthorization(approval.tenant, approval.authorization.id, payer.account)
+    command = RejectAuthorization(approval.tenant, approval.authorization.id, payer.payer)
     return await _decide(visit, approval, command)
 
 
@@ -93,9 +94,9 @@ async def act_in_sandbox(visit: Visit, approval: Approval) -> Response:
     tenant, asked = approval.tenant, approval.authorization.id
     match tenant.mode, visit.params["action"]:
         case "sandbox", "approve":
-            decision: Decision = ApproveAuthorization(tenant, asked, tenant.sandbox_account)
+            decision: Decision = ApproveAuthorization(tenant, asked, sandbox_customer(tenant))
         case "sandbox", "reject":
-            decision = RejectAuthorization(tenant, asked, tenant.sandbox_account)
+            decision = RejectAuthorization(tenant, asked, sandbox_customer(tenant))
         case _:
             return visit.refusal(404, "not_found")
     return await _decide(visit, approval, decision)

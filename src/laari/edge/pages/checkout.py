@@ -18,6 +18,7 @@ from laari.edge.pages.login import customer_in, is_fresh
 from laari.edge.pages.render import money
 from laari.edge.pages.visit import Visit, page_route
 from laari.rules import wallets
+from laari.rules.actors import sandbox_customer
 from laari.rules.ids import is_token
 from laari.rules.payments import (
     PayPayment,
@@ -123,12 +124,12 @@ async def obstacle(
 
 
 async def pay(visit: Visit, checkout: Checkout, payer: CustomerSession) -> Response:
-    command = PayPayment(checkout.tenant, checkout.payment.id, payer.account)
+    command = PayPayment(checkout.tenant, checkout.payment.id, payer.payer)
     return await _decide(visit, checkout, command)
 
 
 async def decline(visit: Visit, checkout: Checkout, payer: CustomerSession) -> Response:
-    command = RejectPayment(checkout.tenant, checkout.payment.id, payer.account)
+    command = RejectPayment(checkout.tenant, checkout.payment.id, payer.payer)
     return await _decide(visit, checkout, command)
 
 
@@ -145,7 +146,7 @@ async def act_in_sandbox(visit: Visit, checkout: Checkout) -> Response:
     action = SANDBOX_ACTIONS.get(visit.params["action"])
     if checkout.tenant.mode != "sandbox" or action is None:
         return visit.refusal(404, "not_found")
-    command = action(checkout.tenant, checkout.payment.id, checkout.tenant.sandbox_account)
+    command = action(checkout.tenant, checkout.payment.id, sandbox_customer(checkout.tenant))
     return await _decide(visit, checkout, command)
 
 
@@ -159,7 +160,7 @@ async def _decide(visit: Visit, checkout: Checkout, command: Decision) -> Respon
         return visit.go(checkout.address)
     why = None
     if outcome.code in ("insufficient_balance", "wallet_limit_exceeded"):
-        standing = await visit.backend.wallets.get(command.account)
+        standing = await visit.backend.wallets.get(command.payer.account)
         why = standing and await obstacle(visit, standing, now.tenant, now.payment.amount, now.now)
     failed = Markup(" ").join(
         (why, visit.language.text("checkout.untouched"))

@@ -176,7 +176,7 @@ async def _change(
     visit: Visit, customer: CustomerSession, given: Given, change: Change
 ) -> Response:
     outcome = await visit.backend.spine.submit(
-        change(given.tenant, given.authorization.id, customer.account)
+        change(given.tenant, given.authorization.id, customer.payer)
     )
     if not isinstance(outcome, Refusal):
         return visit.go(given.address)

@@ -145,14 +145,14 @@ async def pay(visit: Visit, customer: CustomerSession, asked: Asked) -> Response
     problem = await unconfirmed(visit, customer)
     if problem is not None:
         return await _page(visit, customer, asked, problem.status, failed=problem.words)
-    command = PayRequest(asked.tenant, asked.request.id, customer.account)
+    command = PayRequest(asked.tenant, asked.request.id, customer.payer)
     return await _decide(visit, customer, asked, command)
 
 
 async def reject(visit: Visit, customer: CustomerSession, asked: Asked) -> Response:
     if asked.state != "pending":
         return visit.go(asked.address)
-    command = RejectRequest(asked.tenant, asked.request.id, customer.account)
+    command = RejectRequest(asked.tenant, asked.request.id, customer.payer)
     return await _decide(visit, customer, asked, command)
 
 
