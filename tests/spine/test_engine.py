@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from laari.rules.command import Command
+from laari.rules.command import Command, Share
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World
 from laari.spine import engine
@@ -207,3 +207,25 @@ async def test_a_command_that_is_run_alone_does_not_wait_for_locks_again() -> No
     assert await outcomes(runner, 1, 2) == [1, 2]
     assert runner.waits == [engine.PATIENT_LOCK_SECONDS, *[engine.IMPATIENT_LOCK_SECONDS] * 2]
     assert engine.MAX_BATCH * engine.IMPATIENT_LOCK_SECONDS < 15
+
+
+@dataclass(frozen=True)
+class Owned(Echo):
+    owner: int = 1
+
+    @property
+    def share(self) -> Share:
+        return Share(self.owner)
+
+
+async def test_a_flood_of_one_owner_does_not_delay_another() -> None:
+    runner = Runner()
+    spine = Spine(runner, max_batch=10)
+    flood = [asyncio.create_task(spine.submit(Owned(n, owner=1))) for n in range(100)]
+    await asyncio.sleep(0)
+    other = asyncio.create_task(spine.submit(Owned(777, owner=2)))
+    await asyncio.sleep(0)
+    spine.start()
+    await asyncio.gather(*flood, other)
+    assert 777 in runner.batches[0]
+    await spine.close()

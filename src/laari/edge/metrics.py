@@ -93,7 +93,7 @@ class Metrics:
         self._observe(self._latencies[operation], LATENCY_BOUNDS, seconds)
 
     def batch(self, commands: int, waited_seconds: float) -> None:
-        """One batch that leaves, and how long its first command has waited."""
+        """One batch that begins, and how long the longest-waiting of its commands has waited."""
         self._observe(self._batches, BATCH_BOUNDS, commands)
         self._observe(self._waits, LATENCY_BOUNDS, waited_seconds)
 
@@ -143,7 +143,7 @@ class Metrics:
         yield from _head("laari_batch_commands", "histogram", "Write commands in one transaction.")
         yield from histogram("laari_batch_commands", "", self._batches, BATCH_BOUNDS)
         name = "laari_batch_wait_seconds"
-        yield from _head(name, "histogram", "How long a batch's first command waited for it.")
+        yield from _head(name, "histogram", "The longest wait of a batch's commands for it.")
         yield from histogram(name, "", self._waits, LATENCY_BOUNDS)
         for number, (name, meaning) in enumerate(GAUGES.items()):
             yield from _head(f"laari_{name}", "gauge", meaning)

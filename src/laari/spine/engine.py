@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 from laari.rules.command import Command
 from laari.rules.refusals import Refusal, refuse
+from laari.spine.fair import FairQueue
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +79,7 @@ class Spine:
         self._max_batch = max_batch
         self._max_waiting = max_waiting
         self._on_batch = on_batch
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: FairQueue[_Waiting] = FairQueue()
         self._arrived = asyncio.Event()
         self._closing = False
         self._task: asyncio.Task[None] | None = None
@@ -109,7 +109,7 @@ class Spine:
             return refuse("service_unavailable")
         loop = asyncio.get_running_loop()
         waiting = _Waiting(command, loop.create_future(), loop.time())
-        self._waiting.append(waiting)
+        self._waiting.put(command.share, waiting)
         self._arrived.set()
         return cast("T | Refusal", await waiting.outcome)
 
@@ -126,18 +126,17 @@ class Spine:
                 continue
             self.batches += 1
             self.commands += len(batch)
-            self._on_batch(len(batch), asyncio.get_running_loop().time() - batch[0].since)
+            since = min(waiting.since for waiting in batch)
+            self._on_batch(len(batch), asyncio.get_running_loop().time() - since)
             await self._settle(batch)
 
     def _next_batch(self) -> list[_Waiting]:
-        """Those who wait, as many as fit; who has waited too long is refused."""
+        """Those who wait, as many as fit, in fair turns; who has waited too long is refused."""
         oldest = asyncio.get_running_loop().time() - WAIT_SECONDS
-        while self._waiting and self._waiting[0].since < oldest:
-            outcome = self._waiting.popleft().outcome
-            if not outcome.done():
-                outcome.set_result(refuse("service_unavailable"))
-        size = min(len(self._waiting), self._max_batch)
-        return [self._waiting.popleft() for _ in range(size)]
+        for late in self._waiting.drop_while(lambda waiting: waiting.since < oldest):
+            if not late.outcome.done():
+                late.outcome.set_result(refuse("service_unavailable"))
+        return self._waiting.take(self._max_batch)
 
     async def _settle(self, batch: list[_Waiting]) -> None:
         """Brings every command of the batch to an outcome, whatever goes wrong."""

@@ -1,0 +1,76 @@
+"""A queue in which one owner's many items do not delay another's few.
+
+Items of one owner keep their order. Owners take turns, one item each; those that are urgent come
+first, but an eighth of what is taken stays with the others, so that they go on too.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
+from typing import Generic, TypeVar
+
+from laari.rules.command import Share
+
+T = TypeVar("T")
+
+UNHURRIED_PART = 8  # of what is taken, one in so many places is theirs if they want it
+
+
+class FairQueue(Generic[T]):
+    def __init__(self) -> None:
+        self._urgent: dict[Hashable, deque[T]] = {}
+        self._unhurried: dict[Hashable, deque[T]] = {}
+        self._length = 0
+
+    def __len__(self) -> int:
+        return self._length
+
+    def put(self, share: Share, item: T) -> None:
+        owners = self._urgent if share.urgent else self._unhurried
+        waiting = owners.get(share.owner)
+        if waiting is None:
+            waiting = owners[share.owner] = deque()
+        waiting.append(item)
+        self._length += 1
+
+    def take(self, most: int) -> list[T]:
+        """The next items, as many as there may be."""
+        taken: list[T] = []
+        unhurried = sum(map(len, self._unhurried.values()))
+        kept_free = min(unhurried, most // UNHURRIED_PART)
+        self._take_turns(self._urgent, most - kept_free, taken)
+        self._take_turns(self._unhurried, most - len(taken), taken)
+        self._take_turns(self._urgent, most - len(taken), taken)
+        self._length -= len(taken)
+        return taken
+
+    def drop_while(self, is_old: Callable[[T], bool]) -> Iterator[T]:
+        """Removes the items at the head of each owner's that are too old."""
+        for owners in (self._urgent, self._unhurried):
+            for owner in [owner for owner, waiting in owners.items() if is_old(waiting[0])]:
+                waiting = owners[owner]
+                while waiting and is_old(waiting[0]):
+                    self._length -= 1
+                    yield waiting.popleft()
+                if not waiting:
+                    del owners[owner]
+
+    @staticmethod
+    def _take_turns(owners: dict[Hashable, deque[T]], most: int, taken: list[T]) -> None:
+        """One item of each owner in turn; who was served last is last the next time."""
+        left = most
+        while left > 0 and owners:
+            if len(owners) == 1:  # mostly
+                ((owner, waiting),) = owners.items()
+                number = min(left, len(waiting))
+                taken.extend(waiting.popleft() for _ in range(number))
+                if not waiting:
+                    del owners[owner]
+                return
+            for owner in list(owners)[:left]:
+                waiting = owners.pop(owner)
+                taken.append(waiting.popleft())
+                left -= 1
+                if waiting:
+                    owners[owner] = waiting  # behind those that have not had their turn
