@@ -70,3 +70,19 @@ async def test_whoever_leaves_does_not_stop_the_others() -> None:
     assert await staying == 2
     with pytest.raises(asyncio.CancelledError):
         await leaving
+
+
+async def test_owners_take_turns_where_more_wait_than_fit() -> None:
+    asked: list[list[str]] = []
+
+    async def ask(questions: list[str]) -> list[str]:
+        asked.append(questions)
+        await asyncio.sleep(0.001)
+        return questions
+
+    gathered = Gathered(ask, most=4, owner=lambda question: ord(question[0]))
+    flood = [asyncio.create_task(gathered.ask(f"a{number}")) for number in range(20)]
+    await asyncio.sleep(0)
+    other = asyncio.create_task(gathered.ask("b"))
+    await asyncio.gather(*flood, other)
+    assert "b" in asked[0] + asked[1]

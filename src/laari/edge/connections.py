@@ -21,7 +21,9 @@ class Connections:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self._plain_pages: Gathered[Listing[Any], Found[Any]] = Gathered(
-            lambda listings: self.ask(plain_pages, listings), most=PAGES_AT_ONCE
+            lambda listings: self.ask(plain_pages, listings),
+            most=PAGES_AT_ONCE,
+            owner=lambda listing: listing.owner,
         )
 
     async def ask(

@@ -18,7 +18,7 @@ class Share(NamedTuple):
     Sandboxes are not urgent: what is tried there must not delay what is paid.
     """
 
-    owner: int
+    owner: object  # compared and hashed, no more
     urgent: bool = True
 
 

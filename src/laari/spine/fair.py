@@ -7,7 +7,7 @@ first, but an eighth of what is taken stays with the others, so that they go on 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from laari.rules.command import Share
@@ -19,8 +19,8 @@ UNHURRIED_PART = 8  # of what is taken, one in so many places is theirs if they 
 
 class FairQueue(Generic[T]):
     def __init__(self) -> None:
-        self._urgent: dict[Hashable, deque[T]] = {}
-        self._unhurried: dict[Hashable, deque[T]] = {}
+        self._urgent: dict[object, deque[T]] = {}
+        self._unhurried: dict[object, deque[T]] = {}
         self._length = 0
 
     def __len__(self) -> int:
@@ -57,7 +57,7 @@ class FairQueue(Generic[T]):
                     del owners[owner]
 
     @staticmethod
-    def _take_turns(owners: dict[Hashable, deque[T]], most: int, taken: list[T]) -> None:
+    def _take_turns(owners: dict[object, deque[T]], most: int, taken: list[T]) -> None:
         """One item of each owner in turn; who was served last is last the next time."""
         left = most
         while left > 0 and owners:

@@ -9,6 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, TypeVar
 
+from laari.rules.command import Share
+from laari.spine.fair import FairQueue
 from laari.spine.turns import Turns
 
 Q = TypeVar("Q")
@@ -25,26 +27,30 @@ class _Waiting(NamedTuple, Generic[Q, A]):
 class Gathered(Generic[Q, A]):
     """Turns `ask(questions) -> answers`, in the same order, into calls of one question each.
 
-    While one statement is under way the next one's questions gather, unless it takes long.
+    While one statement is under way the next one's questions gather, unless it takes long. Where
+    more gather than fit, owners take turns; `owner` says whose a question is.
     """
 
     def __init__(
-        self, ask: Callable[[list[Q]], Awaitable[list[A]]], most: int = MAX_QUESTIONS
+        self,
+        ask: Callable[[list[Q]], Awaitable[list[A]]],
+        most: int = MAX_QUESTIONS,
+        owner: Callable[[Q], object] = lambda question: 0,
     ) -> None:
         self._ask = ask
         self._most = most
-        self._gathering: list[_Waiting[Q, A]] = []
-        self._turns = Turns(self._take_turn, lambda: bool(self._gathering))
+        self._owner = owner
+        self._gathering: FairQueue[_Waiting[Q, A]] = FairQueue()
+        self._turns = Turns(self._take_turn, lambda: len(self._gathering) > 0)
 
     async def ask(self, question: Q) -> A:
         waiting = _Waiting[Q, A](question, asyncio.get_running_loop().create_future())
-        self._gathering.append(waiting)
+        self._gathering.put(Share(self._owner(question)), waiting)
         self._turns.wake()
         return await waiting.answer
 
     async def _take_turn(self) -> None:
-        taken = self._gathering[: self._most]
-        del self._gathering[: self._most]
+        taken = self._gathering.take(self._most)
         try:
             answers = await self._ask([waiting.question for waiting in taken])
         except Exception as error:

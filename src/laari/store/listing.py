@@ -63,6 +63,11 @@ class Listing(Generic[R]):
     window: Window
 
     @property
+    def owner(self) -> object:
+        """Whose rows they are: every index that is walked begins with it."""
+        return next(iter(self.walks[0].equal.values()))
+
+    @property
     def is_plain(self) -> bool:
         """Whether it is one stretch of an index, all of whose rows belong to the page."""
         return len(self.walks) == 1 and self.walks[0].keep is None
