@@ -65,6 +65,19 @@ VARIABLES = (
     Variable(
         "LAARI_SANDBOX_EMAIL", "sandbox@laari.test", "the designated sandbox recipient's email"
     ),
+    Variable(
+        "LAARI_SANDBOX_SIGNUP",
+        "off",
+        "lets anybody make a merchant for the sandbox alone; on with --demo",
+    ),
+    Variable(
+        "LAARI_SANDBOX_SIGNUPS_PER_MINUTE",
+        "60",
+        "merchants that sign up, per address, before 429; 0 is off",
+    ),
+    Variable(
+        "LAARI_SANDBOX_MERCHANTS", "10000", "merchants of the installation at which sign-up ends"
+    ),
     Variable("LAARI_VPA_SUFFIXES", "fp,fahipay", "accepted VPA suffixes"),
     Variable(
         "LAARI_WEBHOOK_ALLOW_PRIVATE",
@@ -119,6 +132,9 @@ class Settings:
     trusted_proxies: tuple[Network, ...]
     sandbox_vpa: str
     sandbox_email: str
+    sandbox_signup: bool
+    sandbox_signups_per_minute: float
+    sandbox_merchants: int
     vpa_suffixes: tuple[str, ...]
     webhook_allow_private: bool
     webhook_retry_seconds: tuple[float, ...]
@@ -148,6 +164,9 @@ def read_settings(
         trusted_proxies=read.networks("LAARI_TRUSTED_PROXIES"),
         sandbox_vpa=read.word("LAARI_SANDBOX_VPA"),
         sandbox_email=read.email("LAARI_SANDBOX_EMAIL"),
+        sandbox_signup=read.switch("LAARI_SANDBOX_SIGNUP", False),
+        sandbox_signups_per_minute=read.number("LAARI_SANDBOX_SIGNUPS_PER_MINUTE"),
+        sandbox_merchants=read.whole("LAARI_SANDBOX_MERCHANTS", 0, 1_000_000),
         vpa_suffixes=read.words("LAARI_VPA_SUFFIXES"),
         webhook_allow_private=read.switch("LAARI_WEBHOOK_ALLOW_PRIVATE", False),
         webhook_retry_seconds=read.numbers("LAARI_WEBHOOK_RETRY_SECONDS"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 
@@ -14,6 +15,7 @@ from laari.store.audit import audit
 from laari.store.database import connection_to
 from laari.store.passwords import password_fits
 from laari.store.secrets import digest
+from laari.store.signup import is_live, sign_up
 from laari.store.tiers import all_tiers, set_tier
 from laari.store.wallet_keys import sandbox_wallet_key
 
@@ -172,3 +174,17 @@ async def test_setting_a_tier_leaves_omitted_limits(connection: asyncpg.Connecti
     new = await set_tier(connection, "gold", {"daily": 9})
     assert (new.per_transaction, new.daily, new.weekly, new.monthly) == (None, 9, None, None)
     assert await set_tier(connection, "gold", {}) == new
+
+
+async def test_sign_up_ends_at_the_bound_also_for_those_who_come_at_once(dsn: str) -> None:
+    async def one(number: int) -> bool:
+        async with connection_to(dsn) as connection, connection.transaction():
+            made = await sign_up(connection, bytes(32), 3, name=f"Shop {number}")
+        return made is not None
+
+    assert sum(await asyncio.gather(*map(one, range(8)))) == 3
+    async with connection_to(dsn) as connection:
+        assert await connection.fetchval("SELECT count(*) FROM merchants") == 3
+        assert not await is_live(connection)
+        await merchants.create(connection, bytes(32), name="Shop", mode="live")
+        assert await is_live(connection)

@@ -10,31 +10,16 @@ from laari.cli import fields
 from laari.cli.open import Service
 from laari.cli.operation import operation
 from laari.errors import LaariError
-from laari.rules.calendar import show as show_time
 from laari.rules.records import Mode
 from laari.rules.webhooks import check_webhook_url
 from laari.store import merchants
 from laari.store.database import connection_to
-from laari.store.merchants import Merchant
+from laari.store.merchants import described
 
 
 @click.group()
 def merchant() -> None:
     """Merchants and their secret keys."""
-
-
-def described(found: Merchant) -> dict[str, object]:
-    return {
-        "merchant_id": found.id,
-        "name": found.name,
-        "mode": found.mode,
-        "active": found.active,
-        "webhook_url": found.webhook_url,
-        "webhooks": found.webhooks,
-        "fee_bps": found.fee_bps,
-        "fee_fixed": found.fee_fixed,
-        "created_at": show_time(found.created_at),
-    }
 
 
 def _vetted(service: Service, url: str | None) -> str | None:

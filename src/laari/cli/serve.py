@@ -10,10 +10,13 @@ import click
 
 from laari.cli import fields
 from laari.cli.logs import configure_logs
-from laari.cli.open import open_service
+from laari.cli.open import Service, open_service
 from laari.cli.supervisor import Supervisor, listen
 from laari.cli.terminal import say
+from laari.errors import LaariError
 from laari.settings import VARIABLES, default_origin, read_settings
+from laari.store.database import connection_to
+from laari.store.signup import is_live
 
 MAX_WORKERS = 64
 USUAL_WORKERS = 4  # at most, where none are asked for: the database wants processors too
@@ -71,6 +74,8 @@ async def _serve(host: str, port: int, workers: int, demo: bool) -> None:
     settings = read_settings(os.environ, host, port)
     metrics = None if settings.metrics_address is None else listen(*settings.metrics_address)
     async with open_service(settings, "upgrade") as service:
+        if settings.sandbox_signup:
+            await _refuse_where_live(service)
         greeting = f"Laari is ready at {default_origin(host, port)}"
         if metrics is not None:
             greeting += f"\nIts metrics are at {default_origin(*metrics.getsockname()[:2])}/metrics"
@@ -79,3 +84,13 @@ async def _serve(host: str, port: int, workers: int, demo: bool) -> None:
 
             greeting += "\n\n" + await prepare(service)
         await Supervisor(listener, metrics, settings, workers, stop).run(lambda: say(greeting))
+
+
+async def _refuse_where_live(service: Service) -> None:
+    """Nobody who moves real money wants strangers to make merchants beside it."""
+    async with connection_to(service.dsn) as connection:
+        if await is_live(connection):
+            raise LaariError(
+                "LAARI_SANDBOX_SIGNUP is on, and this installation has live merchants: "
+                "sign-up is for an installation that is a sandbox"
+            )

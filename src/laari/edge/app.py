@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from laari.edge import signup
 from laari.edge.backend import Backend
 from laari.edge.faults import fault_reply
 from laari.edge.http import (
@@ -41,6 +42,7 @@ class App:
         self._merchant = MerchantInterface(backend)
         self._wallet = WalletInterface(backend)
         self._pages = Pages(backend)
+        self._signup = signup.SignUp(backend) if backend.settings.sandbox_signup else None
 
     async def open(self) -> None:
         await self._backend.open()
@@ -70,12 +72,16 @@ class App:
             await self._wallet(scope, receive, path.removeprefix("/wallet"))
         elif path.split("/", 2)[1] in FIRST_SEGMENTS:
             await self._pages(scope, receive, exchange)
+        elif path == signup.PATH and self._signup is not None:
+            await self._signup(scope, receive)
         elif path == "/healthz":
             exchange.reply(must_read(scope) or Reply(200, b"ok\n", _NO_STORE, PLAIN))
         elif path == "/readyz":
             exchange.reply(must_read(scope) or await self._readiness())
         else:
-            reply = await reference_page(scope, self._backend.origin)
+            reply = await reference_page(
+                scope, self._backend.origin, signup=self._signup is not None
+            )
             reply = reply or Reply(404, b"Not found\n", _NO_STORE, PLAIN)
             exchange.reply(reply)
 
@@ -102,7 +108,8 @@ class Shared(NamedTuple):
 
 def create_app(dsn: str, master_key: bytes, settings: Settings, shared: Shared) -> App:
     names = [operation.name for operation in OPERATIONS]
-    names += [endpoint.name for endpoint in ENDPOINTS] + [TOKEN_OPERATION]
+    names += [endpoint.name for endpoint in ENDPOINTS]
+    names += [TOKEN_OPERATION, signup.OPERATION]
     refusals = [(code.status, code.shown_as or name) for name, code in CODES.items()]
     refusals += [(status, code) for status, codes in TOKEN_ERRORS.items() for code in codes]
     metrics = Metrics(names, refusals, shared.metrics_fd, shared.process, PAGE_OPERATIONS)

@@ -10,13 +10,14 @@ from laari.rules.refusals import Refusal
 
 _MERCHANT = "/merchant"
 _WALLET = "/wallet"
+_SANDBOX = "/sandbox"  # sign-up speaks as the merchant interface does
 
 
 def fault_reply(refusal: Refusal, path: str | None) -> Reply:
     """`path` is None where the request was not understood so far: most are programs' then."""
     if path == _MERCHANT + TOKEN_PATH:
         return _with(token_refused(refusal), *TOKEN_HEADERS)
-    if path is None or path.startswith(f"{_MERCHANT}/"):
+    if path is None or path.startswith((f"{_MERCHANT}/", f"{_SANDBOX}/")):
         return _with(merchant.refused(refusal), *merchant.HEADERS)
     if path == _WALLET or path.startswith(f"{_WALLET}/"):
         return _with(wallet.refused(refusal), wallet.NO_STORE)

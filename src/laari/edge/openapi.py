@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from laari import __version__
+from laari.edge import signup_openapi
 from laari.edge.merchant import openapi as merchant
 from laari.edge.merchant import openapi_events
 from laari.edge.merchant.envelope import API_VERSION
@@ -28,10 +29,15 @@ one.
 """
 
 
-def openapi_document(origin: str) -> dict[str, Any]:
-    """The whole document, for a service whose public address is the origin."""
+def openapi_document(origin: str, *, signup: bool = False) -> dict[str, Any]:
+    """The whole document, for a service whose public address is the origin.
+
+    `signup`: with sign-up for the sandbox, which few services have.
+    """
     schemas = Schemas({AnyPayment: "Payment"})
     paths = merchant.paths(schemas) | wallet.paths(schemas)
+    if signup:
+        paths |= signup_openapi.paths(schemas)
     webhooks = openapi_events.webhooks(schemas)
     tags = [{"name": each.name, "description": each.description} for each in merchant.SECTIONS]
     return {

@@ -69,15 +69,18 @@ class Page(NamedTuple):
     caching: bytes
 
 
-async def reference_page(scope: Scope, origin: str) -> Reply | None:
-    """The answer to a request for the reference; None where the path is not one of its own."""
+async def reference_page(scope: Scope, origin: str, *, signup: bool = False) -> Reply | None:
+    """The answer to a request for the reference; None where the path is not one of its own.
+
+    `signup`: whether this service lets merchants sign up, of which the reference then tells.
+    """
     path: str = scope["path"]
     if path == "/":  # whoever opens the address of the service finds out what it does
         return must_read(scope) or Reply(303, b"", ((b"location", b"/docs"),), PLAIN)
     if path not in {"/openapi.json", "/docs"} and not path.startswith("/docs/"):
         return None
     # The first request compresses everything, in a thread: payments go on meanwhile.
-    page = (await asyncio.to_thread(_pages, origin)).get(path)
+    page = (await asyncio.to_thread(_pages, origin, signup)).get(path)
     if page is None:
         return None
     return must_read(scope) or _reply(page, dict(scope["headers"]))
@@ -100,8 +103,8 @@ def _reply(page: Page, headers: Mapping[bytes, bytes]) -> Reply:
 
 
 @cache
-def _pages(origin: str) -> dict[str, Page]:
-    document = msgspec.json.encode(openapi_document(origin))
+def _pages(origin: str, signup: bool) -> dict[str, Page]:
+    document = msgspec.json.encode(openapi_document(origin, signup=signup))
     home = _page((_OWN / "index.html").read_bytes(), _HTML, _REVALIDATE)
     pages = {
         "/openapi.json": _page(document, b"application/json", _REVALIDATE),

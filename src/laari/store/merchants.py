@@ -1,15 +1,18 @@
-"""Merchants: their settings, their secret key and their two tenants."""
+"""Merchants: their settings, their secret key and their tenants, one for each mode."""
 
 from __future__ import annotations
 
 import base64
 import os
 from datetime import datetime
+from typing import Any
 
 import asyncpg
 from msgspec import Struct
+from msgspec.structs import replace
 
 from laari.errors import LaariError
+from laari.rules.calendar import show as show_time
 from laari.rules.records import Mode
 from laari.store.customers import create_sandbox_customer, new_account
 from laari.store.passwords import hash_password, new_password
@@ -19,7 +22,10 @@ from laari.store.wallet_keys import add_key, sandbox_wallet_key
 SANDBOX_TIER = "verified"
 SANDBOX_BALANCE = 10_000_000  # laari: MVR 100,000.00
 
-_COLUMNS = "id, name, mode, active, webhook_url, webhooks_enabled, fee_bps, fee_fixed, created_at"
+_COLUMNS = (
+    "id, name, mode, active, webhook_url, webhooks_enabled, fee_bps, fee_fixed, created_at, "
+    "EXISTS (SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = 'live')"
+)
 
 
 class Merchant(Struct, frozen=True):
@@ -32,6 +38,11 @@ class Merchant(Struct, frozen=True):
     fee_bps: int
     fee_fixed: int
     created_at: datetime
+    has_live: bool  # False for one that signed up for the sandbox alone
+
+
+class EmailTakenError(LaariError):
+    """Somebody logs in with this email address already."""
 
 
 class NewMerchant(Struct, frozen=True):
@@ -40,6 +51,22 @@ class NewMerchant(Struct, frozen=True):
     merchant: Merchant
     secret_key: str
     password: str | None
+    sandbox_account: int  # of its sandbox customer
+
+
+def described(found: Merchant) -> dict[str, Any]:
+    """What the command line and sign-up tell of a merchant."""
+    return {
+        "merchant_id": found.id,
+        "name": found.name,
+        "mode": found.mode,
+        "active": found.active,
+        "webhook_url": found.webhook_url,
+        "webhooks": found.webhooks,
+        "fee_bps": found.fee_bps,
+        "fee_fixed": found.fee_fixed,
+        "created_at": show_time(found.created_at),
+    }
 
 
 def new_merchant_id() -> str:
@@ -58,12 +85,16 @@ async def create(
     email: str | None = None,
     password: str | None = None,
     must_change: bool = False,
+    password_hash: str | None = None,
     first_password: bool = False,
+    sandbox_only: bool = False,
 ) -> NewMerchant:
     """Makes a merchant with its sandbox customer and, where an email is given, a login.
 
     `first_password`: the first log-in leads to a change of the password; `must_change`: nothing
-    else can be done before. Both only where the merchant is live.
+    else can be done before. Both only where the merchant is live. `password_hash` is that of
+    `password`, where it was hashed elsewhere already. A merchant that is `sandbox_only` has no
+    live tenant, so that nothing of it can ever be live.
     """
     merchant_id = new_merchant_id()
     secret_key = new_secret("sk_")
@@ -85,24 +116,27 @@ async def create(
         )
         sandbox = await connection.fetchval(
             "WITH made AS (INSERT INTO tenants (merchant_id, mode) "
-            "VALUES ($1, 'live'), ($1, 'sandbox') RETURNING id, mode) "
+            "SELECT $1, unnest($2::text[]) RETURNING id, mode) "
             "SELECT id FROM made WHERE mode = 'sandbox'",
             merchant_id,
+            ["sandbox"] if sandbox_only else ["live", "sandbox"],
         )
         await create_sandbox_customer(connection, sandbox, account, SANDBOX_TIER, SANDBOX_BALANCE)
         await add_key(connection, account, sandbox_wallet_key(master_key, account))
         if email is not None:
             password = password or new_password()
+            password_hash = password_hash or hash_password(password)
             flags = (must_change and mode == "live", first_password and mode == "live")
-            await _add_login(connection, merchant_id, email, password, *flags)
-    return NewMerchant(Merchant(*row), secret_key, password if email is not None else None)
+            await _add_login(connection, merchant_id, email, password_hash, *flags)
+    made = replace(Merchant(*row), has_live=not sandbox_only)  # the row came before its tenants
+    return NewMerchant(made, secret_key, password if email is not None else None, account)
 
 
 async def _add_login(
     connection: asyncpg.Connection,
     merchant_id: str,
     email: str,
-    password: str,
+    password_hash: str,
     must_change: bool,
     first: bool,
 ) -> None:
@@ -112,12 +146,12 @@ async def _add_login(
             "password_first) VALUES ($1, $2, $3, $4, $5)",
             email,
             merchant_id,
-            hash_password(password),
+            password_hash,
             must_change,
             first,
         )
     except asyncpg.UniqueViolationError as error:
-        raise LaariError("this email address already logs in to a merchant") from error
+        raise EmailTakenError("this email address already logs in to a merchant") from error
 
 
 def _secret_context(merchant_id: str) -> bytes:
@@ -142,7 +176,9 @@ async def update(
         "webhook_url = nullif(coalesce($4, webhook_url), ''), "
         "webhooks_enabled = coalesce($5, webhooks_enabled), "
         "fee_bps = coalesce($6, fee_bps), fee_fixed = coalesce($7, fee_fixed) "
-        f"WHERE id = $1 RETURNING {_COLUMNS}",
+        "WHERE id = $1 AND ($2::text IS NULL OR EXISTS "
+        "(SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = $2)) "
+        f"RETURNING {_COLUMNS}",
         merchant_id,
         mode,
         active,
@@ -151,6 +187,11 @@ async def update(
         fee_bps,
         fee_fixed,
     )
+    if row is None and not (await show(connection, merchant_id)).has_live:
+        raise LaariError(
+            f"{merchant_id} signed up for the sandbox alone: make a merchant that can go live "
+            "with `laari merchant create`"
+        )
     return _found(row, merchant_id)
 
 

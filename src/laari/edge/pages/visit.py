@@ -210,6 +210,8 @@ class Visit:
             await self.backend.write(sessions.end, old)
         life = LIFE if self.page_alone is None else IDLE
         self.keep_cookie(self._session_cookie, token, int(life.total_seconds()))
+        # A page that answers this very request is the new session's already, forms and all.
+        self._cookies[self._cookie_name(self._session_cookie)] = token
         return True
 
     async def end_session(self) -> None:

@@ -13,11 +13,13 @@ from laari.edge.pages.dashboard import (
     payments,
     requests,
     sandbox,
+    signup,
     webhooks,
 )
 
 ROUTES = [
     *entrance.ROUTES,  # first: `/dashboard/login` is no mode
+    *signup.ROUTES,
     *account.ROUTES,
     *overview.ROUTES,
     *new_link.ROUTES,

@@ -33,6 +33,7 @@ T = TypeVar("T")
 
 HOME = "/dashboard"
 LOGIN = f"{HOME}/login"
+SIGN_UP = f"{HOME}/signup"
 ACCOUNT = "/account"  # in either mode: one's own password and sessions
 MODES: dict[str, Mode] = {"live": "live", "sandbox": "sandbox"}
 
@@ -162,23 +163,32 @@ def desk_route(
 
 def _at_desk(handler: DeskHandler, *, needs_active: bool, first: bool) -> Handler:
     async def handle(visit: Visit) -> Response:
-        visit.language = ENGLISH
         mode = MODES.get(visit.params["mode"])
         if mode is None:
             return visit.refusal(404, "not_found")
-        user = await visit.user()
-        if user is None:
-            return visit.go(f"{LOGIN}?{urlencode({'next': visit.path})}")
-        merchant = await visit.backend.ask(merchants.show, user.merchant_id)
-        tenant = await visit.backend.ask(tenants.of_merchant, user.merchant_id, mode)
-        desk = Desk(visit, user, merchant, tenant)
-        if user.must_change and not first:
+        desk = await desk_of(visit, mode)
+        if isinstance(desk, Response):
+            return desk
+        if desk.user.must_change and not first:
             return desk.go(ACCOUNT)
-        if needs_active and not merchant.active:
+        if needs_active and not desk.merchant.active:
             return desk.page("inactive.html", 403)
         return await handler(desk)
 
     return handle
+
+
+async def desk_of(visit: Visit, mode: Mode) -> Desk | Response:
+    """The desk of whoever is logged in, or where they have to go first."""
+    visit.language = ENGLISH
+    user = await visit.user()
+    if user is None:
+        return visit.go(f"{LOGIN}?{urlencode({'next': visit.path})}")
+    merchant = await visit.backend.ask(merchants.show, user.merchant_id)
+    if mode == "live" and not merchant.has_live:
+        return visit.go(f"{HOME}/sandbox")
+    tenant = await visit.backend.ask(tenants.of_merchant, user.merchant_id, mode)
+    return Desk(visit, user, merchant, tenant)
 
 
 def local_path(text: str) -> str:

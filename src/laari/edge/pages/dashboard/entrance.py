@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from laari.edge.pages.dashboard.desk import ACCOUNT, HOME, LOGIN, local_path
+from laari.edge.pages.dashboard.desk import ACCOUNT, HOME, LOGIN, SIGN_UP, local_path
 from laari.edge.pages.language import ENGLISH
-from laari.edge.pages.login import STATUSES, log_in_user
+from laari.edge.pages.login import STATUSES, Problem, log_in_user
 from laari.edge.pages.visit import Visit, page_route
 from laari.store import merchants
 
@@ -21,9 +21,7 @@ async def home(visit: Visit) -> Response:
 
 
 async def show(visit: Visit) -> Response:
-    visit.language = ENGLISH
-    following = local_path(visit.query.get("next", HOME))
-    return visit.page("dashboard/login.html", following=following, identity="", problem=None)
+    return _login_page(visit, local_path(visit.query.get("next", HOME)))
 
 
 async def log_in(visit: Visit) -> Response:
@@ -32,12 +30,18 @@ async def log_in(visit: Visit) -> Response:
     problem = await log_in_user(visit)
     if problem is None:
         return visit.go(f"{HOME}/live{ACCOUNT}?first=1" if visit.has_first_password else following)
+    return _login_page(visit, following, problem)
+
+
+def _login_page(visit: Visit, following: str, problem: Problem | None = None) -> Response:
+    visit.language = ENGLISH
     return visit.page(
         "dashboard/login.html",
-        STATUSES[problem],
+        200 if problem is None else STATUSES[problem],
         following=following,
         identity=visit.form.get("identity", ""),
         problem=problem,
+        signup=SIGN_UP if visit.backend.settings.sandbox_signup else None,
     )
 
 

@@ -19,6 +19,8 @@ from laari.store import merchants, oauth
 
 CHANGED = refuse("conflict", "Something has changed since this page was shown. Nothing was done.")
 
+SANDBOX_ALONE = refuse("invalid_request", "This merchant signed up for the sandbox alone.")
+
 
 async def show(
     desk: Desk,
@@ -105,6 +107,8 @@ async def set_mode(desk: Desk) -> Response:
     mode = MODES.get(desk.form.get("mode", ""))
     if mode is None:
         return await ask_mode(desk, refuse("invalid_request"))
+    if mode == "live" and not desk.merchant.has_live:
+        return await ask_mode(desk, SANDBOX_ALONE)
     problem = await desk.confirm()
     if problem is not None:
         return await ask_mode(desk, problem)

@@ -18,13 +18,15 @@ DAYS = 30
 NEWEST = 5
 
 
-async def show(desk: Desk) -> Response:
+async def show(desk: Desk, secret_key: str | None = None) -> Response:
+    """`secret_key` is that of a merchant which has just signed up: it is shown only now."""
     days = await _days(desk)
     newest = await desk.backend.page(
         payments.of_tenant(desk.tenant.id, desk.now, Window(limit=NEWEST))
     )
     return await desk.long_page(
         "overview.html",
+        secret_key=secret_key,
         days=days,
         spans={"Today": _sum(days[-1:]), "7 days": _sum(days[-7:]), "30 days": _sum(days)},
         volume=stacked([day.volume for day in days]),

@@ -1,0 +1,215 @@
+"""Sign-up for the sandbox: `POST /sandbox/merchants` makes a merchant for whoever asks.
+
+Only where LAARI_SANDBOX_SIGNUP is on. What is made has no live side, costs its address a place in
+a bucket, and counts against the number of merchants that the installation may have.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from laari.edge.addresses import household
+from laari.edge.backend import Backend
+from laari.edge.fields import Body, Field, choice, described, integer, text
+from laari.edge.hashing import RETRY_AFTER_SECONDS, Busy
+from laari.edge.http import Receive, Reply, Request, Scope, read_request
+from laari.edge.merchant.envelope import NO_STORE, refused
+from laari.edge.rate import named_bucket
+from laari.edge.strict_json import read_object
+from laari.rules.contacts import read_email
+from laari.rules.refusals import Refusal, invalid, refuse
+from laari.rules.shape_fields import Timestamp
+from laari.rules.shapes import to_json
+from laari.rules.webhooks import MAX_URL_LENGTH, check_webhook_url
+from laari.store import merchants
+from laari.store.merchants import SANDBOX_BALANCE, SANDBOX_TIER, EmailTakenError, NewMerchant
+from laari.store.passwords import new_password
+from laari.store.signup import sign_up
+from laari.store.wallet_keys import sandbox_wallet_key
+
+PATH = "/sandbox/merchants"
+OPERATION = "sandbox_sign_up"
+DEFAULT_NAME = "Sandbox shop"
+MAX_BODY_BYTES = 512 * 1024
+MAX_NAME = 255
+MAX_FEE_FIXED = 9_999_999_999  # laari
+WINDOW_SECONDS = 60.0
+LAST = math.inf  # whoever logs in goes first, however much is asked for here
+_OWN_SITES = ("same-origin", "none")
+
+
+def _email(name: str) -> Field:
+    def read(value: Any, path: str) -> str | Refusal:
+        address = read_email(value) if isinstance(value, str) else None
+        if address is None or not address.isprintable():
+            return invalid(path, f"{path} must be an email address.")
+        return address
+
+    return Field(name, read, {"type": "string", "format": "email"})
+
+
+BODY = Body(
+    described(text("name", MAX_NAME), f"Shown to customers; `{DEFAULT_NAME}` where left out."),
+    described(choice("mode", ("sandbox",)), "Sign-up is for the sandbox alone."),
+    described(integer("fee_bps", 0, 10_000), "Fee in basis points."),
+    described(integer("fee_fixed", 0, MAX_FEE_FIXED), "Fixed fee in laari."),
+    described(text("webhook_url", MAX_URL_LENGTH), "Where events are sent."),
+    described(_email("email"), "Makes a login for the dashboard; its `password` is answered."),
+    name="SandboxMerchantCreate",
+    examples={
+        "as it comes": {},
+        "with webhooks": {"name": "Bodu Boat", "webhook_url": "https://shop.example.com/hook"},
+    },
+)
+
+
+class SandboxCustomer(Struct, frozen=True):
+    """Who pays this merchant in the sandbox: its wallet, and how a payment request names it."""
+
+    account_number: str
+    api_key: str
+    vpa: str
+    email: str
+    balance: int
+    tier: str
+
+
+class SandboxMerchant(Struct, frozen=True):
+    """A new merchant with its secrets, which are shown only now.
+
+    `email` and `password` are a login for the dashboard, where one was asked for.
+    """
+
+    merchant_id: str
+    name: str
+    mode: Literal["sandbox"]
+    active: bool
+    webhook_url: str | None
+    webhooks: bool
+    fee_bps: int
+    fee_fixed: int
+    created_at: Timestamp
+    secret_key: str
+    webhook_secret: str
+    customer: SandboxCustomer
+    email: str | UnsetType = UNSET
+    password: str | UnsetType = UNSET
+
+
+class SignUp:
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    async def __call__(self, scope: Scope, receive: Receive) -> None:
+        request = read_request(scope, receive, PATH, self._backend.settings.trusted_proxies)
+        request.exchange.operation = OPERATION
+        await self._backend.admission.serve(request, self._answer, refused, NO_STORE)
+
+    async def _answer(self, request: Request) -> Reply:
+        if request.method != "POST":
+            return refused(refuse("method_not_allowed"), (b"allow", b"POST"))
+        if self._backend.settings.require_https and not request.secure:
+            return refused(refuse("https_required"))
+        if request.headers.get(b"sec-fetch-site", "none") not in _OWN_SITES:
+            return refused(refuse("invalid_request", "Other sites cannot sign anybody up."))
+        fields = await _read_fields(request)
+        if isinstance(fields, Refusal):
+            return refused(fields)
+        fields.pop("mode", None)
+        made = await make_merchant(self._backend, request, **{"name": DEFAULT_NAME, **fields})
+        if isinstance(made, Refusal):
+            return refused(made)
+        return Reply(201, to_json(self._shown(made, fields.get("email"))))
+
+    def _shown(self, made: NewMerchant, email: str | None) -> SandboxMerchant:
+        """What `laari merchant create --json` prints, and what else a first test wants."""
+        settings = self._backend.settings
+        customer = SandboxCustomer(
+            account_number=str(made.sandbox_account),
+            api_key=sandbox_wallet_key(self._backend.master_key, made.sandbox_account),
+            vpa=settings.sandbox_vpa,
+            email=settings.sandbox_email,
+            balance=SANDBOX_BALANCE,
+            tier=SANDBOX_TIER,
+        )
+        return SandboxMerchant(
+            **merchants.described(made.merchant),
+            secret_key=made.secret_key,
+            webhook_secret=made.secret_key,  # webhooks are signed with the secret key
+            customer=customer,
+            email=email or UNSET,
+            password=made.password or UNSET,
+        )
+
+
+async def _read_fields(request: Request) -> dict[str, Any] | Refusal:
+    body = await request.body(MAX_BODY_BYTES)
+    if body is None:
+        return refuse("request_too_large")
+    if not body:
+        return {}
+    media_type = request.headers.get(b"content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        return refuse("invalid_request", "Content-Type must be application/json.")
+    sent = read_object(body)
+    return sent if isinstance(sent, Refusal) else BODY.read(sent)
+
+
+async def make_merchant(
+    backend: Backend,
+    request: Request,
+    *,
+    name: str,
+    webhook_url: str | None = None,
+    email: str | None = None,
+    password: str | None = None,
+    fee_bps: int = 0,
+    fee_fixed: int = 0,
+) -> NewMerchant | Refusal:
+    """A merchant for whoever sent the request, or why there is none; for the page too.
+
+    What is wrong with the fields is said first and costs nothing.
+    """
+    if not name.isprintable():
+        return invalid("name", "name must be printable characters.")
+    if webhook_url is not None:
+        problem = check_webhook_url(webhook_url, backend.settings.webhook_allow_private)
+        if problem is not None:
+            return problem
+    wait = _take_place(backend, request.client)
+    if wait > 0:
+        return refuse("rate_limited")._replace(retry_after=math.ceil(wait))
+    password_hash = None
+    try:
+        if email is not None:
+            password = password or new_password()
+            password_hash = await backend.hashing.hash(password, rank=LAST, receive=request.receive)
+        made = await backend.write(
+            sign_up,
+            backend.master_key,
+            backend.settings.sandbox_merchants,
+            name=name,
+            fee_bps=fee_bps,
+            fee_fixed=fee_fixed,
+            webhook_url=webhook_url,
+            email=email,
+            password=password,
+            password_hash=password_hash,
+        )
+    except Busy:
+        return refuse("service_unavailable")._replace(retry_after=RETRY_AFTER_SECONDS)
+    except EmailTakenError:
+        return invalid("email", "This email address has a login already.")
+    if made is None:
+        return refuse("service_unavailable", "This sandbox has no room for another merchant.")
+    return made
+
+
+def _take_place(backend: Backend, client: str) -> float:
+    bucket = named_bucket("sandbox sign-up", household(client))
+    rate = backend.settings.sandbox_signups_per_minute / WINDOW_SECONDS
+    return backend.rates.take(bucket, rate, time.monotonic(), WINDOW_SECONDS)

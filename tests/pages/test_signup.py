@@ -1,0 +1,109 @@
+"""Signing up for a sandbox on the dashboard, in a browser."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.pages.people import SIZES, Visitors, serious_violations
+from tests.serving import Merchant, Service, serving
+
+PASSWORD = "three grey herons"
+
+
+@pytest.fixture(scope="module")
+def open_service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    settings = {"LAARI_SANDBOX_SIGNUP": "on", "LAARI_SANDBOX_MERCHANTS": "6"}
+    folder = tmp_path_factory.mktemp("signup")
+    with serving(engine.migrated("signup_pages"), folder, **settings) as service:
+        yield service
+
+
+async def opened(visitors: Visitors, service: Service, path: str, size: str = "phone") -> Page:
+    visitors.service = service
+    page = await visitors.page(size)
+    await page.goto(service.origin + path)
+    return page
+
+
+async def fill(page: Page, **fields: str) -> None:
+    for label, value in fields.items():
+        await page.get_by_label(label).fill(value)
+    await page.get_by_role("button", name="Make the merchant").click()
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_signing_up_opens_the_overview_with_the_key(
+    visitors: Visitors, open_service: Service, size: str
+) -> None:
+    page = await opened(visitors, open_service, "/dashboard/login", size)
+    await page.get_by_role("link", name="Make a merchant for the sandbox").click()
+    assert await serious_violations(page) == []
+    email = f"{secrets.token_hex(4)}@boat.mv"
+    await fill(page, Name="Bodu <b>Boat", Email=email, Password=PASSWORD)
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    assert await serious_violations(page) == []
+    key = await page.get_by_label("Secret key").input_value()
+    assert Merchant(open_service, "", key).payment()["status"] == "pending"
+    # It is shown once, the log-in lasts, and there is no way to live mode.
+    await page.get_by_role("link", name="Overview").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    assert key not in await page.content()
+    assert await page.get_by_role("link", name="Live").count() == 0
+    for path in ("/dashboard/live", "/dashboard/live/payments/new", "/dashboard/live/keys"):
+        await page.goto(open_service.origin + path)
+        assert page.url == f"{open_service.origin}/dashboard/sandbox"
+    await page.goto(f"{open_service.origin}/dashboard/sandbox/keys")
+    assert await page.get_by_text("Mode of your credentials").count() == 0
+    await page.get_by_role("button", name="Log out").click()
+    await page.get_by_label("Email address").fill(email)
+    await page.get_by_label("Password").fill(PASSWORD)
+    await page.get_by_role("button", name="Log in").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+
+
+async def test_the_page_that_shows_the_key_has_working_forms(
+    visitors: Visitors, open_service: Service
+) -> None:
+    page = await opened(visitors, open_service, "/dashboard/signup")
+    await fill(page, Name="Shop", Email=f"{secrets.token_hex(4)}@shop.mv", Password=PASSWORD)
+    await expect(page.get_by_label("Secret key")).to_be_visible()
+    await page.get_by_role("button", name="Log out").click()
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Log in to the dashboard")
+
+
+async def test_the_mode_form_is_refused_even_where_it_is_sent(
+    visitors: Visitors, open_service: Service
+) -> None:
+    visitors.expected_statuses.add(400)
+    page = await opened(visitors, open_service, "/dashboard/signup")
+    await fill(page, Name="Shop", Email=f"{secrets.token_hex(4)}@shop.mv", Password=PASSWORD)
+    await expect(page.get_by_label("Secret key")).to_be_visible()
+    await page.goto(f"{open_service.origin}/dashboard/sandbox/keys/mode")
+    await page.get_by_role("button").filter(has_text="live").first.click()
+    await expect(page.get_by_role("alert")).to_contain_text("sandbox alone")
+    assert open_service.execute("SELECT count(*) FROM merchants WHERE mode = 'live'")[0][0] == 0
+
+
+async def test_what_is_wrong_is_said_and_nothing_is_made(
+    visitors: Visitors, open_service: Service
+) -> None:
+    visitors.expected_statuses |= {400, 422, 503}
+    page = await opened(visitors, open_service, "/dashboard/signup")
+    before = open_service.execute("SELECT count(*) FROM merchants")[0][0]
+    await fill(page, Name="Shop", Email="new@shop.mv", Password="password123")
+    await expect(page.get_by_role("alert")).to_contain_text("guessed first")
+    assert await page.get_by_label("Email").input_value() == "new@shop.mv"
+    taken = open_service.execute("SELECT email FROM merchant_users LIMIT 1")[0][0]
+    await fill(page, Name="Shop", Email=taken, Password=PASSWORD)
+    await expect(page.get_by_role("alert")).to_contain_text("has a login already")
+    assert open_service.execute("SELECT count(*) FROM merchants")[0][0] == before
+    for _ in range(6 - before):
+        assert httpx.post(f"{open_service.origin}/sandbox/merchants").status_code == 201
+    await fill(page, Name="Shop", Email="new@shop.mv", Password=PASSWORD)
+    await expect(page.get_by_role("alert")).to_contain_text("no room")
+    assert open_service.execute("SELECT count(*) FROM merchants")[0][0] == 6
