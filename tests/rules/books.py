@@ -15,7 +15,7 @@ from laari.rules.authorizations import (
     CreateAuthorization,
 )
 from laari.rules.periods import Counted, PeriodKey, others
-from laari.rules.records import Authorization, Tenant, TenantClock, Tier, Wallet
+from laari.rules.records import Authorization, MerchantActivity, Tenant, TenantClock, Tier, Wallet
 from laari.rules.sandbox_clock import MoveClock
 from laari.rules.world import World
 
@@ -23,7 +23,7 @@ START = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)  # a Friday
 ACCOUNT = 7_700_000_000_001
 NEVER = date(1970, 1, 1)
 
-ROWS = ("claims", "payments", "authorizations", "wallets")
+ROWS = ("references", "payments", "authorizations", "wallets")
 
 
 class Books:
@@ -74,9 +74,9 @@ class Books:
         """What a batch would load now."""
         world = World(self.real, "http://laari.test")
         world.clocks.lock(1, TenantClock(1, self.offset))
-        world.active = {"mer_1": True}
+        world.merchants.show("mer_1", MerchantActivity("mer_1", True))
         world.tiers = self.tiers
-        world.authorization_ids = dict(self.references)
+        world.authorization_ids.update(self.references)
         for name in ROWS:
             for key, row in self.rows[name].items():
                 getattr(world, name).lock(key, row)
@@ -97,7 +97,8 @@ class Books:
             rows = getattr(world, name)
             self.rows[name].update(rows.added)
             self.rows[name].update(rows.changed)
-        self.aside |= world.put_aside
+        aside = world.sandbox_periods.added.values()
+        self.aside |= {(each.owner, each.unit, each.start): each.spent for each in aside}
         self.references = world.authorization_ids
         self.events += world.events
         self.transactions += world.transactions

@@ -146,7 +146,7 @@ def compare(limits: dict[str, Any], balance: int, steps: list[tuple[str, int, in
 
 
 def refund(books: Books, model: Model, reference: str) -> None:
-    claim = books.rows["claims"].get((1, reference))
+    claim = books.rows["references"].get((1, reference))
     assert (claim is not None) == (reference in model.paid)
     if claim is None:
         return

@@ -16,7 +16,7 @@ from laari.rules.payment_requests import (
     RequestDraft,
 )
 from laari.rules.payments import CreatePayment, PaymentDraft, RefundPayment
-from laari.rules.records import Mode, PaymentRequest, Tenant, Tier, Wallet
+from laari.rules.records import MerchantActivity, Mode, PaymentRequest, Tenant, Tier, Wallet
 from laari.rules.refusals import Refusal
 from laari.rules.world import Needs, World
 
@@ -33,12 +33,13 @@ def tenant(mode: Mode = "live") -> Tenant:
 @pytest.fixture
 def world() -> World:
     world = World(NOW, "http://laari.test")
-    world.active = {"mer_1": True, "mer_2": True}
+    for merchant in ("mer_1", "mer_2"):
+        world.merchants.show(merchant, MerchantActivity(merchant, True))
     start = date(2027, 7, 1)
     wallet = Wallet(ACCOUNT, uuid4(), "live", "open", 1_000, start, 0, start, 0, start, 0)
     world.wallets.lock(ACCOUNT, wallet)
     world.tiers = {"open": Tier("open", None, None, None, None)}
-    world.recipients = {("email", "aisha@laari.test"): ACCOUNT}
+    world.recipients["email", "aisha@laari.test"] = ACCOUNT
     return world
 
 
@@ -93,7 +94,11 @@ def test_the_name_space_is_shared_within_a_batch(world: World) -> None:
 def test_only_the_recipient_and_the_merchant_find_it(world: World) -> None:
     request = create(world)
     other = Tenant(2, "mer_2", "Other", "live", 0, 0, 0, 9, True)
-    world.modes[ACCOUNT + 1] = "live"  # a customer too, but not the one who is asked
+    start = date(2027, 7, 1)  # a customer too, but not the one who is asked
+    world.wallets.show(
+        ACCOUNT + 1,
+        Wallet(ACCOUNT + 1, uuid4(), "live", "open", 1_000, start, 0, start, 0, start, 0),
+    )
     for command in (
         PayRequest(tenant(), request.id, Payer(ACCOUNT + 1, "live")),
         PayRequest(other, request.id, PAYER),
@@ -146,6 +151,6 @@ def test_whoever_named_too_many_strangers_waits(world: World) -> None:
 def test_only_live_recipients_are_looked_up() -> None:
     needs = Needs()
     CreateRequest(tenant("sandbox"), DRAFT, True).needs(needs)
-    assert needs.recipients == set()
+    assert needs.only_read(World.recipients) == set()
     CreateRequest(tenant("live"), DRAFT, False).needs(needs)
-    assert needs.recipients == {("email", "aisha@laari.test")}
+    assert needs.only_read(World.recipients) == {("email", "aisha@laari.test")}

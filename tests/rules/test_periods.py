@@ -20,7 +20,7 @@ from laari.rules.records import Authorization, Tier, Wallet
 from laari.rules.refusals import Refusal
 from laari.rules.sandbox_clock import MoveClock
 from laari.rules.wallet_shapes import usage_shape
-from laari.rules.world import Needs
+from laari.rules.world import REGISTRY, Needs, World
 from tests.rules.books import ACCOUNT, Books
 
 NEVER = date(1970, 1, 1)
@@ -162,10 +162,12 @@ def test_a_period_that_was_not_looked_up_is_a_defect_and_not_an_empty_one() -> N
 
 def test_moving_the_clock_asks_for_nothing_but_the_clock() -> None:
     books = Books(10**6, period_interval="month", period_amount=100)
-    needs, empty = Needs(), Needs()
+    needs = Needs()
     MoveClock(books.tenant, 60).needs(needs)
-    asked = {name for name in Needs.__slots__ if getattr(needs, name) != getattr(empty, name)}
-    assert asked == {"clocks"}
+    assert [each for each in REGISTRY if needs.names(each)] == [World.clocks]
+    assert needs.locked(World.clocks) == {1}
+    followed = (needs.payers_of, needs.wallets_of_authorizations)
+    assert not any((*followed, needs.sandbox_charging, needs.sandbox_spending))
     world = books.world()
     MoveClock(books.tenant, 60).decide(world)
     assert (world.wallets.changed, world.authorizations.changed) == ({}, {})

@@ -17,18 +17,19 @@ from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.records import AccessToken, Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.tokens import IssueToken
-from laari.rules.world import Needs
+from laari.rules.world import Needs, World
 from laari.spine.engine import PATIENT_LOCK_SECONDS, Spine
 from laari.store import customers, merchants, tenants
-from laari.store.batch import _SESSION, BatchRunner, load
+from laari.store.batch import _SESSION, BatchRunner
 from laari.store.database import connection_to
+from laari.store.load import load
 from laari.store.tables import (
     AUTHORIZATIONS,
-    CLAIMS,
     PAYMENTS,
+    REFERENCES,
     SAVED_RESPONSES,
-    TOPUP_SLIPS,
-    Table,
+    KeyedStatements,
+    Statements,
 )
 
 
@@ -85,11 +86,11 @@ async def test_a_connection_that_fails_while_loading_is_replaced(dsn: str) -> No
     ("table", "columns"),
     [
         (SAVED_RESPONSES, ("tenant_id", "operation", "key")),
-        (CLAIMS, ("tenant_id", "reference")),
+        (REFERENCES, ("tenant_id", "reference")),
     ],
 )
 async def test_rows_are_found_by_their_key_however_few_there_were(
-    dsn: str, table: Table[Any], columns: tuple[str, ...]
+    dsn: str, table: KeyedStatements[Any, Any], columns: tuple[str, ...]
 ) -> None:
     async with connection_to(dsn, **_SESSION) as connection:
         await connection.execute(f"VACUUM ANALYZE {table.name}")  # now it is known to be empty
@@ -137,11 +138,11 @@ async def test_a_process_that_stops_in_a_batch_does_not_keep_its_locks_for_ever(
     assert timedelta(0) < limit <= timedelta(seconds=10)
 
 
-@pytest.mark.parametrize("table", [CLAIMS, AUTHORIZATIONS, TOPUP_SLIPS])
-def test_rows_that_two_batches_may_meet_on_are_written_in_one_order(table: Table[Any]) -> None:
+@pytest.mark.parametrize("table", [REFERENCES, AUTHORIZATIONS, Statements(World.slips)])
+def test_rows_that_two_batches_may_meet_on_are_written_in_one_order(table: Statements[Any]) -> None:
     """Two batches that insert the same rows crosswise would wait for each other for ever."""
-    fields = {"claims": ("tenant_id", "reference"), "slips": ("mode", "slip")}
-    first, second = fields["slips" if table is TOPUP_SLIPS else "claims"]
+    of_slips = table.name == "topup_slips"
+    first, second = ("mode", "slip") if of_slips else ("tenant_id", "reference")
     rows = [
         table.record(**dict.fromkeys(table.record.__struct_fields__) | {first: a, second: b})
         for a, b in (("2", "a"), ("1", "b"), ("1", "a"), ("2", "0"))

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from laari.rules.command import Command
 from laari.rules.payments import CreatePayment, PaymentDraft
 from laari.rules.records import Payment, Tenant
-from laari.rules.world import Needs, Rows, UnlockedRowError, World
+from laari.rules.tables import Rows, UnlockedRowError
+from laari.rules.world import Needs, World
 from laari.spine.engine import Spine
 from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
@@ -28,7 +29,7 @@ class Careless(Command[Payment]):
     reference: str
 
     def needs(self, needs: Needs) -> None:
-        needs.claims.add((1, self.reference))
+        needs.read(World.references, (1, self.reference))
 
     def decide(self, world: World) -> Payment:
         payment = world.payments.get(self.payment_id)

@@ -72,7 +72,7 @@ class CreateAuthorization(Command[Authorization]):
         return (self.tenant.id, self.draft.reference)
 
     def needs(self, needs: Needs) -> None:
-        needs.authorization_references.add(self._slot)
+        needs.read(World.authorization_ids, self._slot)
 
     def decide(self, world: World) -> Authorization | Refusal:
         """A reference that is taken answers its original: other details do not change it."""
@@ -129,7 +129,7 @@ class OneAuthorization(Command[Authorization]):
     authorization_id: UUID
 
     def needs(self, needs: Needs) -> None:
-        needs.authorizations.add(self.authorization_id)
+        needs.lock(World.authorizations, self.authorization_id)
 
     def busy(self) -> Refusal:
         return refuse("authorization_unavailable", "The authorization is being processed.")
@@ -171,8 +171,8 @@ class CustomerDecision(OneAuthorization):
     payer: Payer
 
     def needs(self, needs: Needs) -> None:
-        needs.authorizations.add(self.authorization_id)
-        needs.accounts.add(self.payer.account)
+        needs.lock(World.authorizations, self.authorization_id)
+        needs.read(World.wallets, self.payer.account)
 
     def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
         return world.knows(self.tenant, self.payer)
@@ -183,7 +183,7 @@ class ApproveAuthorization(CustomerDecision):
 
     def needs(self, needs: Needs) -> None:
         CustomerDecision.needs(self, needs)
-        needs.merchants.add(self.tenant.merchant_id)
+        needs.lock(World.merchants, self.tenant.merchant_id)
 
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
         now = world.at(self.tenant)
@@ -259,8 +259,8 @@ class RevokeAuthorization(CancelAuthorization):
     payer: Payer
 
     def needs(self, needs: Needs) -> None:
-        needs.authorizations.add(self.authorization_id)
-        needs.accounts.add(self.payer.account)
+        needs.lock(World.authorizations, self.authorization_id)
+        needs.read(World.wallets, self.payer.account)
 
     def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
         return _is_payer(world, self.tenant, authorization, self.payer)
@@ -276,9 +276,9 @@ class PauseCommand(OneAuthorization):
     actor: Payer | Operator | Tenant
 
     def needs(self, needs: Needs) -> None:
-        needs.authorizations.add(self.authorization_id)
+        needs.lock(World.authorizations, self.authorization_id)
         if isinstance(self.actor, Payer):
-            needs.accounts.add(self.actor.account)
+            needs.read(World.wallets, self.actor.account)
 
     def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
         match self.actor:

@@ -9,7 +9,7 @@ from laari.rules.authorizations import CURRENCY, find
 from laari.rules.command import Command
 from laari.rules.limits import Remaining, counted, current_period, exceeded, remaining, use
 from laari.rules.payments import PaymentDraft, emit_payment, new_payment, settle
-from laari.rules.records import Authorization, Claim, Payment, Tenant
+from laari.rules.records import Authorization, Payment, ReferenceClaim, Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.wallets import take_payment
 from laari.rules.world import Needs, World
@@ -40,7 +40,7 @@ class ChargeAuthorization(Command[Payment]):
         return (self.tenant.id, self.draft.reference)
 
     def needs(self, needs: Needs) -> None:
-        needs.claims.add(self._slot)
+        needs.read(World.references, self._slot)
         needs.charging(self.tenant, self.authorization_id)
 
     def busy(self) -> Refusal:
@@ -51,7 +51,7 @@ class ChargeAuthorization(Command[Payment]):
         authorization = find(world, tenant, self.authorization_id)
         if authorization is None or not self._payer_is_of_mode(world, authorization):
             return refuse("authorization_not_found")
-        claim = world.claims.get(self._slot)
+        claim = world.references.get(self._slot)
         if claim is not None:
             return self._retry(world, claim)
         period = current_period(authorization, moment)
@@ -74,7 +74,7 @@ class ChargeAuthorization(Command[Payment]):
             account,
             tid,
         )
-        world.claims.add(self._slot, Claim(*self._slot, "charge", payment.id))
+        world.references.add(self._slot, ReferenceClaim(*self._slot, "charge", payment.id))
         world.payments.add(payment.id, payment)
         emit_payment(world, tenant, "payment.paid", payment)
         return payment
@@ -84,7 +84,7 @@ class ChargeAuthorization(Command[Payment]):
         account = authorization.account
         return account is None or world.same_mode(self.tenant, account)
 
-    def _retry(self, world: World, claim: Claim) -> Payment | Refusal:
+    def _retry(self, world: World, claim: ReferenceClaim) -> Payment | Refusal:
         if claim.kind != "charge":
             return refuse("reference_conflict")
         original = world.payments.get(claim.resource_id)

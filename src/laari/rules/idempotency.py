@@ -76,7 +76,7 @@ class Keyed(Command[Response], Generic[T]):
     render: Callable[[T | Refusal], Response]
 
     def needs(self, needs: Needs) -> None:
-        needs.keys.add(self._slot)
+        needs.lock(World.saved_responses, self._slot)
         if not isinstance(self.inner, Refusal):
             self.inner.needs(needs)
 

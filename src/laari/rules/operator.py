@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from laari.rules.command import Command
 from laari.rules.money import MAX_MONEY, rufiyaa
-from laari.rules.records import Tenant, TopupSlip, Transaction, Wallet
+from laari.rules.records import MODES, Tenant, TopupSlip, Transaction, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import move_outside_money
 from laari.rules.world import Needs, World
@@ -56,9 +56,10 @@ class MoveMoney(Command[Movement]):
     below_zero: bool = False
 
     def needs(self, needs: Needs) -> None:
-        needs.wallets.add(self.account)
+        needs.lock(World.wallets, self.account)
         if self.slip is not None:
-            needs.slips.add(self.slip)
+            for mode in MODES:  # the wallet's, which only its row says
+                needs.read(World.topups, (mode, self.slip))
 
     def decide(self, world: World) -> Movement | Refusal:
         wallet = world.wallets.get(self.account)
@@ -96,7 +97,7 @@ class SetTier(Command[Wallet]):
     tier: str
 
     def needs(self, needs: Needs) -> None:
-        needs.wallets.add(self.account)
+        needs.lock(World.wallets, self.account)
 
     def decide(self, world: World) -> Wallet | Refusal:
         wallet = world.wallets.get(self.account)
@@ -116,7 +117,7 @@ class FreezeWallet(Command[Wallet]):
     reason: str
 
     def needs(self, needs: Needs) -> None:
-        needs.wallets.add(self.account)
+        needs.lock(World.wallets, self.account)
 
     def decide(self, world: World) -> Wallet | Refusal:
         wallet = world.wallets.get(self.account)
@@ -135,7 +136,7 @@ class UnfreezeWallet(Command[Wallet]):
     account: int
 
     def needs(self, needs: Needs) -> None:
-        needs.wallets.add(self.account)
+        needs.lock(World.wallets, self.account)
 
     def decide(self, world: World) -> Wallet | Refusal:
         wallet = world.wallets.get(self.account)

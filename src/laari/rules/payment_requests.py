@@ -27,7 +27,7 @@ from laari.rules.payments import (
     not_taking,
     settle,
 )
-from laari.rules.records import Claim, CustomerType, Payment, PaymentRequest, Tenant
+from laari.rules.records import CustomerType, Payment, PaymentRequest, ReferenceClaim, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes import emit, request_shape
 from laari.rules.wallets import take_payment
@@ -94,13 +94,13 @@ class CreateRequest(Command[PaymentRequest]):
     wait_seconds: float = 0.0
 
     def needs(self, needs: Needs) -> None:
-        needs.claims.add((self.tenant.id, self.draft.reference))
+        needs.read(World.references, (self.tenant.id, self.draft.reference))
         if self.tenant.mode == "live":
-            needs.recipients.add(self.draft.recipient)
+            needs.read(World.recipients, self.draft.recipient)
 
     def decide(self, world: World) -> PaymentRequest | Refusal:
         tenant, draft, now = self.tenant, self.draft, world.at(self.tenant)
-        claim = world.claims.get((tenant.id, draft.reference))
+        claim = world.references.get((tenant.id, draft.reference))
         if claim is not None:
             return self._retry(world, claim)
         if draft.expires_at is not None and draft.expires_at <= now:
@@ -132,14 +132,15 @@ class CreateRequest(Command[PaymentRequest]):
             cancelled_at=None,
             rejected_at=None,
         )
-        world.claims.add(
-            (tenant.id, draft.reference), Claim(tenant.id, draft.reference, "request", request.id)
+        world.references.add(
+            (tenant.id, draft.reference),
+            ReferenceClaim(tenant.id, draft.reference, "request", request.id),
         )
         world.requests.add(request.id, request)
         _emit(world, tenant, "payment_request.created", request)
         return request
 
-    def _retry(self, world: World, claim: Claim) -> PaymentRequest | Refusal:
+    def _retry(self, world: World, claim: ReferenceClaim) -> PaymentRequest | Refusal:
         if claim.kind != "request":
             return refuse("reference_conflict")
         original = world.requests.get(claim.resource_id)
@@ -169,7 +170,7 @@ class OneRequest(Command[PaymentRequest]):
     request_id: UUID
 
     def needs(self, needs: Needs) -> None:
-        needs.requests.add(self.request_id)
+        needs.lock(World.requests, self.request_id)
 
     def busy(self) -> Refusal:
         return refuse("payment_conflict")
@@ -220,8 +221,8 @@ class RecipientCommand(OneRequest):
     payer: Payer
 
     def needs(self, needs: Needs) -> None:
-        needs.requests.add(self.request_id)
-        needs.accounts.add(self.payer.account)
+        needs.lock(World.requests, self.request_id)
+        needs.read(World.wallets, self.payer.account)
 
     def find(self, world: World) -> PaymentRequest | None:
         request = OneRequest.find(self, world)
@@ -245,8 +246,8 @@ class PayRequest(RecipientCommand):
     """Pays the request, completing the attempt in processing where there is one."""
 
     def needs(self, needs: Needs) -> None:
-        needs.merchants.add(self.tenant.merchant_id)
-        needs.requests.add(self.request_id)
+        needs.lock(World.merchants, self.tenant.merchant_id)
+        needs.lock(World.requests, self.request_id)
         needs.spending(self.tenant, self.payer.account)
 
     def decide(self, world: World) -> PaymentRequest | Refusal:
@@ -319,7 +320,7 @@ class ReserveRequest(RecipientCommand):
 
     def needs(self, needs: Needs) -> None:
         RecipientCommand.needs(self, needs)
-        needs.merchants.add(self.tenant.merchant_id)
+        needs.lock(World.merchants, self.tenant.merchant_id)
 
     def decide(self, world: World) -> PaymentRequest | Refusal:
         request = self.payable(world)

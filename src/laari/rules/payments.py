@@ -18,7 +18,7 @@ from laari.rules import ids, ledger
 from laari.rules.actors import Payer
 from laari.rules.command import Command
 from laari.rules.money import fee_for
-from laari.rules.records import Claim, Payment, PaymentKind, PaymentRequest, Tenant
+from laari.rules.records import Payment, PaymentKind, PaymentRequest, ReferenceClaim, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes import emit, payment_shape
 from laari.rules.wallets import give_back, take_payment
@@ -130,25 +130,26 @@ class CreatePayment(Command[Payment]):
     draft: PaymentDraft
 
     def needs(self, needs: Needs) -> None:
-        needs.claims.add((self.tenant.id, self.draft.reference))
+        needs.read(World.references, (self.tenant.id, self.draft.reference))
 
     def decide(self, world: World) -> Payment | Refusal:
         tenant, draft, now = self.tenant, self.draft, world.at(self.tenant)
-        claim = world.claims.get((tenant.id, draft.reference))
+        claim = world.references.get((tenant.id, draft.reference))
         if claim is not None:
             return self._retry(world, claim)
         if draft.expires_at is not None and draft.expires_at <= now:
             return invalid("expires_at", "expires_at must be in the future.")
         deadline = draft.expires_at or default_deadline(now)
         payment = new_payment(tenant, "hosted", draft, now, expires_at=deadline)
-        world.claims.add(
-            (tenant.id, draft.reference), Claim(tenant.id, draft.reference, "payment", payment.id)
+        world.references.add(
+            (tenant.id, draft.reference),
+            ReferenceClaim(tenant.id, draft.reference, "payment", payment.id),
         )
         world.payments.add(payment.id, payment)
         emit_payment(world, tenant, "payment.created", payment)
         return payment
 
-    def _retry(self, world: World, claim: Claim) -> Payment | Refusal:
+    def _retry(self, world: World, claim: ReferenceClaim) -> Payment | Refusal:
         if claim.kind != "payment":
             return refuse("reference_conflict")
         original = world.payments.get(claim.resource_id)
@@ -166,7 +167,7 @@ class OnePayment(Command[Payment]):
     payment_id: UUID
 
     def needs(self, needs: Needs) -> None:
-        needs.payments.add(self.payment_id)
+        needs.lock(World.payments, self.payment_id)
 
     def busy(self) -> Refusal:
         return refuse("payment_conflict")
@@ -212,8 +213,8 @@ class PayerCommand(OnePayment):
     payer: Payer
 
     def needs(self, needs: Needs) -> None:
-        needs.payments.add(self.payment_id)
-        needs.accounts.add(self.payer.account)
+        needs.lock(World.payments, self.payment_id)
+        needs.read(World.wallets, self.payer.account)
 
     def find(self, world: World) -> Payment | None:
         return OnePayment.find(self, world) if world.knows(self.tenant, self.payer) else None
@@ -234,8 +235,8 @@ class PayerCommand(OnePayment):
 
 class PayPayment(PayerCommand):
     def needs(self, needs: Needs) -> None:
-        needs.merchants.add(self.tenant.merchant_id)
-        needs.payments.add(self.payment_id)
+        needs.lock(World.merchants, self.tenant.merchant_id)
+        needs.lock(World.payments, self.payment_id)
         needs.spending(self.tenant, self.payer.account)
 
     def decide(self, world: World) -> Payment | Refusal:
@@ -309,7 +310,7 @@ class ReservePayment(PayerCommand):
 
     def needs(self, needs: Needs) -> None:
         PayerCommand.needs(self, needs)
-        needs.merchants.add(self.tenant.merchant_id)
+        needs.lock(World.merchants, self.tenant.merchant_id)
 
     def decide(self, world: World) -> Payment | Refusal:
         payment = self.payable(world)
@@ -346,8 +347,7 @@ class RefundPayment(OnePayment):
     """
 
     def needs(self, needs: Needs) -> None:
-        needs.payments.add(self.payment_id)
-        needs.payers_of.add(self.payment_id)
+        needs.refunding(self.payment_id)
 
     def decide(self, world: World) -> Payment | Refusal:
         payment = self.find(world)

@@ -15,6 +15,7 @@ from msgspec import Struct
 from laari.rules.calendar import Interval
 
 Mode = Literal["live", "sandbox"]
+MODES: tuple[Mode, Mode] = ("live", "sandbox")
 
 # A column whose sums can pass 2^63 is `numeric` in the database and still `int` here.
 BigInt = Annotated[int, "numeric"]
@@ -38,12 +39,19 @@ class Tenant(Struct, frozen=True):
     active: bool
 
 
+class MerchantActivity(Struct, frozen=True):
+    """Whether a merchant may take money."""
+
+    id: str
+    active: bool
+
+
 class TenantClock(Struct, frozen=True):
     id: int
     clock_offset_seconds: int
 
 
-class Claim(Struct, frozen=True):
+class ReferenceClaim(Struct, frozen=True):
     """A reference taken in the one name space of payments, charges and payment requests."""
 
     tenant_id: int

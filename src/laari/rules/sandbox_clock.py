@@ -25,7 +25,7 @@ class MoveClock(Command[TenantClock]):
     advance_seconds: int | None
 
     def needs(self, needs: Needs) -> None:
-        needs.clocks.add(self.tenant.id)
+        needs.lock(World.clocks, self.tenant.id)
 
     def decide(self, world: World) -> TenantClock | Refusal:
         clock = world.clocks.get(self.tenant.id)

@@ -197,7 +197,7 @@ class SetSandboxWallet(Command[Wallet]):
     tier: str | None
 
     def needs(self, needs: Needs) -> None:
-        needs.wallets.add(self.tenant.sandbox_account)
+        needs.lock(World.wallets, self.tenant.sandbox_account)
 
     def decide(self, world: World) -> Wallet | Refusal:
         account = self.tenant.sandbox_account

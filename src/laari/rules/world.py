@@ -6,22 +6,27 @@ before it; the store writes what was added and changed when all are decided.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from typing import TypeAlias, cast
 from uuid import UUID
+
+from msgspec import Struct
 
 from laari.rules.actors import Payer
 from laari.rules.periods import Counted, Moment, Period, PeriodKey, left
 from laari.rules.records import (
     AccessToken,
     Authorization,
-    Claim,
     CustomerType,
     Event,
+    MerchantActivity,
     Mode,
     Payment,
     PaymentRequest,
+    ReferenceClaim,
+    SandboxPeriod,
     SavedResponse,
     Tenant,
     TenantClock,
@@ -31,50 +36,12 @@ from laari.rules.records import (
     Transfer,
     Wallet,
 )
+from laari.rules.tables import Journal, K, Loaded, Lookup, R, Table
 
-K = TypeVar("K", bound=Hashable)
-R = TypeVar("R")
-
-
-class UnlockedRowError(Exception):
-    """A command changed a row that its batch has not locked: a defect, and nothing is committed."""
-
-
-class Rows(Generic[K, R]):
-    """The rows of one table as this batch sees them."""
-
-    __slots__ = ("_locked", "added", "changed", "seen")
-
-    def __init__(self) -> None:
-        self.seen: dict[K, R] = {}
-        self.added: dict[K, R] = {}
-        self.changed: dict[K, R] = {}
-        self._locked: set[K] = set()
-
-    def show(self, key: K, row: R) -> None:
-        """Takes in a row that was read without a lock: another process may be changing it now."""
-        self.seen.setdefault(key, row)
-
-    def lock(self, key: K, row: R) -> None:
-        """Takes in a row that nobody else can change until this batch is done."""
-        self._locked.add(key)
-        self.seen[key] = row
-
-    def get(self, key: K) -> R | None:
-        return self.seen.get(key)
-
-    def add(self, key: K, row: R) -> None:
-        self.seen[key] = self.added[key] = row
-
-    def change(self, key: K, row: R) -> None:
-        # A row added in this same batch is inserted in its latest form.
-        if key in self.added:
-            self.added[key] = row
-        elif key in self._locked:
-            self.changed[key] = row
-        else:
-            raise UnlockedRowError(f"{type(row).__name__} {key} was read without a lock")
-        self.seen[key] = row
+# A tenant, an operation, and the idempotency key that was sent to it.
+ResponseKey: TypeAlias = tuple[int, str, str]
+# A tenant, and a reference that is unique there.
+ReferenceKey: TypeAlias = tuple[int, str]
 
 
 def local_time(now: datetime, tenant: Tenant | TenantClock | None) -> datetime:
@@ -87,41 +54,69 @@ def local_time(now: datetime, tenant: Tenant | TenantClock | None) -> datetime:
 class World:
     """The state a batch decides over.
 
+    The declarations below are the one registry of tables. Their order is that in which every batch
+    of every process loads rows, takes locks and writes: two that went crosswise would wait for each
+    other. References come after all that is locked, so that a charge which waited for its twin
+    finds it, and not a limit that the twin has used up.
+
     `origin` is the public address of the service, for the links that resources carry.
     """
+
+    saved_responses = Table[ResponseKey, SavedResponse](
+        SavedResponse,
+        "saved_responses",
+        ("tenant_id", "operation", "key"),
+        changes_from="replays",  # the response itself is not written again
+        replaced_from="fingerprint",
+    )
+    clocks = Table[int, TenantClock](
+        TenantClock, "tenants", ("id",), changes_from="clock_offset_seconds"
+    )
+    merchants = Table[str, MerchantActivity](MerchantActivity, "merchants", ("id",), shared=True)
+    payments = Table[UUID, Payment](Payment, "payments", ("id",), changes_from="status")
+    requests = Table[UUID, PaymentRequest](
+        PaymentRequest, "payment_requests", ("id",), changes_from="status"
+    )
+    authorizations = Table[UUID, Authorization](
+        Authorization,
+        "authorizations",
+        ("id",),
+        changes_from="status",
+        contested=("tenant_id", "reference"),
+    )
+    # The wallets of live customers by how they were named, each in the form that is compared.
+    recipients = Lookup[tuple[CustomerType, str], int]()
+    wallets = Table[int, Wallet](Wallet, "wallets", ("account",), changes_from="tier")
+    # Whoever puts a period aside holds the lock on its owner's row.
+    sandbox_periods = Table[PeriodKey, SandboxPeriod](
+        SandboxPeriod, "sandbox_periods", ("owner", "unit", "start"), replaced_from="spent"
+    )
+    # Top-ups by the bank slip that they came with.
+    topups = Lookup[tuple[Mode, str], Transaction]()
+    slips = Journal(TopupSlip, "topup_slips", contested=("mode", "slip"))
+    # References of payments, charges and payment requests: one name space.
+    references = Table[ReferenceKey, ReferenceClaim](
+        ReferenceClaim,
+        "reference_claims",
+        ("tenant_id", "reference"),
+        contested=("tenant_id", "reference"),
+    )
+    # References of authorizations, a name space of their own.
+    authorization_ids = Lookup[ReferenceKey, UUID]()
+    transfers = Journal(Transfer, "transfers")
+    transactions = Journal(Transaction, "transactions")
+    access_tokens = Journal(AccessToken, "access_tokens")
+    events = Journal(Event, "events")
 
     def __init__(self, now: datetime, origin: str) -> None:
         self.now = now
         self.origin = origin
-        self.clocks: Rows[int, TenantClock] = Rows()
-        # Merchants whose customers decide in this batch, and whether each may take money now.
-        self.active: dict[str, bool] = {}
-        self.claims: Rows[tuple[int, str], Claim] = Rows()
-        self.payments: Rows[UUID, Payment] = Rows()
-        self.requests: Rows[UUID, PaymentRequest] = Rows()
-        self.authorizations: Rows[UUID, Authorization] = Rows()
-        # References of authorizations, a name space of their own.
-        self.authorization_ids: dict[tuple[int, str], UUID] = {}
-        # The wallets of live customers by how they were named, each in the form that is compared.
-        self.recipients: dict[tuple[CustomerType, str], int] = {}
-        self.wallets: Rows[int, Wallet] = Rows()
-        # The modes of wallets that a command names without touching them.
-        self.modes: dict[int, Mode] = {}
         self.tiers: dict[str, Tier] = {}
         # What sandbox rows counted in periods that they do not hold now: as looked up, 0 where
         # there is nothing, and as put aside in this batch.
         self.aside: dict[PeriodKey, int] = {}
-        self.put_aside: dict[PeriodKey, int] = {}
-        self.saved_responses: Rows[tuple[int, str, str], SavedResponse] = Rows()
         # Idempotency keys that a batch of another process is working on right now.
-        self.keys_in_progress: set[tuple[int, str, str]] = set()
-        self.access_tokens: list[AccessToken] = []
-        # Top-ups by the bank slip that they came with, where a command named it.
-        self.topups: dict[tuple[Mode, str], Transaction] = {}
-        self.slips: list[TopupSlip] = []
-        self.transfers: list[Transfer] = []
-        self.transactions: list[Transaction] = []
-        self.events: list[Event] = []
+        self.keys_in_progress: set[ResponseKey] = set()
 
     def at(self, tenant: Tenant | None) -> datetime:
         """The time for this tenant, the same for every command of the batch."""
@@ -143,11 +138,12 @@ class World:
             done = left(each, period)
             if done is not None:
                 key, spent = done
-                self.aside[key] = self.put_aside[key] = spent
+                self.aside[key] = spent
+                self.sandbox_periods.add(key, SandboxPeriod(*key, spent))
 
     def is_active(self, tenant: Tenant) -> bool:
         """Whether the tenant's merchant may take money; it stays so until the batch is done."""
-        return self.active[tenant.merchant_id]
+        return self.merchants.seen[tenant.merchant_id].active
 
     def same_mode(self, tenant: Tenant, account: int) -> bool:
         """Whether this wallet exists in the tenant's mode.
@@ -156,49 +152,36 @@ class World:
         payer meet asks this first, whatever page or key it came from.
         """
         wallet = self.wallets.get(account)
-        mode = self.modes.get(account) if wallet is None else wallet.mode
-        return mode == tenant.mode
+        return wallet is not None and wallet.mode == tenant.mode
 
     def knows(self, tenant: Tenant, payer: Payer) -> bool:
         """Whether this payer exists for the tenant: by their own word and by their wallet's."""
         return payer.mode == tenant.mode and self.same_mode(tenant, payer.account)
 
 
+Registered: TypeAlias = Table[Hashable, Struct] | Lookup[Hashable, object] | Journal[Struct]
+
+# In the order in which every batch loads, locks and writes.
+REGISTRY: tuple[Registered, ...] = tuple(
+    declared for declared in vars(World).values() if isinstance(declared, Table | Lookup | Journal)
+)
+
+
 class Needs:
     """What the commands of a batch ask to be loaded, and locked where they may change it."""
 
     __slots__ = (
-        "accounts",
-        "authorization_references",
-        "authorizations",
-        "claims",
-        "clocks",
-        "keys",
-        "merchants",
+        "_locks",
+        "_reads",
         "payers_of",
-        "payments",
-        "recipients",
-        "requests",
         "sandbox_charging",
         "sandbox_spending",
-        "slips",
-        "wallets",
         "wallets_of_authorizations",
     )
 
     def __init__(self) -> None:
-        self.keys: set[tuple[int, str, str]] = set()
-        self.clocks: set[int] = set()
-        self.merchants: set[str] = set()
-        self.claims: set[tuple[int, str]] = set()
-        self.authorization_references: set[tuple[int, str]] = set()
-        self.payments: set[UUID] = set()
-        self.requests: set[UUID] = set()
-        self.authorizations: set[UUID] = set()
-        self.recipients: set[tuple[CustomerType, str]] = set()
-        self.wallets: set[int] = set()
-        self.accounts: set[int] = set()  # wallets of which only the mode is asked, not locked
-        self.slips: set[str] = set()
+        self._locks: defaultdict[object, set[Hashable]] = defaultdict(set)
+        self._reads: defaultdict[object, set[Hashable]] = defaultdict(set)
         # Sandbox wallets and authorizations that something may count in the periods of, each with
         # how far the clock it is counted on was moved.
         self.sandbox_spending: set[tuple[int, int]] = set()
@@ -208,28 +191,47 @@ class Needs:
         self.payers_of: set[UUID] = set()
         self.wallets_of_authorizations: set[UUID] = set()
 
+    def lock(self, table: Table[K, R], key: K) -> None:
+        """A row that may be changed, or that must stay as it is until the batch is committed."""
+        self._locks[table].add(key)
+
+    def read(self, table: Loaded[K], key: K) -> None:
+        """A row that is only looked at, as it was a moment ago."""
+        self._reads[table].add(key)
+
+    def locked(self, table: Loaded[K]) -> set[K]:
+        return cast("set[K]", self._locks.get(table, set()))
+
+    def only_read(self, table: Loaded[K]) -> set[K]:
+        """What some command reads and none locks: a lock shows the newer row to all of them."""
+        wanted = self._reads.get(table)
+        if wanted is None:
+            return set()
+        return cast("set[K]", wanted - self._locks.get(table, set()))
+
+    def names(self, table: object) -> bool:
+        """Whether any command asks for something of this table."""
+        return table in self._locks or table in self._reads
+
+    @property
+    def takes_locks(self) -> bool:
+        """Whether anything is kept from others until the batch is committed."""
+        return bool(self._locks)
+
     def spending(self, tenant: Tenant, account: int) -> None:
         """A wallet that pays this tenant."""
-        self.wallets.add(account)
+        self.lock(World.wallets, account)
         if tenant.mode == "sandbox":
             self.sandbox_spending.add((account, tenant.clock_offset_seconds))
 
     def charging(self, tenant: Tenant, authorization_id: UUID) -> None:
         """An authorization that this tenant charges, with the wallet behind it."""
-        self.authorizations.add(authorization_id)
+        self.lock(World.authorizations, authorization_id)
         self.wallets_of_authorizations.add(authorization_id)
         if tenant.mode == "sandbox":
             self.sandbox_charging.add((authorization_id, tenant.clock_offset_seconds))
 
-    @property
-    def takes_locks(self) -> bool:
-        """Whether anything is kept from others until the batch is committed."""
-        return bool(
-            self.keys
-            or self.merchants
-            or self.clocks
-            or self.payments
-            or self.requests
-            or self.authorizations
-            or self.wallets
-        )
+    def refunding(self, payment_id: UUID) -> None:
+        """A payment with the wallet that paid it, and the request that it was made from."""
+        self.lock(World.payments, payment_id)
+        self.payers_of.add(payment_id)

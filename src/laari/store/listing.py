@@ -15,7 +15,7 @@ from uuid import UUID
 import asyncpg
 
 from laari.rules.records import Authorization, Event, Payment, PaymentRequest
-from laari.store.tables import Table
+from laari.store.tables import Statements
 
 Listed: TypeAlias = Payment | PaymentRequest | Authorization | Event
 R = TypeVar("R", bound=Listed)
@@ -58,7 +58,7 @@ class Window:
 class Listing(Generic[R]):
     """A page that is asked for: where its rows are looked for, and which of them it shows."""
 
-    table: Table[R]
+    table: Statements[R]
     walks: Sequence[Walk]
     window: Window
 
@@ -107,7 +107,7 @@ def _position(row: Listed) -> Position:
 
 
 async def _walk(
-    connection: asyncpg.Connection, table: Table[R], walk: Walk, window: Window
+    connection: asyncpg.Connection, table: Statements[R], walk: Walk, window: Window
 ) -> tuple[list[R], Position | None]:
     """Up to limit + 1 rows of one walk, and where it stopped for having looked at enough."""
     conditions, _, values = _conditions(table, walk, window)
@@ -134,7 +134,7 @@ async def _walk(
 
 
 def _conditions(
-    table: Table[R], walk: Walk, window: Window
+    table: Statements[R], walk: Walk, window: Window
 ) -> tuple[list[str], list[str], list[object]]:
     """What the rows have to meet, with `{}` where a value belongs; the values' types and values."""
     conditions = [f"{column} = {{}}" for column in walk.equal]

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from datetime import date, datetime
 from operator import attrgetter
 from types import NoneType
-from typing import Any, Generic, TypeVar, get_args, get_type_hints
+from typing import Any, Generic, TypeVar, cast, get_args, get_type_hints
 from uuid import UUID
 
 import asyncpg
 from msgspec import Struct, json
 
-from laari.rules.records import (
-    AccessToken,
-    Authorization,
-    Claim,
-    Event,
-    Payment,
-    PaymentRequest,
-    SandboxPeriod,
-    SavedResponse,
-    TenantClock,
-    TopupSlip,
-    Transaction,
-    Transfer,
-    Wallet,
-)
+from laari.rules.tables import Stored, Table
+from laari.rules.world import World
 
+K = TypeVar("K", bound=Hashable)
 R = TypeVar("R", bound=Struct)
 
 _to_json = json.Encoder().encode
@@ -52,35 +40,22 @@ def _pg_type(hint: Any) -> str:
     return "text" if isinstance(held, str) else _pg_type(held)  # a literal's values are text
 
 
-class Table(Generic[R]):
+class Statements(Generic[R]):
     """One table's bulk statements: however many rows, they are one parameter, as JSON.
 
     The database reads them faster than a driver can encode an array for every column.
-
-    `contested` names a unique index that rows of two batches may meet on. The second one to come
-    waits there for the first, so every batch inserts in the order of those fields: two that went
-    crosswise would wait for each other.
     """
 
-    def __init__(
-        self,
-        name: str,
-        record: type[R],
-        key: tuple[str, ...],
-        mutable: tuple[str, ...] = (),
-        contested: tuple[str, ...] = (),
-    ) -> None:
-        self.name = name
-        self.record = record
-        self.columns = ", ".join(record.__struct_fields__)
-        self.select = f"SELECT {self.columns} FROM {name}"
-        self._key = key
-        self._mutable = mutable
-        self._order = attrgetter(*contested) if contested else None
-        hints = get_type_hints(record, include_extras=True)
-        self.types = {field: _pg_type(hints[field]) for field in record.__struct_fields__}
+    def __init__(self, stored: Stored[R]) -> None:
+        self.name = stored.table
+        self.record = stored.record
+        self.columns = ", ".join(stored.record.__struct_fields__)
+        self.select = f"SELECT {self.columns} FROM {self.name}"
+        self._order = attrgetter(*stored.contested) if stored.contested else None
+        hints = get_type_hints(stored.record, include_extras=True)
+        self.types = {field: _pg_type(hints[field]) for field in stored.record.__struct_fields__}
 
-    def select_by(self, *columns: str) -> str:
+    def select_by(self, *columns: str, lock: str = "") -> str:
         """The rows with these values, which are handed over as one array for each column.
 
         Each is looked up by itself, which `OFFSET 0` insists on: while a table is small the
@@ -90,7 +65,7 @@ class Table(Generic[R]):
         same = " AND ".join(f"{self.name}.{column} = wanted.{column}" for column in columns)
         return (
             f"SELECT found.* FROM unnest({', '.join(arrays)}) AS wanted ({', '.join(columns)}) "
-            f"CROSS JOIN LATERAL ({self.select} WHERE {same} OFFSET 0) AS found"
+            f"CROSS JOIN LATERAL ({self.select} WHERE {same} OFFSET 0{lock}) AS found"
         )
 
     def read(self, row: asyncpg.Record) -> R:
@@ -118,61 +93,62 @@ class Table(Generic[R]):
     def insert(self, parameter: int) -> str:
         return f"INSERT INTO {self.name} ({self.columns}) {self.given(parameter)}"
 
+
+class KeyedStatements(Statements[R], Generic[K, R]):
+    """What is done by a table's own key besides: rows are locked, read, changed and replaced."""
+
+    def __init__(self, table: Table[K, R]) -> None:
+        super().__init__(table)
+        self._key = table.key
+        self._changes = _from(table.record, table.changes_from)
+        self._replaces = _from(table.record, table.replaced_from)
+        self.is_shared = table.shared
+        # What is locked is locked in the order of the keys.
+        lock = " FOR SHARE" if table.shared else " FOR NO KEY UPDATE"
+        if len(table.key) == 1:
+            [key] = table.key
+            self.read_by_key = f"{self.select} WHERE {key} = ANY($1)"
+            self.lock_by_key = f"{self.read_by_key} ORDER BY {key}{lock}"
+        else:
+            self.read_by_key = self.select_by(*table.key)
+            self.lock_by_key = self.select_by(*table.key, lock=lock)
+        self.add = self.upsert if table.replaced_from else self.insert
+        self.key_of = cast("Callable[[R], K]", attrgetter(*table.key))
+
+    def given_keys(self, keys: Collection[K]) -> list[list[object]]:
+        """Keys as the parameters of the statements that find rows by them."""
+        if len(self._key) == 1:
+            return [list(keys)]
+        ordered = sorted(cast("Collection[tuple[str, ...]]", keys))
+        return [list(column) for column in zip(*ordered, strict=True)]
+
     def update(self, parameter: int) -> str:
-        values = ", ".join(f"{field} = new.{field}" for field in self._mutable)
+        values = ", ".join(f"{field} = new.{field}" for field in self._changes)
         same = " AND ".join(f"old.{field} = new.{field}" for field in self._key)
         given = self.given(parameter)
         return f"UPDATE {self.name} old SET {values} FROM ({given}) AS new WHERE {same}"
 
     def upsert(self, parameter: int) -> str:
         """Replaces the row that has the same key."""
-        values = ", ".join(f"{field} = excluded.{field}" for field in self._mutable)
+        values = ", ".join(f"{field} = excluded.{field}" for field in self._replaces)
         key = ", ".join(self._key)
         return f"{self.insert(parameter)} ON CONFLICT ({key}) DO UPDATE SET {values}"
 
 
-def _from(record: type[Struct], first: str) -> tuple[str, ...]:
-    """The fields of a record from this one on: those that change after creation."""
+def _from(record: type[Struct], first: str | None) -> tuple[str, ...]:
+    """The fields of a record from this one on."""
     fields = record.__struct_fields__
-    return fields[fields.index(first) :]
+    return () if first is None else fields[fields.index(first) :]
 
 
-CLOCKS = Table("tenants", TenantClock, key=("id",), mutable=("clock_offset_seconds",))
-CLAIMS = Table(
-    "reference_claims",
-    Claim,
-    key=("tenant_id", "reference"),
-    contested=("tenant_id", "reference"),
-)
-PAYMENTS = Table("payments", Payment, key=("id",), mutable=_from(Payment, "status"))
-REQUESTS = Table(
-    "payment_requests", PaymentRequest, key=("id",), mutable=_from(PaymentRequest, "status")
-)
-AUTHORIZATIONS = Table(
-    "authorizations",
-    Authorization,
-    key=("id",),
-    mutable=_from(Authorization, "status"),
-    contested=("tenant_id", "reference"),
-)
-WALLETS = Table("wallets", Wallet, key=("account",), mutable=_from(Wallet, "tier"))
-SANDBOX_PERIODS = Table(
-    "sandbox_periods", SandboxPeriod, key=("owner", "unit", "start"), mutable=("spent",)
-)
-TRANSFERS = Table("transfers", Transfer, key=("id",))
-TOPUP_SLIPS = Table("topup_slips", TopupSlip, key=("mode", "slip"), contested=("mode", "slip"))
-TRANSACTIONS = Table("transactions", Transaction, key=("tid",))
-EVENTS = Table("events", Event, key=("id",))
-ACCESS_TOKENS = Table("access_tokens", AccessToken, key=("digest",))
-SAVED_RESPONSES = Table(
-    "saved_responses",
-    SavedResponse,
-    key=("tenant_id", "operation", "key"),
-    mutable=_from(SavedResponse, "fingerprint"),
-)
-REPLAYS = Table(
-    "saved_responses",
-    SavedResponse,
-    key=("tenant_id", "operation", "key"),
-    mutable=_from(SavedResponse, "replays"),  # the response itself is not written again
-)
+# What other modules read, by the names of the registry.
+PAYMENTS = KeyedStatements(World.payments)
+REQUESTS = KeyedStatements(World.requests)
+AUTHORIZATIONS = KeyedStatements(World.authorizations)
+WALLETS = KeyedStatements(World.wallets)
+SANDBOX_PERIODS = KeyedStatements(World.sandbox_periods)
+REFERENCES = KeyedStatements(World.references)
+SAVED_RESPONSES = KeyedStatements(World.saved_responses)
+TRANSFERS = Statements(World.transfers)
+TRANSACTIONS = Statements(World.transactions)
+EVENTS = Statements(World.events)

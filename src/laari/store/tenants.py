@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import asyncpg
 
 from laari.rules.records import Mode, Tenant
@@ -23,23 +21,6 @@ async def by_secret_digest(
         digests,
     )
     return {digest: Tenant(*tenant) for digest, *tenant in rows}
-
-
-async def activity(
-    connection: asyncpg.Connection, merchant_ids: Collection[str]
-) -> dict[str, bool]:
-    """Whether these merchants are active, for as long as the transaction lasts.
-
-    Many may hold this lock together. Deactivating a merchant waits for them, so that nothing is
-    paid once it is done.
-    """
-    if not merchant_ids:
-        return {}
-    rows = await connection.fetch(
-        "SELECT id, active FROM merchants WHERE id = ANY($1) ORDER BY id FOR SHARE",
-        list(merchant_ids),
-    )
-    return {row["id"]: row["active"] for row in rows}
 
 
 async def by_id(connection: asyncpg.Connection, tenant_ids: list[int]) -> dict[int, Tenant]:

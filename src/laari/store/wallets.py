@@ -95,14 +95,6 @@ async def by_account(connection: asyncpg.Connection, accounts: list[int]) -> dic
     return {standing.wallet.account: standing for standing in standings}
 
 
-async def modes_of(connection: asyncpg.Connection, accounts: Collection[int]) -> dict[int, Mode]:
-    """The mode of each of these wallets that exists; it never changes, so nothing is locked."""
-    rows = await connection.fetch(
-        "SELECT account, mode FROM wallets WHERE account = ANY($1)", list(accounts)
-    )
-    return dict(map(tuple, rows))
-
-
 async def topups_by_slip(
     connection: asyncpg.Connection, slips: Collection[str]
 ) -> dict[tuple[Mode, str], Transaction]:

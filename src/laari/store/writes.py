@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import asyncpg
+from msgspec import Struct
 
-from laari.rules.records import SandboxPeriod
-from laari.rules.world import Rows, World
+from laari.rules.tables import Journal, K, R, Table
+from laari.rules.world import REGISTRY, World
 from laari.store.deliveries import saving_events
-from laari.store.tables import (
-    ACCESS_TOKENS,
-    AUTHORIZATIONS,
-    CLAIMS,
-    CLOCKS,
-    EVENTS,
-    PAYMENTS,
-    REPLAYS,
-    REQUESTS,
-    SANDBOX_PERIODS,
-    SAVED_RESPONSES,
-    TOPUP_SLIPS,
-    TRANSACTIONS,
-    TRANSFERS,
-    WALLETS,
-    Table,
-)
+from laari.store.tables import EVENTS, KeyedStatements, Statements
 
 # A statement that writes the rows of the parameter with this number.
 _Write: TypeAlias = Callable[[int], str]
+
+_Branch: TypeAlias = tuple[Statements[R], _Write, Collection[R]]
 
 
 def writing(world: World) -> list[str]:
@@ -39,10 +26,10 @@ def writing(world: World) -> list[str]:
     What has no form that can be sent is found here, while nothing has been.
     """
     writes, values = [], []
-    for table, write, rows in _decided(world):
-        if rows:
+    for branches in _BRANCHES:
+        for statements, write, rows in branches(world):
             writes.append(write)
-            values.append(table.encode(rows))
+            values.append(statements.encode(rows))
     if world.events:
         values.append(EVENTS.encode(world.events))
     return [_statement(tuple(writes), bool(world.events)), *values] if values else []
@@ -54,29 +41,38 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
         await connection.execute(*statement)
 
 
-def _decided(world: World) -> Iterator[tuple[Table[Any], _Write, Collection[Any]]]:
-    """In one order for every batch: two that meet in unique indexes must not wait crosswise."""
-    states: list[tuple[Table[Any], Rows[Any, Any]]] = [
-        (CLOCKS, world.clocks),
-        (CLAIMS, world.claims),
-        (PAYMENTS, world.payments),
-        (REQUESTS, world.requests),
-        (AUTHORIZATIONS, world.authorizations),
-        (WALLETS, world.wallets),
-    ]
-    for table, rows in states:
-        yield table, table.insert, rows.added.values()
-        yield table, table.update, rows.changed.values()
-    # Whoever puts a period aside holds the lock on its owner's row.
-    aside = [SandboxPeriod(*key, spent) for key, spent in world.put_aside.items()]
-    yield SANDBOX_PERIODS, SANDBOX_PERIODS.upsert, aside
-    yield TOPUP_SLIPS, TOPUP_SLIPS.insert, world.slips
-    yield TRANSFERS, TRANSFERS.insert, world.transfers
-    yield TRANSACTIONS, TRANSACTIONS.insert, world.transactions
-    yield ACCESS_TOKENS, ACCESS_TOKENS.insert, world.access_tokens
-    # Whoever answers under a key holds its lock, so what was counted here is what is stored.
-    yield REPLAYS, REPLAYS.update, world.saved_responses.changed.values()
-    yield SAVED_RESPONSES, SAVED_RESPONSES.upsert, world.saved_responses.added.values()
+def _rows(table: Table[K, R]) -> Callable[[World], list[_Branch[R]]]:
+    statements = KeyedStatements(table)
+
+    def branches(world: World) -> list[_Branch[R]]:
+        rows = table.touched(world)
+        found: list[_Branch[R]] = []
+        if rows is not None and rows.added:
+            found.append((statements, statements.add, rows.added.values()))
+        if rows is not None and rows.changed:
+            found.append((statements, statements.update, rows.changed.values()))
+        return found
+
+    return branches
+
+
+def _additions(journal: Journal[R]) -> Callable[[World], list[_Branch[R]]]:
+    statements = Statements(journal)
+
+    def branches(world: World) -> list[_Branch[R]]:
+        rows = journal.touched(world)
+        return [(statements, statements.insert, rows)] if rows else []
+
+    return branches
+
+
+# In the order of the registry, for every batch: two that meet in unique indexes must not wait
+# crosswise. Events come last, with what is to be delivered of them.
+_BRANCHES: list[Callable[[World], list[_Branch[Struct]]]] = [
+    _rows(each) if isinstance(each, Table) else _additions(each)
+    for each in REGISTRY
+    if isinstance(each, Table | Journal) and each is not World.events
+]
 
 
 @lru_cache(maxsize=256)
