@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 
+import asyncpg
 import pytest
 
 from laari.workers.sender import Sender
@@ -56,5 +57,26 @@ async def sender(
         certificates=authority.trusting(),
         timeout_seconds=2,
     )
+    yield ours
+    await ours.close()
+
+
+@pytest.fixture
+async def connection(dsn: str) -> AsyncIterator[asyncpg.Connection]:
+    connection = await asyncpg.connect(dsn)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+async def plain() -> AsyncIterator[Receiver]:
+    """A receiver without TLS, for tests of the loop alone."""
+    async with receiving() as ours:
+        yield ours
+
+
+@pytest.fixture
+async def open_sender() -> AsyncIterator[Sender]:
+    ours = Sender(allow_private=True, timeout_seconds=5)
     yield ours
     await ours.close()

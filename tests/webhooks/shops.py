@@ -17,6 +17,7 @@ from laari.store import merchants
 from laari.store.deliveries import save_events
 from laari.workers.delivery import Deliverer, Limits
 from laari.workers.sender import Sender
+from tests.webhooks.receivers import Receiver
 
 MASTER_KEY = b"m" * 32
 QUICK = Limits(lease_seconds=20.0, poll_seconds=0.05)
@@ -52,6 +53,10 @@ async def emit(connection: asyncpg.Connection, shop: Shop, count: int = 1) -> li
     events = new_events(shop, count)
     await save_events(connection, events)
     return events
+
+
+def at(receiver: Receiver, path: str = "/") -> str:
+    return f"http://127.0.0.1:{receiver.port}{path}"
 
 
 @asynccontextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from statistics import median
 from time import monotonic
 from typing import Any
@@ -18,11 +17,12 @@ from laari.workers.delivery import Deliverer, Limits
 from laari.workers.sender import Sender
 from tests.silence import proxy_to
 from tests.webhooks.conftest import NAME
-from tests.webhooks.receivers import Receiver, answering, hanging, receiving
+from tests.webhooks.receivers import Receiver, answering, hanging
 from tests.webhooks.shops import (
     MASTER_KEY,
     QUICK,
     Shop,
+    at,
     attempts_of,
     delivering,
     delivery_of,
@@ -32,31 +32,6 @@ from tests.webhooks.shops import (
     settled,
     until,
 )
-
-
-@pytest.fixture
-async def connection(dsn: str) -> AsyncIterator[asyncpg.Connection]:
-    connection = await asyncpg.connect(dsn)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
-async def plain() -> AsyncIterator[Receiver]:
-    """A receiver without TLS, for tests of the loop alone."""
-    async with receiving() as ours:
-        yield ours
-
-
-@pytest.fixture
-async def open_sender() -> AsyncIterator[Sender]:
-    ours = Sender(allow_private=True, timeout_seconds=5)
-    yield ours
-    await ours.close()
-
-
-def at(receiver: Receiver, path: str = "/") -> str:
-    return f"http://127.0.0.1:{receiver.port}{path}"
 
 
 async def test_an_event_goes_by_name_over_tls_and_is_recorded(

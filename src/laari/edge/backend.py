@@ -32,6 +32,7 @@ from laari.store import (
     tenants,
     wallets,
 )
+from laari.store.announce import Announcer
 from laari.store.batch import BatchRunner
 from laari.store.database import Pool
 from laari.store.listing import Found, Listed, Listing
@@ -77,7 +78,8 @@ class Backend:
         self._pages = Connections(
             Pool(dsn, PAGE_CONNECTIONS, PAGE_WRITERS, seconds=PAGE_STATEMENT_SECONDS)
         )
-        self._runner = BatchRunner(dsn, self.origin)
+        self._announcer = Announcer(self._interfaces.pool)
+        self._runner = BatchRunner(dsn, self.origin, announce=self._announcer)
         self.spine = Spine(self._runner.run, settings.max_batch, on_batch=metrics.batch)
         self.credentials = Coalesced(self._reading(tenants.by_secret_digest))
         self.access_tokens = Coalesced(self._reading(oauth.by_token_digest))
@@ -114,6 +116,7 @@ class Backend:
         await self.hashing.close()
         await self.spine.close()
         await self._runner.close()
+        await self._announcer.close()
         await self._interfaces.pool.close()
         await self._pages.pool.close()
 

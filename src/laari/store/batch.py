@@ -46,16 +46,24 @@ COMMIT_SECONDS = 4.0  # the last statement, which may wait for a standby; then n
 # A plan made for a handful of rows walks through them, and must not be kept when they are many.
 PLAN_SECONDS = 5.0
 
+COMMIT = ["COMMIT"]
+
 
 class BatchRunner:
     """Runs batches on a connection of its own, opened anew where it was lost."""
 
     def __init__(
-        self, dsn: str, origin: str, clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self,
+        dsn: str,
+        origin: str,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        announce: Callable[[], None] = lambda: None,
     ) -> None:
+        """`announce` is called after a commit that made something to send."""
         self._dsn = dsn
         self._origin = origin
         self._clock = clock
+        self._announce = announce
         self._connection: asyncpg.Connection | None = None
         self._watch = Watch()
         self._warned = False
@@ -103,10 +111,11 @@ class BatchRunner:
             world = await load(connection, needs, self._origin, self._clock)
             outcomes = [command.decide(world) for command in commands]
             last = writing(world)
+            to_send = False
             if locks:
                 if last:
-                    await connection.execute(*last)
-                last = ["COMMIT"]
+                    to_send = bool(await connection.fetch(*last))
+                last = COMMIT
         except BaseException as error:
             if _is_unusable(error):
                 self._forget()
@@ -114,15 +123,23 @@ class BatchRunner:
                 await self._roll_back(connection)
             raise _translated(error) from error
         if last:
-            await self._finish(connection, last)
+            to_send = await self._finish(connection, last) or to_send
+        if to_send:
+            self._announce()
         return outcomes
 
-    async def _finish(self, connection: asyncpg.Connection, statement: list[str]) -> None:
-        """The statement after which the work is done; where its answer is lost, nobody knows."""
+    async def _finish(self, connection: asyncpg.Connection, statement: list[str]) -> bool:
+        """The statement after which the work is done; where its answer is lost, nobody knows.
+
+        Returns whether it made something to send.
+        """
         self._watch.expect(connection, COMMIT_SECONDS)
         self._warned = False
         try:
-            done = await connection.execute(*statement)
+            if statement == COMMIT:
+                done = await connection.execute(*statement)
+            else:
+                done = await connection.fetch(*statement)
         except BaseException as error:
             if isinstance(error, asyncpg.PostgresError) and not is_lost(error):
                 if _is_unusable(error):
@@ -137,6 +154,7 @@ class BatchRunner:
         if done == "ROLLBACK":  # what a transaction that has failed is answered to its COMMIT
             self._forget()
             raise Rerun("the transaction had failed before its commit")
+        return statement != COMMIT and bool(done)
 
     async def _ready(self, lock_seconds: float) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from laari.settings import Settings
 from laari.spine.engine import Spine
+from laari.store.announce import Announcer
 from laari.store.batch import BatchRunner
 from laari.store.database import open_pool
 from laari.store.oauth import forget_expired_tokens
@@ -35,7 +36,8 @@ class Job(NamedTuple):
 async def run(dsn: str, master_key: bytes, settings: Settings, stop: asyncio.Event) -> None:
     """Works until `stop` is set, then finishes what is under way."""
     pool = await open_pool(dsn, CONNECTIONS, JOB_SECONDS)
-    runner = BatchRunner(dsn, settings.public_url)
+    announcer = Announcer(pool)
+    runner = BatchRunner(dsn, settings.public_url, announce=announcer)
     spine = Spine(runner.run)
     spine.start()
 
@@ -62,6 +64,7 @@ async def run(dsn: str, master_key: bytes, settings: Settings, stop: asyncio.Eve
     finally:
         await spine.close()
         await runner.close()
+        await announcer.close()
         await pool.close()
 
 
