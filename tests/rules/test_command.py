@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import importlib
+import pkgutil
+from dataclasses import dataclass, fields, is_dataclass
 
 import pytest
+from msgspec.structs import replace
 
-from laari.rules.command import Command
+from laari import rules
+from laari.rules.command import Command, Share, TenantCommand
+from laari.rules.records import Tenant
 from laari.rules.refusals import refuse
+from laari.rules.sandbox_clock import MoveClock
 from laari.rules.world import Needs, World
 
 
@@ -35,3 +41,31 @@ def test_a_command_that_names_no_conflict_is_unavailable_while_it_waits() -> Non
 
 def test_a_command_carries_nothing_but_its_fields() -> None:
     assert not hasattr(Decided(1), "__dict__")
+
+
+def commands() -> list[type[Command[object]]]:
+    for module in pkgutil.iter_modules(rules.__path__):
+        importlib.import_module(f"laari.rules.{module.name}")
+    found, waiting = [], [Command]
+    while waiting:
+        below = waiting.pop().__subclasses__()
+        found += below
+        waiting += below
+    return [each for each in found if each.__module__.startswith("laari.rules.")]
+
+
+def test_a_command_of_a_tenant_waits_in_that_tenants_turn() -> None:
+    """Or one merchant's flood would be everybody's."""
+    of_tenants = {
+        each.__name__
+        for each in commands()
+        if is_dataclass(each)
+        and any(f.name == "tenant" and f.type == "Tenant" for f in fields(each))
+    }
+    assert {"CreatePayment", "PayPayment", "Keyed", "ChargeAuthorization"} <= of_tenants
+    for each in commands():
+        if each.__name__ in of_tenants:
+            assert issubclass(each, TenantCommand), each
+    live = Tenant(7, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
+    assert MoveClock(live, 1).share == Share(7, urgent=True)
+    assert MoveClock(replace(live, mode="sandbox"), 1).share == Share(7, urgent=False)

@@ -17,7 +17,7 @@ from laari.rules import ids
 from laari.rules.actors import Payer
 from laari.rules.authorization_shapes import authorization_shape
 from laari.rules.calendar import Interval
-from laari.rules.command import Command
+from laari.rules.command import TenantCommand
 from laari.rules.operator import Operator
 from laari.rules.payments import default_deadline
 from laari.rules.records import Authorization, AuthorizationType, Tenant
@@ -63,7 +63,7 @@ class AuthorizationDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateAuthorization(Command[Authorization]):
+class CreateAuthorization(TenantCommand[Authorization]):
     tenant: Tenant
     draft: AuthorizationDraft
 
@@ -122,7 +122,7 @@ class CreateAuthorization(Command[Authorization]):
 
 
 @dataclass(frozen=True, slots=True)
-class OneAuthorization(Command[Authorization]):
+class OneAuthorization(TenantCommand[Authorization]):
     """A command about one authorization of the tenant's, locked."""
 
     tenant: Tenant

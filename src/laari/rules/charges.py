@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from laari.rules.authorizations import CURRENCY, find
-from laari.rules.command import Command
+from laari.rules.command import TenantCommand
 from laari.rules.limits import Remaining, counted, current_period, exceeded, remaining, use
 from laari.rules.payments import PaymentDraft, emit_payment, new_payment, settle
 from laari.rules.records import Authorization, Payment, ReferenceClaim, Tenant
@@ -30,7 +30,7 @@ def may_charge(authorization: Authorization, amount: int, left: Remaining) -> Re
 
 
 @dataclass(frozen=True, slots=True)
-class ChargeAuthorization(Command[Payment]):
+class ChargeAuthorization(TenantCommand[Payment]):
     tenant: Tenant
     authorization_id: UUID
     draft: PaymentDraft

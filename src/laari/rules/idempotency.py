@@ -15,7 +15,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from laari.rules.command import Command
+from laari.rules.command import Command, TenantCommand
 from laari.rules.records import SavedResponse, Tenant
 from laari.rules.refusals import PASSING_CODES, Refusal, refuse
 from laari.rules.world import Needs, World
@@ -65,7 +65,7 @@ class Response(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed(Command[Response], Generic[T]):
+class Keyed(TenantCommand[Response], Generic[T]):
     """A command under an idempotency key; `inner` may be a refusal of its fields, saved as well."""
 
     tenant: Tenant

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from laari.rules import ids
 from laari.rules.actors import Payer
-from laari.rules.command import Command
+from laari.rules.command import TenantCommand
 from laari.rules.payments import (
     PaymentDraft,
     at_rest,
@@ -80,7 +80,7 @@ class RequestDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateRequest(Command[PaymentRequest]):
+class CreateRequest(TenantCommand[PaymentRequest]):
     """Asks a customer for a payment.
 
     `designated` says that the customer is the sandbox's designated recipient, the only one that a
@@ -163,7 +163,7 @@ class CreateRequest(Command[PaymentRequest]):
 
 
 @dataclass(frozen=True, slots=True)
-class OneRequest(Command[PaymentRequest]):
+class OneRequest(TenantCommand[PaymentRequest]):
     """A command about one payment request of the tenant's, locked."""
 
     tenant: Tenant

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from laari.rules import ids, ledger
 from laari.rules.actors import Payer
-from laari.rules.command import Command
+from laari.rules.command import TenantCommand
 from laari.rules.money import fee_for
 from laari.rules.records import Payment, PaymentKind, PaymentRequest, ReferenceClaim, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -125,7 +125,7 @@ def new_payment(
 
 
 @dataclass(frozen=True, slots=True)
-class CreatePayment(Command[Payment]):
+class CreatePayment(TenantCommand[Payment]):
     tenant: Tenant
     draft: PaymentDraft
 
@@ -160,7 +160,7 @@ class CreatePayment(Command[Payment]):
 
 
 @dataclass(frozen=True, slots=True)
-class OnePayment(Command[Payment]):
+class OnePayment(TenantCommand[Payment]):
     """A command about one payment of the tenant's, locked."""
 
     tenant: Tenant

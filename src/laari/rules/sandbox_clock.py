@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from laari.rules.command import Command
+from laari.rules.command import TenantCommand
 from laari.rules.records import Tenant, TenantClock
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
@@ -18,7 +18,7 @@ MAX_OFFSET_SECONDS = 100 * 366 * 86_400  # a hundred years either way keeps ever
 
 
 @dataclass(frozen=True, slots=True)
-class MoveClock(Command[TenantClock]):
+class MoveClock(TenantCommand[TenantClock]):
     """Adds to the tenant's offset, or sets it back to real time where `advance_seconds` is None."""
 
     tenant: Tenant

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from msgspec.structs import replace
 
 from laari.rules import ids, ledger
-from laari.rules.command import Command
+from laari.rules.command import TenantCommand
 from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records import Payment, Tenant, Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -189,7 +189,7 @@ def move_outside_money(
 
 
 @dataclass(frozen=True, slots=True)
-class SetSandboxWallet(Command[Wallet]):
+class SetSandboxWallet(TenantCommand[Wallet]):
     """Gives a merchant's own sandbox customer the balance and tier that a test needs."""
 
     tenant: Tenant
