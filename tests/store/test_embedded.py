@@ -43,6 +43,17 @@ def test_commits_are_durable_unless_a_test_asks_otherwise(home: Path) -> None:
         assert ask(dsn, "SHOW full_page_writes") == "on"
 
 
+@pytest.mark.parametrize(
+    ("release", "expected"), [("6.1.0-18-amd64", "syncfs"), ("5.8", "syncfs"), ("5.4.0", "fsync")]
+)
+def test_after_a_crash_everything_is_flushed_at_once_where_the_kernel_tells_of_failures(
+    home: Path, monkeypatch: pytest.MonkeyPatch, release: str, expected: str
+) -> None:
+    monkeypatch.setattr("platform.release", lambda: release)
+    with embedded_server(home, durable=False) as dsn:
+        assert ask(dsn, "SHOW recovery_init_sync_method") == expected
+
+
 def test_processes_share_it_and_the_last_one_stops_it(home: Path) -> None:
     with another_process(home):
         first = postmaster(home)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import re
 import shutil
 import stat
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,7 +134,7 @@ def write_configuration(
         "timezone": "UTC",
         "log_timezone": "UTC",
         "log_checkpoints": "off",
-    }
+    } | _syncing()
     if not durable:
         settings |= {
             "fsync": "off",
@@ -143,6 +145,18 @@ def write_configuration(
     settings |= _archiving(kept_archive(layout))
     settings |= more or {}
     (layout.cluster / "laari.conf").write_text(setting_lines(settings))
+
+
+def _syncing() -> dict[str, str]:
+    """After a crash everything is flushed first: at once, and not some thousand files in turn.
+
+    On a busy disk that is the difference between a tenth of a second and ten. Kernels before 5.8 do
+    not report what could not be written that way.
+    """
+    release = re.match(r"(\d+)\.(\d+)", platform.release())
+    if sys.platform != "linux" or release is None or (int(release[1]), int(release[2])) < (5, 8):
+        return {}
+    return {"recovery_init_sync_method": "syncfs"}
 
 
 def setting_lines(settings: Mapping[str, str]) -> str:
