@@ -19,6 +19,8 @@ from typing import IO, NamedTuple
 import asyncpg
 import pytest
 
+from laari.cli.supervisor import HEALTHY_SECONDS
+
 PATIENCE_SECONDS = 30.0
 
 # Found by every process of the tree as it starts, before anything of laari is imported.
@@ -172,6 +174,21 @@ def test_a_process_that_dies_is_replaced_while_the_others_serve(
         (successor,) = tree.children() - before
         wait_until(lambda: tree.answering() == successor)
         assert tree.end() == 0
+
+
+def test_a_process_that_is_killed_again_and_again_is_replaced_as_fast(
+    on_a_server: dict[str, str], tmp_path: Path
+) -> None:
+    """Waits grow for one that does not start, not for one that has served."""
+    log = tmp_path / "log"
+    with log.open("wb") as errors, serving(on_a_server, workers=1, errors=errors) as tree:
+        for _ in range(3):
+            victim = tree.answering()
+            time.sleep(HEALTHY_SECONDS + 0.1)
+            os.kill(victim, signal.SIGKILL)
+            tree.get()  # the listener is there, and waits for its successor
+        assert tree.end() == 0
+    assert re.findall(r"starting it in (\S+) s", log.read_text()) == ["0.1"] * 3
 
 
 def test_the_background_process_is_replaced_too(on_a_server: dict[str, str]) -> None:

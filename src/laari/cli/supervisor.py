@@ -35,7 +35,9 @@ log = logging.getLogger("laari.supervisor")
 
 FIRST_WAIT_SECONDS = 0.1  # before a process that died is started again; doubles each time
 LAST_WAIT_SECONDS = 5.0
-HEALTHY_SECONDS = 30.0  # a process that lived so long starts with the first wait again
+# A process that was ready for so long starts with the first wait again: it was killed, and did not
+# fail to start or at its first request. Clients are not kept waiting for the sake of a log.
+HEALTHY_SECONDS = 0.5
 FIRST_START_ATTEMPTS = 4  # of a process, while the service has never been ready
 STOP_SECONDS = 30.0  # for the work in flight
 ENGINE_LOOK_SECONDS = 1.0
@@ -78,6 +80,7 @@ class Supervisor:
         self._processes: dict[int, Process] = {}  # by their place in the list of roles
         self._stacks: dict[int, int] = {}  # the files of their stacks, likewise
         self._ready: set[int] = set()  # those that have been ready at least once
+        self._ready_at: dict[int, float] = {}  # when the process that runs there now became ready
         self._watchdog = Watchdog(time.monotonic())
         self._on_ready: Callable[[], None] | None = None
         # The children read an end of it that never comes while this process lives.
@@ -103,14 +106,14 @@ class Supervisor:
         """Starts the process of this place again and again, with a growing wait in between."""
         role, wait_seconds, ends = self._roles[place], FIRST_WAIT_SECONDS, 0
         while not self._stop.is_set():
-            began = time.monotonic()
             how = await self._live(place)
+            ready_at = self._ready_at.pop(place, None)
             if self._stop.is_set():
                 return
             ends += 1
             if self._on_ready is not None and ends == FIRST_START_ATTEMPTS:
                 raise LaariError(f"the {role} process does not start: it {how}")
-            if time.monotonic() - began >= HEALTHY_SECONDS:
+            if ready_at is not None and time.monotonic() - ready_at >= HEALTHY_SECONDS:
                 wait_seconds = FIRST_WAIT_SECONDS
             log.warning("%s process %s; starting it in %.1f s", role, how, wait_seconds)
             await pause(self._stop, wait_seconds)
@@ -174,6 +177,7 @@ class Supervisor:
         self._watchdog.heard(place, heard)
         if heartbeat.READY in heard:
             self._ready.add(place)
+            self._ready_at[place] = time.monotonic()
         if self._on_ready is not None and len(self._ready) == len(self._roles):
             self._on_ready()
             self._on_ready = None

@@ -16,23 +16,20 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 import sys
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
 
 import uvloop
 
-from laari.cli.garbage import collect_seldom
 from laari.cli.heartbeat import answer_with_stack, beat, tell_ready
 from laari.cli.logs import configure_logs
 from laari.cli.open import Service, open_service
 from laari.cli.terminal import complain
-from laari.edge.app import Shared, create_app
-from laari.edge.server.server import Server
 from laari.errors import LaariError
 from laari.settings import read_settings
-from laari.workers import background
 
-GRACEFUL_SECONDS = 20  # for requests in flight; the supervisor waits a little longer
+Work: TypeAlias = Callable[[Service, asyncio.Event], Awaitable[None]]
 
 
 def main() -> None:
@@ -40,24 +37,34 @@ def main() -> None:
     configure_logs()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_work(sys.argv[1]))
+            runner.run(_work(_role(sys.argv[1])))
     except LaariError as error:
         complain(str(error))
         sys.exit(1)
 
 
-async def _work(role: str) -> None:
+def _role(name: str) -> Work:
+    """What this process does. It imports nothing for the other role: it is back sooner so."""
+    if name == "interface":
+        from laari.cli.interface import serve  # noqa: PLC0415
+
+        return serve
+    from laari.workers import background  # noqa: PLC0415
+
+    async def work(service: Service, stop: asyncio.Event) -> None:
+        tell_ready()
+        await background.run(service.dsn, service.master_key, service.settings, stop)
+
+    return work
+
+
+async def _work(work: Work) -> None:
     stop = asyncio.Event()
     _stop_when_told(stop)
     beating = asyncio.create_task(beat(), name="heartbeat")
     try:
         async with open_service(read_settings(os.environ)) as service:
-            if role == "interface":
-                collect_seldom()
-                await _serve(service, stop)
-            else:
-                tell_ready()
-                await background.run(service.dsn, service.master_key, service.settings, stop)
+            await work(service, stop)
     finally:
         beating.cancel()
 
@@ -74,28 +81,6 @@ def _stop_when_told(stop: asyncio.Event) -> None:
         stop.set()
 
     loop.add_reader(life, supervisor_ended)
-
-
-async def _serve(service: Service, stop: asyncio.Event) -> None:
-    listeners = [socket.socket(fileno=int(os.environ["LAARI_LISTEN_FD"]))]
-    metrics_listener = None
-    if own := os.environ.get("LAARI_METRICS_LISTEN_FD"):
-        listeners.append(socket.socket(fileno=int(own)))
-        metrics_listener = listeners[1].getsockname()[:2]
-    names = ("LAARI_RATE_FD", "LAARI_METRICS_FD", "LAARI_PROCESS")
-    rate_fd, metrics_fd, process = (int(os.environ[name]) for name in names)
-    shared = Shared(rate_fd, metrics_fd, process, metrics_listener)
-    settings = service.settings
-    app = create_app(service.dsn, service.master_key, settings, shared)
-    server = Server(app, settings.trusted_proxies)
-    await app.open()
-    try:
-        await server.start(listeners)
-        tell_ready()
-        await stop.wait()
-        await server.stop(GRACEFUL_SECONDS)
-    finally:
-        await app.close()
 
 
 if __name__ == "__main__":
