@@ -41,6 +41,7 @@ class Attempt:
     payment_id: str | None = None  # what the answer shows
     state: str | None = None
     retry_after: bool = False
+    replayed: bool = False  # it was the response saved under the key
 
     @property
     def outcome(self) -> Outcome:
@@ -59,6 +60,7 @@ class Operation:
     amount: int = 0
     payment_id: str | None = None  # what an operation that creates nothing is about
     key: str | None = None  # its Idempotency-Key
+    authorization_id: str | None = None  # what a charge is made with
     expected_state: str | None = None  # of a read: what had been acknowledged before
     attempts: list[Attempt] = field(default_factory=list)
 
