@@ -1,0 +1,176 @@
+"""One case: new accounts, the service and the model side by side, call after call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tests.model.accounts import new_case
+from tests.model.binding import Bound, compare, difference
+from tests.model.choices import overdue_requests
+from tests.model.driver import Driver, Reply, wait_for_a_quiet_hour
+from tests.model.reference.service import PAGES, WALLET_PATHS, apply
+from tests.model.reference.state import Name, Tenant
+from tests.model.reference.steps import Call, Credential
+from tests.model.reference.unknowns import Unknown, id_of
+
+WALLET_CALLS = 40  # of the sixty that a customer has in a minute: the rest is for the end
+_PLAIN = ("number", "operation", "credential")
+
+
+class DifferenceFoundError(AssertionError):
+    """The service and the model disagree."""
+
+
+class Case:
+    def __init__(self, driver: Driver, modes: tuple[str, str] = ("sandbox", "sandbox")) -> None:
+        self.driver = driver
+        accounts, self.state = new_case(driver.processes[0], modes)
+        self.bound = Bound()
+        driver.begin(accounts, self.bound)
+        self.begun = time.time()
+        self.calls: list[Call] = []
+        self.transcript: list[str] = []
+        self.wallet_calls: dict[str, int] = {}
+        self.failed = False
+
+    @property
+    def number(self) -> int:
+        """The next call's."""
+        return len(self.calls) + 1
+
+    def do(self, call: Call) -> Reply:
+        """Sends the call, and compares the response with the model's answer."""
+        wait_for_a_quiet_hour()
+        self.calls.append(call)
+        reply = self.driver.send(call, process=call.number % len(self.driver.processes))
+        expected = apply(self.state, call, reply.start, reply.end)
+        self.note(call, reply)
+        problem = difference(expected, reply.status, reply.body, reply.replayed, self.bound)
+        if problem:
+            self.fail(problem)
+        if call.operation in WALLET_PATHS:
+            self.wallet_calls[call.customer] = self.wallet_calls.get(call.customer, 0) + 1
+        self.look_after(call)
+        self.settle()
+        return reply
+
+    def look_after(self, call: Call) -> None:
+        """What was decided on a page is read, where its merchant can: a page shows no JSON."""
+        noun = PAGES[call.operation][0] if call.operation in PAGES else "payment"
+        if call.operation not in PAGES and call.operation != "refund":
+            return
+        resource = getattr(self.state, f"{noun}s").get(call.subject)
+        if resource is not None and self.reaches(resource.tenant):
+            merchant = resource.tenant.merchant
+            self.do(Call(self.number, f"get_{noun}", merchant, subject=call.subject))
+
+    def reaches(self, tenant: Tenant) -> bool:
+        """Whether the merchant's calls reach this tenant now."""
+        merchant = self.state.merchants[tenant.merchant]
+        return merchant.active and merchant.mode == tenant.mode
+
+    @property
+    def seen(self) -> set[Name]:
+        """The resources whose ids are known."""
+        return {(key[0], key[1]) for key in self.bound.values if key[2:] == ("id",)}
+
+    def note(self, call: Call, reply: Reply) -> None:
+        told = {name: value for name, value in vars(call).items() if value and name not in _PLAIN}
+        if call.credential != Credential():
+            told["credential"] = call.credential
+        said = reply.body.get("error", "") if isinstance(reply.body, dict) else ""
+        self.transcript.append(
+            f"{call.number} {call.operation}: {told} -> {reply.status} {said or ''}".rstrip()
+        )
+
+    def fail(self, problem: str) -> None:
+        self.failed = True
+        raise DifferenceFoundError(
+            "\n".join([*self.transcript[-60:], "", f"Difference: {problem}"])
+        )
+
+    def settle(self) -> None:
+        """Reads requests that have become overdue, before the service's sweep finds them.
+
+        Both expire them, once, with one event: what is left is no matter of chance.
+        """
+        for name in overdue_requests(self.state, time.time()):
+            tenant = self.state.requests[name].tenant
+            if self.reaches(tenant):
+                self.do(Call(self.number, "get_request", tenant.merchant, subject=name))
+
+    def known_wallets(self) -> dict[str, list[Unknown]]:
+        """Whose key is known and was not used too often yet, with the transactions seen so far."""
+        seen = self.bound.values
+        return {
+            name: [line.tid for line in wallet.lines if line.tid.key in seen]
+            for name, wallet in self.state.wallets.items()
+            if (name in self.driver.accounts.wallet_keys or (name, "key") in seen)
+            and self.wallet_calls.get(name, 0) < WALLET_CALLS
+        }
+
+    # The end: everything that can be read is read.
+
+    def finish(self) -> None:
+        for merchant in self.state.merchants:
+            self.call("update_merchant", merchant, query={"active": True})
+            for mode in ("sandbox", "live"):
+                self.call("update_merchant", merchant, query={"mode": mode})
+                self.settle()
+                if mode == "sandbox":
+                    self.call("set_wallet", merchant, body={})
+                self.read_everything(merchant)
+                self.compare_events(Tenant(merchant, mode))
+        for wallet in self.state.wallets:
+            for operation in ("wallet_balance", "wallet_usage", "wallet_transactions"):
+                query = {"limit": 100} if operation == "wallet_transactions" else {}
+                self.call(operation, customer=wallet, query=query)
+
+    def call(self, operation: str, merchant: str = "", **parts: Any) -> Reply:
+        return self.do(Call(self.number, operation, merchant, **parts))
+
+    def read_everything(self, merchant: str) -> None:
+        tenant = Tenant(merchant, self.state.merchants[merchant].mode)
+        for operation in ("list_payments", "list_requests", "list_authorizations"):
+            self.read_pages(lambda query, it=operation: self.call(it, merchant, query=query))
+        for name, authorization in list(self.state.authorizations.items()):
+            if authorization.tenant == tenant and authorization.spendings:
+                self.call("list_charges", merchant, subject=name)
+
+    def read_pages(self, read: Callable[[dict[str, Any]], Reply]) -> None:
+        query: dict[str, Any] = {"limit": 15}
+        while True:
+            number = self.number
+            if not read(query).body["pagination"]["has_more"]:
+                return
+            query = {"limit": 15, "after": number}
+
+    def compare_events(self, tenant: Tenant) -> None:
+        """Each happened once, carries the resource as it was, and they are listed newest first."""
+        found = self.driver.events(tenant.merchant)
+        times = [event["created_at"] for event in found]
+        if times != sorted(times, reverse=True):
+            self.fail(f"events out of order: {times}")
+        seen = {(event["type"], event["data"]["id"]): event for event in found}
+        expected = {
+            (event.type, self.bound.text(id_of(event.subject))): event
+            for event in self.state.events
+            if event.tenant == tenant
+        }
+        if len(seen) != len(found) or seen.keys() != expected.keys():
+            self.fail(f"events {sorted(seen)} instead of {sorted(expected)}")
+        for key, event in expected.items():
+            body = {
+                "id": id_of(("event", hash(key))),
+                "type": event.type,
+                "payload_version": 1,
+                "mode": "active" if tenant.mode == "live" else "sandbox",
+                "created_at": event.time,
+                "data": event.data,
+                "delivery": None,
+            }
+            problem = compare(body, seen[key], self.bound, f"event {key}")
+            if problem:
+                self.fail(problem)

@@ -1,0 +1,108 @@
+"""Resources as the merchant sees them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.model.reference.state import Authorization, Payment, Request
+from tests.model.reference.times import Deadline, When, shown
+from tests.model.reference.unknowns import id_of, link_of
+
+
+def _time(when: When | None) -> Any:
+    return shown(when) if isinstance(when, int) else when
+
+
+def _net(resource: Payment | Request) -> int | None:
+    return None if resource.fee is None else resource.amount - resource.fee
+
+
+def payment(it: Payment) -> dict[str, Any]:
+    """Payments of authorizations leave out what only hosted payments have."""
+    shape: dict[str, Any] = {
+        "id": id_of(it.name),
+        "reference": it.reference,
+        "amount": it.amount,
+        "fee": it.fee,
+        "net_amount": _net(it),
+        "title": it.title,
+        "description": it.description,
+        "bill_number": it.bill_number,
+        "status": it.status,
+        "payment_reference": it.tid,
+        "created_at": it.created_at,
+        "paid_at": it.paid_at,
+        "metadata": it.metadata,
+    }
+    if it.kind == "charge":
+        return shape
+    return shape | {
+        "terminal_label": it.terminal_label,
+        "payment_url": link_of(it.name, "/pay/"),
+        "qr_url": link_of(it.name, "/merchant/public/qr/"),
+        "return_url": it.return_url,
+        "expires_at": _time(it.expires_at),
+    }
+
+
+def request(it: Request) -> dict[str, Any]:
+    return {
+        "id": id_of(it.name),
+        "reference": it.reference,
+        "amount": it.amount,
+        "fee": it.fee,
+        "net_amount": _net(it),
+        "title": it.title,
+        "description": it.description,
+        "terminal_label": it.terminal_label,
+        "bill_number": it.bill_number,
+        "status": it.status,
+        "payment_id": None if it.payment is None else id_of(it.payment),
+        "payment_reference": it.tid,
+        "customer": {"type": it.customer_type, "value": it.customer_value},
+        "return_url": it.return_url,
+        "created_at": it.created_at,
+        "paid_at": it.paid_at,
+        "expires_at": _time(it.expires_at),
+        "cancelled_at": it.cancelled_at,
+        "rejected_at": it.rejected_at,
+    }
+
+
+def authorization(it: Authorization) -> dict[str, Any]:
+    period = None
+    if it.interval is not None:
+        period = {"interval": it.interval, "amount": it.period_amount}
+    return {
+        "id": id_of(it.name),
+        "reference": it.reference,
+        "title": it.title,
+        "description": it.description,
+        "type": it.type,
+        "currency": "MVR",
+        "limits": {
+            "per_payment": it.per_payment,
+            "period": period,
+            "total": it.total,
+            "max_payments": it.max_payments,
+        },
+        "usage": {
+            "payment_count": len(it.spendings),
+            "total_paid": sum(amount for _, amount in it.spendings),
+        },
+        "status": it.status,
+        "approval_url": link_of(it.name, "/approve/"),
+        "approval_expires_at": approval_deadline(it),
+        "expires_at": _time(it.expires_at),
+        "return_url": it.return_url,
+        "approved_at": it.approved_at,
+        "rejected_at": it.rejected_at,
+        "revoked_at": it.revoked_at,
+        "last_used_at": it.last_used_at,
+        "created_at": it.created_at,
+        "updated_at": it.updated_at,
+    }
+
+
+def approval_deadline(it: Authorization) -> When:
+    return Deadline(it.created_at)
