@@ -7,7 +7,7 @@ READY_DEV := .venv/.ready-dev
 VERSIONS := pyproject.toml constraints.txt
 
 # What the tests use that pip does not install: Debian's names.
-TEST_PACKAGES := chromium-headless-shell curl pgbouncer postgresql
+TEST_PACKAGES := chromium-headless-shell curl jq pgbouncer php-cli php-curl php-sqlite3 postgresql
 # What the campaigns use besides; the last three compile generated clients.
 FAULT_PACKAGES := nginx-light haproxy caddy etcd-server iproute2 \
 	golang-go golang-golang-x-oauth2-dev golang-gopkg-validator.v2-dev

@@ -90,12 +90,15 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         shipped = {name for name in archive.namelist() if name.startswith("laari/")}
+    # The guides are a link to docs/guides, which `rglob` does not follow.
+    files = [*SOURCE.rglob("*"), *(SOURCE / "edge/docs/guides").iterdir()]
     ours = {
         f"laari/{path.relative_to(SOURCE)}"
-        for path in SOURCE.rglob("*")
+        for path in files
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert shipped == ours
+    assert "laari/edge/docs/guides/quick-start.md" in shipped
 
 
 def test_the_code_comes_from_the_wheel(installed: Path, tmp_path: Path) -> None:
@@ -184,6 +187,8 @@ def test_each_kind_of_page_opens(demo: Demo) -> None:
         opened(browser, authorization["approval_url"], "Two coffees")
         assert browser.get(payment["qr_url"]).content.startswith(b"\x89PNG")
         opened(browser, "/docs", "<html")
+        opened(browser, "/docs/guides", "Laari guides")
+        opened(browser, "/docs/guides/checkout", "payment_url")
         assert browser.get("/openapi.json").json()["openapi"].startswith("3.1")
         assert browser.get("/readyz").status_code == 200
         assert browser.get("/pay/none").status_code == 404

@@ -17,8 +17,10 @@ from typing import NamedTuple
 import msgspec
 from openapi_ui_bundles import swagger_ui
 
-from laari.edge.http import PLAIN, Reply, Scope, must_read
+from laari.edge.guides import PATHS, guide_page
+from laari.edge.http import PLAIN, Header, Reply, Scope, must_read
 from laari.edge.openapi import openapi_document
+from laari.edge.pages.assets import GUARDS as PAGE_GUARDS
 
 _OWN = Path(__file__).parent / "docs"
 _ASSETS = {
@@ -67,6 +69,7 @@ class Page(NamedTuple):
     tag: bytes
     content_type: bytes
     caching: bytes
+    guards: tuple[Header, ...] = _GUARDS
 
 
 async def reference_page(scope: Scope, origin: str, *, signup: bool = False) -> Reply | None:
@@ -79,6 +82,9 @@ async def reference_page(scope: Scope, origin: str, *, signup: bool = False) -> 
         return must_read(scope) or Reply(303, b"", ((b"location", b"/docs"),), PLAIN)
     if path not in {"/openapi.json", "/docs"} and not path.startswith("/docs/"):
         return None
+    if path in PATHS:
+        guide = await asyncio.to_thread(_guide, path)
+        return must_read(scope) or _reply(guide, dict(scope["headers"]))
     # The first request compresses everything, in a thread: payments go on meanwhile.
     page = (await asyncio.to_thread(_pages, origin, signup)).get(path)
     if page is None:
@@ -93,7 +99,7 @@ def _reply(page: Page, headers: Mapping[bytes, bytes]) -> Reply:
         (b"etag", tag),
         (b"cache-control", page.caching),
         (b"vary", b"accept-encoding"),
-        *_GUARDS,
+        *page.guards,
     )
     if tag in headers.get(b"if-none-match", b""):
         return Reply(304, b"", shown, page.content_type)
@@ -115,6 +121,12 @@ def _pages(origin: str, signup: bool) -> dict[str, Page]:
         file = folder / name
         pages[f"/docs/assets/{name}"] = _page(file.read_bytes(), _TYPES[file.suffix], _AN_HOUR)
     return pages
+
+
+@cache
+def _guide(path: str) -> Page:
+    page = _page(guide_page(path), _HTML, _REVALIDATE)
+    return page._replace(guards=PAGE_GUARDS)  # stricter: nothing of Swagger UI is on it
 
 
 def _page(body: bytes, content_type: bytes, caching: bytes) -> Page:

@@ -22,7 +22,7 @@ _TYPES = {
     ".woff2": b"font/woff2",
 }
 _A_YEAR = (b"cache-control", b"public, max-age=31536000, immutable")
-_GUARDS = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
+GUARDS = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
 
 
 class Asset(NamedTuple):
@@ -57,7 +57,7 @@ def asset_reply(path: str, accepted_encodings: str) -> Reply | None:
     asset = _ASSETS.get(path)
     if asset is None:
         return None
-    headers = (_A_YEAR, (b"vary", b"accept-encoding"), *_GUARDS)
+    headers = (_A_YEAR, (b"vary", b"accept-encoding"), *GUARDS)
     if asset.zipped is not None and "gzip" in accepted_encodings:
         headers = (*headers, (b"content-encoding", b"gzip"))
         return Reply(200, asset.zipped, headers, asset.content_type)
