@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -171,13 +170,13 @@ def test_a_count_is_cheap() -> None:
     metrics = Metrics(["create_payment"], [(409, "conflict")])
     start = time.perf_counter()
     for _ in range(10_000):
-        metrics.count("create_payment", 201, b"", 0.004)
+        metrics.count("create_payment", 201, "", 0.004)
     assert (time.perf_counter() - start) / 10_000 < 20e-6  # it takes about one
 
 
 def test_an_outcome_that_is_not_listed_is_counted_too() -> None:
     metrics = Metrics(["one"], [])
-    metrics.count("one", 418, b'{"error":{"code":"teapot"}}', 0.1)
+    metrics.count("one", 418, "teapot", 0.1)
     text = metrics.text(True, (0, 0.0)).decode()
     assert 'laari_requests_total{operation="one",status="0",code="unknown"} 1' in text
     assert 'laari_request_seconds_bucket{operation="one",le="0.1"} 1' in text
@@ -189,51 +188,14 @@ def test_processes_share_one_file(tmp_path: Path) -> None:
     path.write_bytes(bytes(2 * PROCESS_BYTES))
     with path.open("r+b") as file:
         first, second = (Metrics(["one"], [], file.fileno(), process) for process in (0, 1))
-        first.count("one", 200, b"", 0.001)
-        second.count("one", 200, b"", 0.002)
+        first.count("one", 200, "", 0.001)
+        second.count("one", 200, "", 0.002)
         second.batch(3, 0.5)
         for metrics in (first, second):
             text = metrics.text(True, (0, 0.0)).decode()
             assert 'laari_requests_total{operation="one",status="200",code=""} 2' in text
             assert 'laari_request_seconds_sum{operation="one"} 0.003' in text
             assert "laari_batch_commands_sum 3" in text
-
-
-def test_more_requests_than_are_admitted_are_refused_at_once() -> None:
-    from laari.edge.admission import Admission
-    from laari.edge.http import Exchange, Header, Reply, Request
-    from laari.edge.merchant.envelope import refused
-
-    async def run() -> list[Reply]:
-        replies: list[Reply] = []
-        go_on = asyncio.Event()
-
-        def respond(reply: Reply, headers: tuple[Header, ...]) -> None:
-            replies.append(reply)
-
-        async def slow(request: Request) -> Reply:
-            await go_on.wait()
-            return Reply(200, b"{}")
-
-        admission, metrics = Admission(most=2), Metrics([], [])
-
-        def call() -> asyncio.Task[None]:
-            exchange = Exchange(respond, None, metrics)  # type: ignore[arg-type]
-            request = Request("GET", "/", b"", {}, False, "", None, exchange)  # type: ignore[arg-type]
-            return asyncio.create_task(admission.serve(request, slow, refused))
-
-        tasks = [call(), call()]
-        await asyncio.sleep(0)
-        await call()
-        go_on.set()
-        await asyncio.gather(*tasks)
-        await call()
-        assert admission.in_flight == 0
-        return replies
-
-    replies = asyncio.run(run())
-    assert [reply.status for reply in replies] == [503, 200, 200, 200]
-    assert (b"retry-after", b"1") in replies[0].headers
 
 
 def test_every_interface_says_when_to_come_back() -> None:

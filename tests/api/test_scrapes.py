@@ -8,13 +8,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
+from laari.edge.http import Request
 from laari.edge.scrapes import Scrapes
 from laari.settings import SettingsError, read_settings
+from tests.edge.sent import sent
 from tests.serving import Service, free_port, serving
 
 TOKEN = "kx0vQ9uT7dWmZ3pLr5Ay"
@@ -38,13 +39,9 @@ def test_by_default_only_this_machine_is_told(service: Service) -> None:
     assert (head.status_code, head.content) == (200, b"")
 
 
-def asked(client: str, *headers: tuple[bytes, bytes]) -> dict[str, Any]:
-    return {
-        "path": "/metrics",
-        "client": (client, 40000),
-        "server": ("192.0.2.1", 8000),
-        "headers": [*headers] or [(b"host", b"127.0.0.1:8000")],
-    }
+def asked(client: str, *fields: tuple[bytes, bytes], port: int = 8000) -> Request:
+    fields = fields or ((b"host", b"127.0.0.1:8000"),)
+    return sent("/metrics", fields=fields, client=client, local=("192.0.2.1", port))
 
 
 def test_other_machines_are_not_told_whatever_they_say() -> None:
@@ -107,12 +104,11 @@ def test_a_token_opens_them_to_whoever_has_it(dsn: str, tmp_path: Path) -> None:
 
 def test_a_token_counts_at_their_own_address_too() -> None:
     scrapes = Scrapes(("0.0.0.0", 9464), TOKEN)
-    own = {**asked("192.0.2.7"), "server": ("192.0.2.1", 9464)}
-    refused = scrapes.refusal(own)
+    refused = scrapes.refusal(asked("192.0.2.7", port=9464))
     assert refused is not None
     assert refused.status == 401
     shown = (b"authorization", f"Bearer {TOKEN}".encode())
-    assert scrapes.refusal({**own, "headers": [shown]}) is None
+    assert scrapes.refusal(asked("192.0.2.7", shown, port=9464)) is None
     main = scrapes.refusal(asked("127.0.0.1", shown))
     assert main is not None
     assert main.status == 404

@@ -16,9 +16,9 @@ from laari.edge.addresses import (
     neighbourhood,
     read_address,
 )
-from laari.edge.http import Exchange, Request, read_request
-from laari.edge.metrics import Metrics
+from laari.edge.http import Request
 from laari.settings import read_settings
+from tests.edge.sent import sent
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 
@@ -102,19 +102,7 @@ def test_the_client_behind_a_proxy(header: str, client: str) -> None:
 def request_from(peer: str, trusted: str = "127.0.0.0/8", **headers: str) -> Request:
     settings = read_settings({"LAARI_TRUSTED_PROXIES": trusted})
 
-    async def nothing(*_: object) -> None: ...
-
-    def respond(*_: object) -> None: ...
-
-    scope = {
-        "method": "GET",
-        "scheme": "http",
-        "query_string": b"",
-        "client": (peer, 1234),
-        "laari.headers": {n.replace("_", "-").encode(): v for n, v in headers.items()},
-        "laari.exchange": Exchange(respond, nothing, Metrics([], [], None)),
-    }
-    return read_request(scope, nothing, "/", settings.trusted_proxies)
+    return sent(client=peer, trusted_proxies=settings.trusted_proxies, **headers)
 
 
 @pytest.mark.parametrize("trusted", ["127.0.0.0/8", "::ffff:127.0.0.0/104", "::ffff:127.0.0.1"])

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+
+import pytest
 
 from laari.edge.admission import LONGEST_WAIT_SECONDS, RETURNS_PER_SECOND, Admission
-from laari.edge.http import Reply, Request
+from laari.edge.http import ClientGone, Reply, Request
+from laari.errors import UnavailableError
 from laari.rules.refusals import Refusal
-
-
-class Exchange:
-    operation, id = "test", "req_1"
-
-    def __init__(self) -> None:
-        self.replies: list[Reply] = []
-
-    def reply(self, reply: Reply, *headers: Any) -> None:
-        self.replies.append(reply)
-
-
-class Asked:
-    def __init__(self) -> None:
-        self.exchange = Exchange()
+from tests.edge.sent import sent
 
 
 def refused(refusal: Refusal) -> Reply:
@@ -32,34 +20,35 @@ def refused(refusal: Refusal) -> Reply:
 async def test_beyond_the_bound_requests_are_refused_at_once() -> None:
     admission, go_on = Admission(most=2), asyncio.Event()
 
-    async def answer(request: Request) -> Reply:
+    async def handle(request: Request) -> Reply:
         await go_on.wait()
-        return Reply(200, b"")
+        return Reply(200)
 
-    def serve(asked: Asked) -> asyncio.Task[None]:
-        return asyncio.create_task(admission.serve(cast(Request, asked), answer, refused))
+    def serve() -> asyncio.Task[Reply]:
+        return asyncio.create_task(admission.serve(sent(), handle, refused))
 
-    first, second, third, later = (Asked() for _ in range(4))
-    under_way = [serve(first), serve(second)]
+    under_way = [serve(), serve()]
     await asyncio.sleep(0)
-    await asyncio.wait_for(serve(third), 5)
-    assert [reply.status for reply in third.exchange.replies] == [503]
+    third = await asyncio.wait_for(serve(), 5)
+    assert (third.status, third.body) == (503, b"1")  # the second to come back in
     go_on.set()
-    await asyncio.gather(*under_way)
-    await serve(later)  # a place is free again
-    assert [each.exchange.replies[0].status for each in (first, second, later)] == [200] * 3
+    assert [reply.status for reply in await asyncio.gather(*under_way)] == [200, 200]
+    assert (await serve()).status == 200  # a place is free again
     assert admission.in_flight == 0
 
 
-async def test_an_answer_that_fails_gives_its_place_back() -> None:
-    admission, asked = Admission(most=1), Asked()
+@pytest.mark.parametrize(
+    ("failure", "status"),
+    [(ValueError("on purpose"), 500), (UnavailableError("on purpose"), 503), (ClientGone(), 400)],
+)
+async def test_a_failure_gives_its_place_back(failure: Exception, status: int) -> None:
+    admission = Admission(most=1)
 
     async def fail(request: Request) -> Reply:
-        raise ValueError("on purpose")
+        raise failure
 
-    for _ in range(3):
-        await admission.serve(cast(Request, asked), fail, refused)
-    assert [reply.status for reply in asked.exchange.replies] == [500] * 3
+    replies = [await admission.serve(sent(), fail, refused) for _ in range(3)]
+    assert [reply.status for reply in replies] == [status] * 3
 
 
 def test_those_who_are_refused_come_back_one_after_the_other() -> None:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
+
 import pytest
 
-from laari.edge.http import Exchange, Request
-from laari.edge.metrics import Metrics
+from laari.edge.http import Request
 from laari.edge.pages.security import stranger
+from tests.edge.sent import sent
 
 OURS = "https://pay.example.com"
 
 
 def request(secure: bool = True, **headers: str) -> Request:
-    async def nothing(*_: object) -> None: ...
-
-    def respond(*_: object) -> None: ...
-
-    named = {name.replace("_", "-").encode(): value for name, value in headers.items()}
-    exchange = Exchange(respond, nothing, Metrics([], [], None))
-    return Request("POST", "/app/login", b"", named, secure, "192.0.2.1", nothing, exchange)
+    if secure:
+        headers["x_forwarded_proto"] = "https"
+    proxies = (ip_network("192.0.2.0/24"),)
+    return sent("/app/login", "POST", trusted_proxies=proxies, **headers)
 
 
 @pytest.mark.parametrize(

@@ -23,13 +23,12 @@ from laari.store.passwords import nobodys_hash, password_fits
 HASH = PasswordHasher(time_cost=4, memory_cost=16_384, parallelism=1).hash("correct horse")
 
 
-async def stays() -> dict[str, str]:
+async def stays() -> None:
     await asyncio.sleep(3600)
-    raise AssertionError
 
 
-async def left() -> dict[str, str]:
-    return {"type": "http.disconnect"}
+async def left() -> None:
+    return
 
 
 @pytest.fixture
@@ -96,10 +95,10 @@ async def test_nobody_waits_for_long_and_nobody_who_left_keeps_a_turn() -> None:
 
 async def test_passwords_are_verified_and_hashed_in_another_process(hashing: Hashing) -> None:
     assert hashing.pid is None  # not before it is needed
-    assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
-    assert not await hashing.fits("Correct horse", HASH, rank=0, receive=stays)
-    assert not await hashing.fits("", nobodys_hash(), rank=0, receive=stays)
-    made = await hashing.hash('quotes " and \n ދިވެހި', rank=0, receive=stays)
+    assert await hashing.fits("correct horse", HASH, rank=0, disconnected=stays)
+    assert not await hashing.fits("Correct horse", HASH, rank=0, disconnected=stays)
+    assert not await hashing.fits("", nobodys_hash(), rank=0, disconnected=stays)
+    made = await hashing.hash('quotes " and \n ދިވެހި', rank=0, disconnected=stays)
     assert password_fits('quotes " and \n ދިވެހި', made)
     process = psutil.Process(hashing.pid)
     assert process.nice() == NICENESS
@@ -108,56 +107,57 @@ async def test_passwords_are_verified_and_hashed_in_another_process(hashing: Has
 
 async def test_a_hash_that_cannot_be_read_is_a_defect_and_not_the_end(hashing: Hashing) -> None:
     with pytest.raises(RuntimeError):
-        await hashing.fits("x", "nonsense", rank=0, receive=stays)
-    assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
+        await hashing.fits("x", "nonsense", rank=0, disconnected=stays)
+    assert await hashing.fits("correct horse", HASH, rank=0, disconnected=stays)
 
 
 async def test_who_left_is_not_worked_for(hashing: Hashing) -> None:
     waiting = [
-        asyncio.create_task(hashing.fits("x", HASH, rank=1, receive=stays)) for _ in range(3)
+        asyncio.create_task(hashing.fits("x", HASH, rank=1, disconnected=stays)) for _ in range(3)
     ]
     await asyncio.sleep(0.05)
     began = time.monotonic()
     for _ in range(50):
         with pytest.raises(ClientGone):
-            await hashing.fits("x", HASH, rank=0, receive=left)
+            await hashing.fits("x", HASH, rank=0, disconnected=left)
     assert time.monotonic() - began < 1  # they had several seconds' work
     assert await asyncio.gather(*waiting) == [False] * 3
-    assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
+    assert await hashing.fits("correct horse", HASH, rank=0, disconnected=stays)
 
 
 async def test_leaving_while_it_is_hashed_does_not_mix_the_answers(hashing: Hashing) -> None:
-    async def leaves() -> dict[str, str]:
+    async def leaves() -> None:
         await asyncio.sleep(0.002)
-        return {"type": "http.disconnect"}
 
-    await hashing.fits("x", HASH, rank=0, receive=stays)  # started
+    await hashing.fits("x", HASH, rank=0, disconnected=stays)  # started
     for _ in range(3):
         with pytest.raises(ClientGone):
-            await hashing.fits("correct horse", HASH, rank=0, receive=leaves)
-        assert not await hashing.fits("wrong", HASH, rank=0, receive=stays)
+            await hashing.fits("correct horse", HASH, rank=0, disconnected=leaves)
+        assert not await hashing.fits("wrong", HASH, rank=0, disconnected=stays)
 
 
 async def test_a_cancelled_request_keeps_no_turn(hashing: Hashing) -> None:
-    await hashing.fits("x", HASH, rank=0, receive=stays)
+    await hashing.fits("x", HASH, rank=0, disconnected=stays)
     for wait in (0, 0, 0.001, 0.05, 0.1):
-        request = asyncio.create_task(hashing.fits("x", HASH, rank=0, receive=stays))
+        request = asyncio.create_task(hashing.fits("x", HASH, rank=0, disconnected=stays))
         await asyncio.sleep(wait)
         request.cancel()
-    assert await asyncio.wait_for(hashing.fits("correct horse", HASH, rank=0, receive=stays), 10)
+    assert await asyncio.wait_for(
+        hashing.fits("correct horse", HASH, rank=0, disconnected=stays), 10
+    )
 
 
 async def test_a_process_that_ends_is_started_again(hashing: Hashing) -> None:
-    await hashing.fits("x", HASH, rank=0, receive=stays)
+    await hashing.fits("x", HASH, rank=0, disconnected=stays)
     first = hashing.pid
     assert first is not None
     os.kill(first, signal.SIGTERM)  # meant for its parent, which finishes what is under way
-    assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
+    assert await hashing.fits("correct horse", HASH, rank=0, disconnected=stays)
     assert hashing.pid == first
     os.kill(first, signal.SIGKILL)
-    assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
+    assert await hashing.fits("correct horse", HASH, rank=0, disconnected=stays)
     assert hashing.pid != first
-    running = asyncio.create_task(hashing.fits("correct horse", HASH, rank=0, receive=stays))
+    running = asyncio.create_task(hashing.fits("correct horse", HASH, rank=0, disconnected=stays))
     await asyncio.sleep(0.002)
     os.kill(hashing.pid or 0, signal.SIGKILL)  # in the middle of it
     assert await running
@@ -175,10 +175,10 @@ def test_a_process_that_ends_unasked_is_started_again(loop_factory: Any, pause: 
         hashing = Hashing()
         try:
             for _ in range(2):
-                assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
+                assert await hashing.fits("correct horse", HASH, rank=0, disconnected=stays)
                 os.kill(hashing.pid or 0, signal.SIGKILL)
                 await asyncio.sleep(pause)
-            assert await hashing.fits("correct horse", HASH, rank=0, receive=stays)
+            assert await hashing.fits("correct horse", HASH, rank=0, disconnected=stays)
         finally:
             await hashing.close()
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from typing import Any
 
 import pytest
 
 from laari.edge.http import Reply
 from laari.edge.openapi import openapi_document
 from laari.edge.reference import reference_page
+from tests.edge.sent import sent
 
 ORIGIN = "https://pay.example"
 
 
 async def ask(path: str, method: str = "GET", **headers: str) -> Reply | None:
-    named = [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()]
-    scope: dict[str, Any] = {"path": path, "method": method, "headers": named}
-    return await reference_page(scope, ORIGIN)
+    return await reference_page(sent(path, method, **headers), ORIGIN)
 
 
 async def found(path: str, **headers: str) -> tuple[Reply, dict[bytes, bytes]]:

@@ -34,6 +34,7 @@ def hang(*_):
         pass
 
 def create_app(dsn, master_key, settings, shared):
+    from laari.edge.http import Reply, Stream
     rate_fd, metrics_fd, process, _ = shared
     assert os.fstat(rate_fd).st_size == 1 << 20
     assert os.fstat(metrics_fd).st_size >= (process + 1) << 16
@@ -45,13 +46,14 @@ def create_app(dsn, master_key, settings, shared):
         async def close(self):
             pass
 
-        async def __call__(self, scope, receive, send):
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            if scope["path"] == "/slow":
-                await send({"type": "http.response.body", "body": b"begun", "more_body": True})
+        async def __call__(self, request):
+            return Reply(200, stream=Stream(self.chunks(request.path), lambda: None))
+
+        async def chunks(self, path):
+            if path == "/slow":
+                yield b"begun"
                 await asyncio.sleep(1)
-            body = f"{os.getpid()} {settings.public_url}".encode()
-            await send({"type": "http.response.body", "body": body})
+            yield f"{os.getpid()} {settings.public_url}".encode()
 
     return App()
 

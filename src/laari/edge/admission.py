@@ -1,4 +1,4 @@
-"""Admission control: a process answers a bounded number of requests at once."""
+"""Admission control: a process works on a bounded number of requests at once."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 
-from laari.edge.http import ClientGone, Header, Reply, Request
+from laari.edge.http import ClientGone, Reply, Request
 from laari.errors import UnavailableError
 from laari.rules.refusals import Refusal, refuse
 
 log = logging.getLogger(__name__)
 
-# Requests being answered by one process: about a second's work. Beyond it an honest refusal beats
+# Requests being worked on by one process: about a second's work. Beyond it an honest refusal beats
 # a long wait, and memory stays where it is. Only complete requests come here.
 MAX_IN_FLIGHT = 1024
+# Pages wait for passwords and reports, some for ten seconds: places of their own, so that neither
+# takes those of the other.
+MAX_PAGES_IN_FLIGHT = 512
 # Whoever is refused is told when to come back, so that no more than these come back in a second.
 # A refusal takes about an eighth of a millisecond: these take a twentieth of the time there is.
 RETURNS_PER_SECOND = 400
 LONGEST_WAIT_SECONDS = 10
+
+NOBODY = Reply(400, content_type=b"")  # to a client that has disconnected: nobody reads it
 
 
 class Admission:
@@ -32,29 +37,25 @@ class Admission:
     async def serve(
         self,
         request: Request,
-        answer: Callable[[Request], Awaitable[Reply]],
+        handle: Callable[[Request], Awaitable[Reply]],
         refused: Callable[[Refusal], Reply],
-        *headers: Header,
-    ) -> None:
-        """Responds to one request of an interface, whatever happens, in the interface's shape."""
+    ) -> Reply:
+        """The reply to one request of an interface, whatever happens, in the interface's shape."""
         if self.in_flight >= self._most:
             seconds = self.wait_seconds(time.monotonic())
-            reply = refused(refuse("service_unavailable")._replace(retry_after=seconds))
-        else:
-            self.in_flight += 1
-            try:
-                reply = await answer(request)
-            except ClientGone:  # nobody is there to answer
-                return
-            except UnavailableError:
-                reply = refused(refuse("service_unavailable"))
-            except Exception:
-                exchange = request.exchange
-                log.exception("%s failed", exchange.operation, extra={"request_id": exchange.id})
-                reply = refused(refuse("internal_error"))
-            finally:
-                self.in_flight -= 1
-        request.exchange.reply(reply, *headers)
+            return refused(refuse("service_unavailable")._replace(retry_after=seconds))
+        self.in_flight += 1
+        try:
+            return await handle(request)
+        except ClientGone:
+            return NOBODY
+        except UnavailableError:
+            return refused(refuse("service_unavailable"))
+        except Exception:
+            log.exception("%s failed", request.operation, extra={"request_id": request.id})
+            return refused(refuse("internal_error"))
+        finally:
+            self.in_flight -= 1
 
     def wait_seconds(self, now: float) -> int:
         """How long the next client to be refused should wait: those before it come first."""

@@ -1,25 +1,27 @@
-"""The whole service as one ASGI application."""
+"""The whole service as one application: which interface a request is for, and what all share."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import time
+from typing import NamedTuple, Protocol
 
 from laari.edge import signup
+from laari.edge.admission import Admission
 from laari.edge.backend import Backend
 from laari.edge.faults import fault_reply
 from laari.edge.http import (
+    NO_STORE,
     PLAIN,
-    Exchange,
-    Receive,
+    Header,
     Reply,
-    Scope,
-    Send,
+    Request,
+    Stream,
     guard_headers,
     must_read,
     new_request_id,
 )
 from laari.edge.merchant.app import OPERATIONS, MerchantInterface
-from laari.edge.merchant.oauth import TOKEN_ERRORS, TOKEN_OPERATION
+from laari.edge.merchant.oauth import TOKEN_ADDRESS, TOKEN_ERRORS, TOKEN_OPERATION, TokenEndpoint
 from laari.edge.metrics import OTHER, Metrics
 from laari.edge.pages.app import FIRST_SEGMENTS, PAGE_OPERATIONS, Pages
 from laari.edge.rate import RateBuckets
@@ -31,7 +33,20 @@ from laari.rules.refusals import CODES, Refusal
 from laari.settings import Settings
 
 EXPOSITION = b"text/plain; version=0.0.4; charset=utf-8"  # Prometheus's own
-_NO_STORE = ((b"cache-control", b"no-store"),)
+
+
+class Interface(Protocol):
+    """A part of the service with a shape of its own for refusals."""
+
+    @property
+    def admission(self) -> Admission: ...
+    @property
+    def headers(self) -> tuple[Header, ...]:
+        """What each of its replies carries."""
+        ...
+
+    async def handle(self, request: Request) -> Reply: ...
+    def refused(self, refusal: Refusal) -> Reply: ...
 
 
 class App:
@@ -40,6 +55,7 @@ class App:
         self._scrapes = scrapes
         self._guards = guard_headers(backend.origin)
         self._merchant = MerchantInterface(backend)
+        self._tokens = TokenEndpoint(backend)
         self._wallet = WalletInterface(backend)
         self._pages = Pages(backend)
         self._signup = signup.SignUp(backend) if backend.settings.sandbox_signup else None
@@ -50,51 +66,71 @@ class App:
     async def close(self) -> None:
         await self._backend.close()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = Exchange(scope["laari.respond"], send, self._backend.metrics, self._guards)
-        scope["laari.exchange"] = exchange
-        await self._answer(scope, receive, exchange)
+    async def __call__(self, request: Request) -> Reply:
+        interface = self._interface_of(request)
+        if interface is None:
+            reply, headers = await self._serve_others(request), self._guards
+        else:
+            admission = interface.admission
+            reply = await admission.serve(request, interface.handle, interface.refused)
+            headers = (*interface.headers, *self._guards)
+        reply = reply.plus(*headers, (b"request-id", request.id.encode()))
+        return self._counted(request, reply)
 
     def fault(self, refusal: Refusal, path: str | None) -> Reply:
-        """The response to what never became a request, or that nobody answered."""
+        """The response to what never became a request, or that got no reply."""
         reply = fault_reply(refusal, path)
-        self._backend.metrics.count(OTHER, reply.status, reply.body, 0)
-        request_id = (b"request-id", new_request_id().encode())
-        return reply._replace(headers=(*reply.headers, *self._guards, request_id))
+        self._backend.metrics.count(OTHER, reply.status, reply.code, 0)
+        return reply.plus(*self._guards, (b"request-id", new_request_id().encode()))
 
-    async def _answer(self, scope: Scope, receive: Receive, exchange: Exchange) -> None:
-        path: str = scope["path"]
-        if path == METRICS_PATH or self._scrapes.is_metrics_listener(scope):
-            await self._measure(scope, exchange)
-        elif path.startswith("/merchant/"):
-            await self._merchant(scope, receive, path.removeprefix("/merchant"))
-        elif path == "/wallet" or path.startswith("/wallet/"):
-            await self._wallet(scope, receive, path.removeprefix("/wallet"))
-        elif path.split("/", 2)[1] in FIRST_SEGMENTS:
-            await self._pages(scope, receive, exchange)
-        elif path == signup.PATH and self._signup is not None:
-            await self._signup(scope, receive)
-        elif path == "/healthz":
-            exchange.reply(must_read(scope) or Reply(200, b"ok\n", _NO_STORE, PLAIN))
-        elif path == "/readyz":
-            exchange.reply(must_read(scope) or await self._readiness())
-        else:
-            reply = await reference_page(
-                scope, self._backend.origin, signup=self._signup is not None
-            )
-            reply = reply or Reply(404, b"Not found\n", _NO_STORE, PLAIN)
-            exchange.reply(reply)
+    def _interface_of(self, request: Request) -> Interface | None:
+        path = request.path
+        if self._scrapes.is_metrics_listener(request):  # which serves nothing else
+            return None
+        if path.startswith("/merchant/"):
+            return self._tokens if path == TOKEN_ADDRESS else self._merchant
+        if path == "/wallet" or path.startswith("/wallet/"):
+            return self._wallet
+        if path.split("/", 2)[1] in FIRST_SEGMENTS:
+            return self._pages
+        return self._signup if path == signup.PATH else None
+
+    def _counted(self, request: Request, reply: Reply) -> Reply:
+        """The reply, counted now or, where it is a stream, when that has ended."""
+        if reply.stream is None:
+            self._count(request, reply)
+            return reply
+        chunks, release = reply.stream
+
+        def end() -> None:
+            release()
+            self._count(request, reply)
+
+        return reply._replace(stream=Stream(chunks, end))
+
+    def _count(self, request: Request, reply: Reply) -> None:
+        seconds = time.perf_counter() - request.started
+        self._backend.metrics.count(request.operation, reply.status, reply.code, seconds)
+
+    async def _serve_others(self, request: Request) -> Reply:
+        """What operators and readers of the reference ask for; it needs no admission."""
+        if request.path == METRICS_PATH or self._scrapes.is_metrics_listener(request):
+            return await self._measure(request)
+        if request.path == "/healthz":
+            return must_read(request) or Reply(200, b"ok\n", (NO_STORE,), PLAIN)
+        if request.path == "/readyz":
+            return must_read(request) or await self._readiness()
+        reply = await reference_page(request, self._backend.origin, signup=self._signup is not None)
+        return reply or Reply(404, b"Not found\n", (NO_STORE,), PLAIN)
 
     async def _readiness(self) -> Reply:
         ready = await self._backend.is_ready()
         body = b"ok\n" if ready else b"nothing can be committed to the database\n"
-        return Reply(200 if ready else 503, body, _NO_STORE, PLAIN)
+        return Reply(200 if ready else 503, body, (NO_STORE,), PLAIN)
 
-    async def _measure(self, scope: Scope, exchange: Exchange) -> None:
-        reply = self._scrapes.refusal(scope) or must_read(scope)
-        if reply is None:
-            reply = Reply(200, await self._backend.measure(), _NO_STORE, EXPOSITION)
-        exchange.reply(reply)
+    async def _measure(self, request: Request) -> Reply:
+        reply = self._scrapes.refusal(request) or must_read(request)
+        return reply or Reply(200, await self._backend.measure(), (NO_STORE,), EXPOSITION)
 
 
 class Shared(NamedTuple):

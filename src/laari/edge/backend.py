@@ -9,7 +9,7 @@ from copy import copy
 from datetime import timedelta
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from laari.edge.admission import Admission
+from laari.edge.admission import MAX_PAGES_IN_FLIGHT, Admission
 from laari.edge.connections import Connections
 from laari.edge.cursors import Cursors
 from laari.edge.hashing import Hashing
@@ -72,6 +72,7 @@ class Backend:
         self.rates = rates
         self.metrics = metrics
         self.admission = Admission()
+        self.page_admission = Admission(MAX_PAGES_IN_FLIGHT)
         self.hashing = Hashing()
         self.heavy = Heavy()
         self._interfaces = self._connections = Connections(Pool(dsn))
@@ -144,8 +145,9 @@ class Backend:
     def _set_gauges(self) -> None:
         """Of this process; a scrape that reaches another one finds them as they were last."""
         pool, pages = self._interfaces.pool, self._pages.pool
+        in_flight = self.admission.in_flight + self.page_admission.in_flight
         self.metrics.set_gauges(
-            *(self.admission.in_flight, self.spine.waiting),
+            *(in_flight, self.spine.waiting),
             *(pool.size, pool.idle, pages.size, pages.idle),
         )
 

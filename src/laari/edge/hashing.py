@@ -14,14 +14,17 @@ import logging
 import os
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from laari.edge.http import ClientGone, Receive
+from laari.edge.http import ClientGone
 from laari.store.password_process import FAILED, FITS
 
 log = logging.getLogger(__name__)
+
+Disconnected: TypeAlias = Callable[[], Awaitable[None]]  # returns when the client has gone
 
 MOST_WAITING = 8  # about three seconds' work: beyond it, being told to come back beats waiting
 LONGEST_WAIT_SECONDS = 8.0  # in the queue: less than half of it, unless the machine is full
@@ -176,19 +179,19 @@ class Hashing:
         return self._process.pid
 
     async def fits(
-        self, password: str, password_hash: str, *, rank: float, receive: Receive
+        self, password: str, password_hash: str, *, rank: float, disconnected: Disconnected
     ) -> bool:
-        return await self._run(_Job(password, password_hash, rank), receive) == FITS
+        return await self._run(_Job(password, password_hash, rank), disconnected) == FITS
 
-    async def hash(self, password: str, *, rank: float, receive: Receive) -> str:
-        return await self._run(_Job(password, None, rank), receive)
+    async def hash(self, password: str, *, rank: float, disconnected: Disconnected) -> str:
+        return await self._run(_Job(password, None, rank), disconnected)
 
-    async def _run(self, job: _Job, receive: Receive) -> str:
+    async def _run(self, job: _Job, disconnected: Disconnected) -> str:
         """Raises ClientGone as soon as the client has left: nobody would read the answer."""
         task = asyncio.create_task(self._work(job))
         self._tasks.add(task)
         task.add_done_callback(self._over)
-        gone = asyncio.create_task(_disconnect(receive))
+        gone = asyncio.ensure_future(disconnected())
         try:
             await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
@@ -221,10 +224,3 @@ class Hashing:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._process.end()
-
-
-async def _disconnect(receive: Receive) -> None:
-    """Returns when the client has left; the request was read to its end before."""
-    message = await receive()
-    if message["type"] != "http.disconnect":
-        await asyncio.get_running_loop().create_future()

@@ -8,7 +8,6 @@ counting in it when it is started again: a counter never falls while the service
 from __future__ import annotations
 
 import mmap
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
@@ -27,8 +26,6 @@ GAUGES = {
     "page_connections_idle": "Those of them that nobody uses.",
 }
 
-# The code in a body that refuses: the merchant's and the wallet's envelope, the token endpoint's.
-_CODE = re.compile(rb'"(?:code|error)":"([a-z_]+)"')
 _ANSWERS = tuple((status, "") for status in (200, 201, 204, 303, 304, 404))
 _UNKNOWN = (0, "unknown")
 
@@ -79,12 +76,8 @@ class Metrics:
         for number in range(len(GAUGES)):  # those of a process that ended say nothing any more
             self._counts[self._gauges + number] = 0
 
-    def count(self, operation: str, status: int, body: bytes, seconds: float) -> None:
-        """One request that was answered."""
-        code = ""
-        if status >= 400:
-            found = _CODE.search(body, 0, 256)
-            code = found[1].decode() if found else ""
+    def count(self, operation: str, status: int, code: str, seconds: float) -> None:
+        """One request that got its reply; `code` is that of its refusal, or empty."""
         places = self._outcomes[operation]
         place = places.get((status, code))
         if place is None:

@@ -18,9 +18,9 @@ import msgspec
 from openapi_ui_bundles import swagger_ui
 
 from laari.edge.guides import PATHS, guide_page
-from laari.edge.http import PLAIN, Header, Reply, Scope, must_read
+from laari.edge.http import HTML, Header, Reply, Request, must_read
 from laari.edge.openapi import openapi_document
-from laari.edge.pages.assets import GUARDS as PAGE_GUARDS
+from laari.edge.pages.security import HEADERS as PAGE_GUARDS
 
 _OWN = Path(__file__).parent / "docs"
 _ASSETS = {
@@ -35,7 +35,6 @@ _TYPES = {
     ".js": b"text/javascript; charset=utf-8",
     ".svg": b"image/svg+xml",
 }
-_HTML = b"text/html; charset=utf-8"
 
 _REVALIDATE = b"no-cache"  # asks each time, and mostly hears 304
 _AN_HOUR = b"public, max-age=3600"  # the assets change only with a release
@@ -72,28 +71,28 @@ class Page(NamedTuple):
     guards: tuple[Header, ...] = _GUARDS
 
 
-async def reference_page(scope: Scope, origin: str, *, signup: bool = False) -> Reply | None:
-    """The answer to a request for the reference; None where the path is not one of its own.
+async def reference_page(request: Request, origin: str, *, signup: bool = False) -> Reply | None:
+    """The reply to a request for the reference; None where the path is not one of its own.
 
     `signup`: whether this service lets merchants sign up, of which the reference then tells.
     """
-    path: str = scope["path"]
+    path = request.path
     if path == "/":  # whoever opens the address of the service finds out what it does
-        return must_read(scope) or Reply(303, b"", ((b"location", b"/docs"),), PLAIN)
+        return must_read(request) or Reply(303, b"", ((b"location", b"/docs"),), b"")
     if path not in {"/openapi.json", "/docs"} and not path.startswith("/docs/"):
         return None
     if path in PATHS:
         guide = await asyncio.to_thread(_guide, path)
-        return must_read(scope) or _reply(guide, dict(scope["headers"]))
+        return must_read(request) or _reply(guide, request.headers)
     # The first request compresses everything, in a thread: payments go on meanwhile.
     page = (await asyncio.to_thread(_pages, origin, signup)).get(path)
     if page is None:
         return None
-    return must_read(scope) or _reply(page, dict(scope["headers"]))
+    return must_read(request) or _reply(page, request.headers)
 
 
-def _reply(page: Page, headers: Mapping[bytes, bytes]) -> Reply:
-    zipped = b"gzip" in headers.get(b"accept-encoding", b"")
+def _reply(page: Page, headers: Mapping[bytes, str]) -> Reply:
+    zipped = "gzip" in headers.get(b"accept-encoding", "")
     tag = b'"%s%s"' % (page.tag, b"-gzip" if zipped else b"")
     shown = (
         (b"etag", tag),
@@ -101,7 +100,7 @@ def _reply(page: Page, headers: Mapping[bytes, bytes]) -> Reply:
         (b"vary", b"accept-encoding"),
         *page.guards,
     )
-    if tag in headers.get(b"if-none-match", b""):
+    if tag.decode() in headers.get(b"if-none-match", ""):
         return Reply(304, b"", shown, page.content_type)
     if zipped:
         return Reply(200, page.zipped, (*shown, (b"content-encoding", b"gzip")), page.content_type)
@@ -111,7 +110,7 @@ def _reply(page: Page, headers: Mapping[bytes, bytes]) -> Reply:
 @cache
 def _pages(origin: str, signup: bool) -> dict[str, Page]:
     document = msgspec.json.encode(openapi_document(origin, signup=signup))
-    home = _page((_OWN / "index.html").read_bytes(), _HTML, _REVALIDATE)
+    home = _page((_OWN / "index.html").read_bytes(), HTML, _REVALIDATE)
     pages = {
         "/openapi.json": _page(document, b"application/json", _REVALIDATE),
         "/docs": home,
@@ -125,7 +124,7 @@ def _pages(origin: str, signup: bool) -> dict[str, Page]:
 
 @cache
 def _guide(path: str) -> Page:
-    page = _page(guide_page(path), _HTML, _REVALIDATE)
+    page = _page(guide_page(path), HTML, _REVALIDATE)
     return page._replace(guards=PAGE_GUARDS)  # stricter: nothing of Swagger UI is on it
 
 

@@ -16,8 +16,8 @@ from laari.edge.addresses import household
 from laari.edge.backend import Backend
 from laari.edge.fields import Body, Field, choice, described, integer, text
 from laari.edge.hashing import RETRY_AFTER_SECONDS, Busy
-from laari.edge.http import Receive, Reply, Request, Scope, read_request
-from laari.edge.merchant.envelope import NO_STORE, refused
+from laari.edge.http import NO_STORE, Reply, Request
+from laari.edge.merchant.envelope import refused
 from laari.edge.rate import named_bucket
 from laari.edge.strict_json import read_object
 from laari.rules.contacts import read_email
@@ -101,22 +101,24 @@ class SandboxMerchant(Struct, frozen=True):
 
 
 class SignUp:
+    headers = (NO_STORE,)
+
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self.admission = backend.admission
 
-    async def __call__(self, scope: Scope, receive: Receive) -> None:
-        request = read_request(scope, receive, PATH, self._backend.settings.trusted_proxies)
-        request.exchange.operation = OPERATION
-        await self._backend.admission.serve(request, self._answer, refused, NO_STORE)
+    def refused(self, refusal: Refusal) -> Reply:
+        return refused(refusal)
 
-    async def _answer(self, request: Request) -> Reply:
+    async def handle(self, request: Request) -> Reply:
+        request.operation = OPERATION
         if request.method != "POST":
             return refused(refuse("method_not_allowed"), (b"allow", b"POST"))
         if self._backend.settings.require_https and not request.secure:
             return refused(refuse("https_required"))
         if request.headers.get(b"sec-fetch-site", "none") not in _OWN_SITES:
             return refused(refuse("invalid_request", "Other sites cannot sign anybody up."))
-        fields = await _read_fields(request)
+        fields = _read_fields(request)
         if isinstance(fields, Refusal):
             return refused(fields)
         fields.pop("mode", None)
@@ -146,14 +148,13 @@ class SignUp:
         )
 
 
-async def _read_fields(request: Request) -> dict[str, Any] | Refusal:
-    body = await request.body(MAX_BODY_BYTES)
+def _read_fields(request: Request) -> dict[str, Any] | Refusal:
+    body = request.body(MAX_BODY_BYTES)
     if body is None:
         return refuse("request_too_large")
     if not body:
         return {}
-    media_type = request.headers.get(b"content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
+    if request.media_type != "application/json":
         return refuse("invalid_request", "Content-Type must be application/json.")
     sent = read_object(body)
     return sent if isinstance(sent, Refusal) else BODY.read(sent)
@@ -187,7 +188,9 @@ async def make_merchant(
     try:
         if email is not None:
             password = password or new_password()
-            password_hash = await backend.hashing.hash(password, rank=LAST, receive=request.receive)
+            password_hash = await backend.hashing.hash(
+                password, rank=LAST, disconnected=request.disconnected
+            )
         made = await backend.write(
             sign_up,
             backend.master_key,

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import uvloop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laari.edge.http import Reply, Scope
+from laari.edge.http import Reply, Request
 from laari.edge.server.connection import Connection, State
 from laari.edge.server.limits import Limits
 from laari.edge.server.server import Server
@@ -60,10 +59,9 @@ class App:
         self.seen: list[tuple[str, str, bytes]] = []
         self.faults = 0
 
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        body = (await receive())["body"]
-        self.seen.append((scope["method"], scope["path"], body))
-        scope["laari.respond"](Reply(200, b"ok"), ())
+    async def __call__(self, request: Request) -> Reply:
+        self.seen.append((request.method, request.path, request.body(2**20) or b""))
+        return Reply(200, b"ok")
 
     def fault(self, refusal: Refusal, path: str | None) -> Reply:
         self.faults += 1

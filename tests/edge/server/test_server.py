@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import wraps
 from ipaddress import ip_network
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from laari.edge.http import Reply, Scope
+from laari.edge.http import Reply, Request, Stream
 from laari.edge.server.limits import Limits
 from laari.edge.server.server import Server
 from laari.rules.refusals import Refusal
@@ -51,37 +51,45 @@ class App:
         self.go_on = asyncio.Event()
         self.begun = self.left = 0
         self.written = 0
+        self.closed = self.released = 0
 
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
+    async def __call__(self, request: Request) -> Reply:
         self.begun += 1
-        body = (await receive())["body"]
-        if scope["path"] == "/wait":
+        path, body = request.path, request.body(2**30) or b""
+        if path == "/wait":
             await self.go_on.wait()
-        if scope["path"] == "/left":
-            assert (await receive())["type"] == "http.disconnect"
+        if path == "/left":
+            await request.disconnected()
             self.left += 1
-        if scope["path"] == "/broken":
+        if path == "/broken":
             raise ValueError("broken on purpose")
-        if scope["path"] == "/newline":
-            scope["laari.respond"](Reply(200, b"", ((b"x", b"a\r\nSet-Cookie: b"),)), ())
-        if scope["path"] == "/half":
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body", "body": b"half", "more_body": True})
-            raise ValueError("broken on purpose")
-        if scope["path"] in ("/stream", "/large"):
-            await self._stream(scope["path"], send)
-            return
-        names = ",".join(name.decode() for name, _ in scope["headers"])
-        text = f"{scope['method']} {scope['path']} {len(body)} {body[:20]!r} {names}"
-        status = 304 if scope["path"] == "/unchanged" else 200
-        scope["laari.respond"](Reply(status, b"" if status == 304 else text.encode()), ())
+        if path == "/newline":
+            return Reply(200, headers=((b"x", b"a\r\nSet-Cookie: b"),))
+        if path in ("/half", "/stream", "/large", "/short"):
+            chunks = self._chunks(path)
+            return Reply(200, headers=((b"x", b"y"),), stream=Stream(chunks, self._released))
+        names = ",".join(name.decode() for name, _ in request.fields)
+        text = f"{request.method} {path} {len(body)} {body[:20]!r} {names}"
+        return Reply(304) if path == "/unchanged" else Reply(200, text.encode())
 
-    async def _stream(self, path: str, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        while self.written < 64 * 2**20 or path == "/stream":
-            await send({"type": "http.response.body", "body": bytes(65536), "more_body": True})
-            self.written += 65536
-        await send({"type": "http.response.body", "body": b""})
+    async def _chunks(self, path: str) -> AsyncGenerator[bytes, None]:
+        try:
+            if path == "/half":
+                yield b"half"
+                raise ValueError("broken on purpose")
+            if path == "/short":
+                yield b"sho"
+                yield b""
+                yield b"rt"
+                return
+            while self.written < 64 * 2**20 or path == "/stream":
+                yield bytes(65536)
+                self.written += 65536
+        finally:
+            self.closed += 1
+
+    def _released(self) -> None:
+        self.released += 1
 
     def fault(self, refusal: Refusal, path: str | None) -> Reply:
         return Reply(refusal.status, f"{refusal.status} {path}".encode())
@@ -452,6 +460,56 @@ async def test_a_client_that_takes_nothing_of_its_response_is_given_up() -> None
         await asyncio.sleep(2.5)
         assert not here.server._tasks
         assert here.app.written < 32 * 2**20
+
+
+@pytest.mark.parametrize("leave", ["close", "abort", "silence"])
+@on_uvloop
+async def test_a_stream_is_closed_and_released_when_its_client_goes(leave: str) -> None:
+    async with running(QUICK) as here:
+        client = await here.client()
+        client.write(b"GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
+        await client.reader.readexactly(2**20)
+        if leave == "silence":
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        else:
+            client.writer.close() if leave == "close" else client.writer.transport.abort()
+        for _ in range(80):
+            if here.app.released:
+                break
+            await asyncio.sleep(0.05)
+        assert (here.app.closed, here.app.released) == (1, 1)
+        assert not here.server._tasks
+
+
+@on_uvloop
+async def test_a_stream_has_a_pause_where_its_client_takes_nothing() -> None:
+    async with running() as here:
+        client = await here.client()
+        client.write(b"GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
+        client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        written = -1
+        while written != here.app.written:
+            written = here.app.written
+            await asyncio.sleep(0.3)
+        assert written < 32 * 2**20
+        (connection,) = here.server._connections
+        assert connection.unsent <= 2 * 65_600
+
+
+@on_uvloop
+async def test_how_a_stream_is_framed() -> None:
+    async with running() as here:
+        request = b"%b /short HTTP/1.%d\r\nHost: a\r\nConnection: close\r\n\r\n"
+        head, _, body = (await here.ask(request % (b"GET", 1))).partition(b"\r\n\r\n")
+        assert body == b"3\r\nsho\r\n2\r\nrt\r\n0\r\n\r\n"
+        assert b"\r\ntransfer-encoding: chunked\r\n" in head
+        assert b"content-length" not in head
+        head, _, body = (await here.ask(request % (b"GET", 0))).partition(b"\r\n\r\n")
+        assert body == b"short"  # it knows no chunks
+        assert b"transfer-encoding" not in head
+        head, _, body = (await here.ask(request % (b"HEAD", 1))).partition(b"\r\n\r\n")
+        assert (body, b"\r\nx: y\r\n" in head) == (b"", True)
+        assert here.app.released == 3
 
 
 @on_uvloop

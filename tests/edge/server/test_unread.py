@@ -7,11 +7,10 @@ import socket
 import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
-from laari.edge.http import Reply, Scope
+from laari.edge.http import Reply, Request
 from laari.edge.server.limits import Limits
 from laari.edge.server.server import Server
 from laari.rules.refusals import Refusal
@@ -23,8 +22,8 @@ SMALL_BUFFER = 4096  # of the kernel, so that what is not read stays with the se
 class Sized:
     """Sends as many bytes as the path says."""
 
-    async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        scope["laari.respond"](Reply(200, bytes(int(scope["path"][1:]))), ())
+    async def __call__(self, request: Request) -> Reply:
+        return Reply(200, bytes(int(request.path[1:])))
 
     def fault(self, refusal: Refusal, path: str | None) -> Reply:
         return Reply(refusal.status, b"")

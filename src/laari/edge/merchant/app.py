@@ -6,25 +6,23 @@ type, JSON object, then the operation: its key's saved response, its fields, and
 
 from __future__ import annotations
 
-import logging
 import math
 import time
-from collections.abc import Iterable
 from typing import Any
 
+import msgspec
+
 from laari.edge.backend import Backend
-from laari.edge.http import Header, Receive, Reply, Request, Scope, read_request
+from laari.edge.http import Header, Reply, Request
 from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
 from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import API_VERSION, HEADERS, refused
-from laari.edge.merchant.oauth import TOKEN_PATH, TokenEndpoint
 from laari.edge.merchant.operations import Call, Caller, Operation
+from laari.edge.router import Router
 from laari.edge.strict_json import read_object
 from laari.rules.idempotency import Keyed, Response, fingerprint, is_valid_key
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shapes import Data, refusal_body, to_json
-
-log = logging.getLogger(__name__)
+from laari.rules.shapes import Data, ErrorBody, refusal_body, to_json
 
 MAX_BODY_BYTES = 512 * 1024
 
@@ -37,62 +35,33 @@ OPERATIONS: tuple[Operation, ...] = (
 )
 
 
-class Routes:
-    """Finds the operations of a path by its segments; `{id}` stands for any one of them."""
-
-    def __init__(self, operations: Iterable[Operation]) -> None:
-        self._by_segments: dict[tuple[str, ...], dict[str, Operation]] = {}
-        self._lengths_with_id: dict[int, set[int]] = {}
-        for operation in operations:
-            segments = tuple(operation.path.split("/")[1:])
-            methods = self._by_segments.setdefault(segments, {})
-            methods[operation.method] = operation
-            if operation.scope is None and operation.method == "GET":
-                # Public ones are links: whoever embeds an image may ask for its headers first.
-                methods["HEAD"] = operation
-            if "{id}" in segments:
-                places = self._lengths_with_id.setdefault(len(segments), set())
-                places.add(segments.index("{id}"))
-
-    def find(self, path: str) -> tuple[dict[str, Operation], str] | None:
-        """The operations of the path by method, and the id it names."""
-        segments = tuple(path.split("/")[1:])
-        methods = self._by_segments.get(segments)
-        if methods is not None and "{id}" not in segments:
-            return methods, ""
-        for place in self._lengths_with_id.get(len(segments), ()):
-            pattern = (*segments[:place], "{id}", *segments[place + 1 :])
-            methods = self._by_segments.get(pattern)
-            if methods is not None and segments[place]:
-                return methods, segments[place]
-        return None
-
-
-ROUTES = Routes(OPERATIONS)
+BASE_PATH = "/merchant"
+ROUTER: Router[Operation] = Router()
+for _operation in OPERATIONS:
+    # Public ones are links: whoever embeds an image may ask for its headers first.
+    _is_link = _operation.scope is None and _operation.method == "GET"
+    ROUTER.add(BASE_PATH + _operation.path, _operation.method, _operation, head=_is_link)
 
 
 class MerchantInterface:
+    headers = HEADERS
+
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._tokens = TokenEndpoint(backend)
+        self.admission = backend.admission
 
-    async def __call__(self, scope: Scope, receive: Receive, path: str) -> None:
-        request = read_request(scope, receive, path, self._backend.settings.trusted_proxies)
-        if path == TOKEN_PATH:  # it has its own checks, shape and headers
-            await self._tokens(request)
-            return
-        await self._backend.admission.serve(request, self._answer, refused, *HEADERS)
+    def refused(self, refusal: Refusal) -> Reply:
+        return refused(refusal)
 
-    async def _answer(self, request: Request) -> Reply:
-        found = ROUTES.find(request.path)
+    async def handle(self, request: Request) -> Reply:
+        found = ROUTER.find(request.path)
         if found is None:
             return refused(refuse("not_found"))
-        methods, path_id = found
-        operation = methods.get(request.method)
+        operation = found.methods.get(request.method)
         if operation is None:
-            allowed = ", ".join(sorted(methods)).encode()
-            return refused(refuse("method_not_allowed"), (b"allow", allowed))
-        request.exchange.operation = operation.name
+            return refused(refuse("method_not_allowed"), (b"allow", found.allowed))
+        path_id = found.parameters.get("id", "")
+        request.operation = operation.name
         refusal = self._check_transport(request)
         if refusal is not None:
             return refused(refusal)
@@ -143,7 +112,7 @@ class MerchantInterface:
         key = call.request.headers.get(b"idempotency-key") if operation.keyed else None
         if key is not None and not is_valid_key(key):
             return refused(refuse("invalid_idempotency_key"))
-        body = await _read_json_object(call.request) if operation.body is not None else {}
+        body = _read_json_object(call.request) if operation.body is not None else {}
         if isinstance(body, Refusal):
             return refused(body)
         command = _command(operation, call, body)
@@ -188,12 +157,11 @@ def _command(operation: Operation, call: Call, body: dict[str, Any]) -> Any:
     return operation.command(call, fields)
 
 
-async def _read_json_object(request: Request) -> dict[str, Any] | Refusal:
-    body = await request.body(MAX_BODY_BYTES)
+def _read_json_object(request: Request) -> dict[str, Any] | Refusal:
+    body = request.body(MAX_BODY_BYTES)
     if body is None:
         return refuse("request_too_large")
-    media_type = request.headers.get(b"content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/json":
+    if request.media_type != "application/json":
         return refuse("invalid_request", "Content-Type must be application/json.")
     return read_object(body)
 
@@ -204,4 +172,11 @@ def _reply(response: Response) -> Reply:
         headers = ((b"idempotent-replayed", b"true"),)
     elif response.status in (429, 503):
         headers = ((b"retry-after", b"1"),)
-    return Reply(response.status, response.body, headers)
+    return Reply(response.status, response.body, headers, code=_code(response))
+
+
+def _code(response: Response) -> str:
+    """Why it was refused, which of a saved response only its body tells."""
+    if response.status < 400:
+        return ""
+    return msgspec.json.decode(response.body, type=ErrorBody).error.code

@@ -6,7 +6,6 @@ Its errors have a shape of their own, and the version header does not apply to i
 from __future__ import annotations
 
 import hmac
-import logging
 import math
 import time
 from typing import Annotated, Any, NamedTuple
@@ -15,9 +14,8 @@ from urllib.parse import parse_qsl, unquote_plus
 from msgspec import Meta, Struct
 
 from laari.edge.backend import Backend
-from laari.edge.http import Header, Reply, Request
+from laari.edge.http import NO_STORE, Header, Reply, Request
 from laari.edge.merchant.auth import read_basic
-from laari.edge.merchant.envelope import NO_STORE
 from laari.edge.rate import named_bucket
 from laari.rules.refusals import Refusal
 from laari.rules.shapes import to_json
@@ -25,9 +23,8 @@ from laari.rules.tokens import LIFETIME, IssueToken, granted_scope
 from laari.store.oauth import TOKEN_PREFIX, ClientCredential, is_client_id
 from laari.store.secrets import digest, new_secret
 
-log = logging.getLogger(__name__)
-
 TOKEN_PATH = "/oauth/token"  # noqa: S105
+TOKEN_ADDRESS = f"/merchant{TOKEN_PATH}"
 TOKEN_OPERATION = "issue_token"  # noqa: S105  # its name among the metrics
 MAX_BODY_BYTES = 16 * 1024
 LONGEST_CREDENTIAL = 256  # characters of client_id and client_secret
@@ -78,7 +75,7 @@ class Asked(NamedTuple):
 
 
 def _error(status: int, code: str, description: str, *headers: Header) -> Reply:
-    return Reply(status, to_json(TokenError(code, description)), headers)
+    return Reply(status, to_json(TokenError(code, description)), headers, code=code)
 
 
 def _invalid(description: str) -> Reply:
@@ -104,19 +101,22 @@ def _unknown_client() -> Reply:
 
 
 class TokenEndpoint:
+    headers = TOKEN_HEADERS
+
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self.admission = backend.admission
 
-    async def __call__(self, request: Request) -> None:
-        request.exchange.operation = TOKEN_OPERATION
-        await self._backend.admission.serve(request, self._answer, token_refused, *TOKEN_HEADERS)
+    def refused(self, refusal: Refusal) -> Reply:
+        return token_refused(refusal)
 
-    async def _answer(self, request: Request) -> Reply:
+    async def handle(self, request: Request) -> Reply:
+        request.operation = TOKEN_OPERATION
         if request.method != "POST":
             return _error(405, "invalid_request", "Use POST.", (b"allow", b"POST"))
         if self._backend.settings.require_https and not request.secure:
             return _error(403, "invalid_request", "HTTPS is required.")
-        asked = await _read(request)
+        asked = _read(request)
         if isinstance(asked, Reply):
             return asked
         wait = self._wait_after_failures(asked.client_id, request.client)
@@ -185,9 +185,9 @@ class TokenEndpoint:
         return self._backend.rates.take(key, rate, time.monotonic(), over=LIMITS_OVER_SECONDS)
 
 
-async def _read(request: Request) -> Asked | Reply:
+def _read(request: Request) -> Asked | Reply:
     """The request's parameters and credentials, or what is wrong with them."""
-    form = await _read_form(request)
+    form = _read_form(request)
     if isinstance(form, Reply):
         return form
     if "grant_type" not in form:
@@ -202,12 +202,11 @@ async def _read(request: Request) -> Asked | Reply:
     return Asked(*credentials, form.get("scope"))
 
 
-async def _read_form(request: Request) -> dict[str, str] | Reply:
+def _read_form(request: Request) -> dict[str, str] | Reply:
     """The parameters that have a value; others than the four are ignored."""
-    media_type = request.headers.get(b"content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/x-www-form-urlencoded":
+    if request.media_type != "application/x-www-form-urlencoded":
         return _invalid("Content-Type must be application/x-www-form-urlencoded.")
-    body = await request.body(MAX_BODY_BYTES)
+    body = request.body(MAX_BODY_BYTES)
     if body is None:
         return _invalid("The body is too large.")
     try:

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from laari.edge.fields import Field, Schema
-from laari.edge.merchant.app import OPERATIONS
+from laari.edge.merchant.app import BASE_PATH, OPERATIONS
 from laari.edge.merchant.envelope import API_VERSION
 from laari.edge.merchant.events import ListedEvent
 from laari.edge.merchant.oauth import TOKEN_PATH
@@ -23,7 +23,6 @@ from laari.rules.scopes import READ_SCOPES, SCOPES
 from laari.rules.shapes import Data, ErrorBody, Page, Pagination, refusal_body, to_json
 
 JSON = "application/json"
-BASE_PATH = "/merchant"
 
 
 class Section(NamedTuple):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.pages.limits import is_unlimited, limits_in_words
 from laari.edge.pages.linked import Linked, leads_back, seconds_until
 from laari.edge.pages.login import customer_in, is_fresh
@@ -60,7 +59,7 @@ async def _find(visit: Visit) -> Approval | None:
     return Approval(as_of(found, now), tenant, now)
 
 
-async def _page(visit: Visit, approval: Approval, status: int = 200, **values: Any) -> Response:
+async def _page(visit: Visit, approval: Approval, status: int = 200, **values: Any) -> Reply:
     payer = None
     if approval.state == "pending":
         payer = await customer_in(visit, approval.tenant.mode)
@@ -79,17 +78,17 @@ async def _page(visit: Visit, approval: Approval, status: int = 200, **values: A
     return visit.page("approval.html", status, **(shown | values))
 
 
-async def approve(visit: Visit, approval: Approval, payer: CustomerSession) -> Response:
+async def approve(visit: Visit, approval: Approval, payer: CustomerSession) -> Reply:
     command = ApproveAuthorization(approval.tenant, approval.authorization.id, payer.payer)
     return await _decide(visit, approval, command)
 
 
-async def reject(visit: Visit, approval: Approval, payer: CustomerSession) -> Response:
+async def reject(visit: Visit, approval: Approval, payer: CustomerSession) -> Reply:
     command = RejectAuthorization(approval.tenant, approval.authorization.id, payer.payer)
     return await _decide(visit, approval, command)
 
 
-async def act_in_sandbox(visit: Visit, approval: Approval) -> Response:
+async def act_in_sandbox(visit: Visit, approval: Approval) -> Reply:
     """As the merchant's own sandbox customer, without a log-in."""
     tenant, asked = approval.tenant, approval.authorization.id
     match tenant.mode, visit.params["action"]:
@@ -102,7 +101,7 @@ async def act_in_sandbox(visit: Visit, approval: Approval) -> Response:
     return await _decide(visit, approval, decision)
 
 
-async def _decide(visit: Visit, approval: Approval, decision: Decision) -> Response:
+async def _decide(visit: Visit, approval: Approval, decision: Decision) -> Reply:
     outcome = await visit.backend.spine.submit(decision)
     if not isinstance(outcome, Refusal):
         return visit.go(approval.address)

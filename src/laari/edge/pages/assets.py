@@ -11,8 +11,7 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
-from laari.edge.http import Reply
-from laari.edge.pages.security import HEADERS
+from laari.edge.http import Header, Reply
 
 FOLDER = Path(__file__).parent / "static"
 _TYPES = {
@@ -22,7 +21,6 @@ _TYPES = {
     ".woff2": b"font/woff2",
 }
 _A_YEAR = (b"cache-control", b"public, max-age=31536000, immutable")
-GUARDS = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
 
 
 class Asset(NamedTuple):
@@ -57,7 +55,7 @@ def asset_reply(path: str, accepted_encodings: str) -> Reply | None:
     asset = _ASSETS.get(path)
     if asset is None:
         return None
-    headers = (_A_YEAR, (b"vary", b"accept-encoding"), *GUARDS)
+    headers: tuple[Header, ...] = (_A_YEAR, (b"vary", b"accept-encoding"))
     if asset.zipped is not None and "gzip" in accepted_encodings:
         headers = (*headers, (b"content-encoding", b"gzip"))
         return Reply(200, asset.zipped, headers, asset.content_type)

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from markupsafe import Markup
-from starlette.responses import Response
 
+from laari.edge.http import Reply
 from laari.edge.moments import moment_at
 from laari.edge.pages.linked import Linked, leads_back, seconds_until
 from laari.edge.pages.login import customer_in, is_fresh
@@ -83,7 +83,7 @@ async def _find(visit: Visit) -> Checkout | None:
     return Checkout(payment, tenant, local_time(visit.now, tenant))
 
 
-async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: Any) -> Response:
+async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: Any) -> Reply:
     payer = standing = sandbox = None
     if checkout.is_open:
         payer = await customer_in(visit, checkout.tenant.mode)
@@ -123,12 +123,12 @@ async def obstacle(
     return text(f"checkout.limit_{found.limit}", limit=money(found.allowed), left=left)
 
 
-async def pay(visit: Visit, checkout: Checkout, payer: CustomerSession) -> Response:
+async def pay(visit: Visit, checkout: Checkout, payer: CustomerSession) -> Reply:
     command = PayPayment(checkout.tenant, checkout.payment.id, payer.payer)
     return await _decide(visit, checkout, command)
 
 
-async def decline(visit: Visit, checkout: Checkout, payer: CustomerSession) -> Response:
+async def decline(visit: Visit, checkout: Checkout, payer: CustomerSession) -> Reply:
     command = RejectPayment(checkout.tenant, checkout.payment.id, payer.payer)
     return await _decide(visit, checkout, command)
 
@@ -141,7 +141,7 @@ SANDBOX_ACTIONS: dict[str, type[Decision]] = {
 }
 
 
-async def act_in_sandbox(visit: Visit, checkout: Checkout) -> Response:
+async def act_in_sandbox(visit: Visit, checkout: Checkout) -> Reply:
     """As the merchant's own sandbox customer, without a log-in: there is no money behind it."""
     action = SANDBOX_ACTIONS.get(visit.params["action"])
     if checkout.tenant.mode != "sandbox" or action is None:
@@ -150,7 +150,7 @@ async def act_in_sandbox(visit: Visit, checkout: Checkout) -> Response:
     return await _decide(visit, checkout, command)
 
 
-async def _decide(visit: Visit, checkout: Checkout, command: Decision) -> Response:
+async def _decide(visit: Visit, checkout: Checkout, command: Decision) -> Reply:
     outcome = await visit.backend.spine.submit(command)
     if not isinstance(outcome, Refusal):
         return visit.go(checkout.address)

@@ -10,11 +10,9 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
-from starlette.responses import Response
-from starlette.routing import Route
-
+from laari.edge.http import Reply
 from laari.edge.pages.login import STATUSES, customer_in, log_in_customer, unconfirmed
-from laari.edge.pages.visit import Handler, Visit, page_route
+from laari.edge.pages.visit import Handler, PageRoute, Visit, page_route
 from laari.rules.records import Tenant
 from laari.store.sessions import CustomerSession
 
@@ -42,15 +40,15 @@ class Linked(Generic[A]):
     def __init__(
         self,
         find: Callable[[Visit], Awaitable[A | None]],
-        page: Callable[..., Awaitable[Response]],
+        page: Callable[..., Awaitable[Reply]],
     ) -> None:
         self._find = find
         self._page = page
 
-    def found(self, handler: Callable[[Visit, A], Awaitable[Response]]) -> Handler:
+    def found(self, handler: Callable[[Visit, A], Awaitable[Reply]]) -> Handler:
         """For whatever the link leads to; a link that leads nowhere is no page."""
 
-        async def handle(visit: Visit) -> Response:
+        async def handle(visit: Visit) -> Reply:
             asked = await self._find(visit)
             return visit.refusal(404, "not_found") if asked is None else await handler(visit, asked)
 
@@ -58,13 +56,13 @@ class Linked(Generic[A]):
 
     def decided(
         self,
-        handler: Callable[[Visit, A, CustomerSession], Awaitable[Response]],
+        handler: Callable[[Visit, A, CustomerSession], Awaitable[Reply]],
         *,
         confirmed: bool = False,
     ) -> Handler:
         """For the customer who is logged in, with a recent password where it is to be confirmed."""
 
-        async def handle(visit: Visit, asked: A) -> Response:
+        async def handle(visit: Visit, asked: A) -> Reply:
             payer = await customer_in(visit, asked.tenant.mode)
             if payer is None:  # logged out in the meantime: the page asks to log in
                 return visit.go(asked.address)
@@ -75,7 +73,7 @@ class Linked(Generic[A]):
 
         return self.found(handle)
 
-    def routes(self, path: str) -> list[Route]:
+    def routes(self, path: str) -> list[PageRoute]:
         """The page itself, its state, and logging in and out on it."""
         return [
             page_route(path, get=self.found(self._page)),
@@ -84,12 +82,12 @@ class Linked(Generic[A]):
             page_route(f"{path}/logout", post=_log_out),
         ]
 
-    async def _status(self, visit: Visit) -> Response:
+    async def _status(self, visit: Visit) -> Reply:
         """The state alone, for the page to watch."""
         asked = await self._find(visit)
         return visit.json({"status": "not_found" if asked is None else asked.state})
 
-    async def _log_in(self, visit: Visit, asked: A) -> Response:
+    async def _log_in(self, visit: Visit, asked: A) -> Reply:
         problem = await log_in_customer(visit, asked.tenant.mode)
         if problem is None:
             return visit.go(asked.address)
@@ -99,7 +97,7 @@ class Linked(Generic[A]):
         )
 
 
-async def _log_out(visit: Visit) -> Response:
+async def _log_out(visit: Visit) -> Reply:
     await visit.end_session()
     return visit.go(visit.home)
 

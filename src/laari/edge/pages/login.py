@@ -208,7 +208,10 @@ async def _verify(visit: Visit, password_hash: str | None, rank: float) -> Probl
     password = visit.form.get("password", "")[:MAX_LENGTH]
     try:
         fits = await visit.backend.hashing.fits(
-            password, password_hash or nobodys_hash(), rank=rank, receive=visit.http.receive
+            password,
+            password_hash or nobodys_hash(),
+            rank=rank,
+            disconnected=visit.http.disconnected,
         )
     except Busy:
         visit.retry_after = RETRY_AFTER_SECONDS

@@ -45,7 +45,7 @@ async def change_password(visit: Visit, session: Session) -> NotChanged | None:
         return NotChanged(wrong.status, wrong.words)
     try:
         password_hash = await visit.backend.hashing.hash(
-            new, rank=FIRST, receive=visit.http.receive
+            new, rank=FIRST, disconnected=visit.http.disconnected
         )
     except Busy:
         visit.retry_after = RETRY_AFTER_SECONDS

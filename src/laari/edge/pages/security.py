@@ -12,7 +12,7 @@ import secrets
 from typing import Literal
 from urllib.parse import urlsplit
 
-from laari.edge.http import Request
+from laari.edge.http import Header, Request
 from laari.store.secrets import derive
 
 # Nothing inline, nothing from elsewhere, never in a frame.
@@ -29,15 +29,14 @@ _POLICY = "; ".join(
         "base-uri 'none'",
     )
 )
-HEADERS = {
-    "Content-Security-Policy": _POLICY,
-    "Referrer-Policy": "no-referrer",
-    "X-Frame-Options": "DENY",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-}
-
+HEADERS: tuple[Header, ...] = (
+    (b"content-security-policy", _POLICY.encode()),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
+)
 
 Stranger = Literal["other_site", "other_address"]  # texts of `[problem]`
 

@@ -1,7 +1,7 @@
-"""One request for a page: who asks, in which language, and how to answer.
+"""One request for a page: who asks, in which language, and how to reply.
 
-Every page goes through `page_route`: it reads the request, checks forms, and puts the headers on
-whatever the handler answers.
+Every page goes through a `PageRoute`: it reads the request, checks forms, and adds cookies to
+whatever the handler returns.
 """
 
 from __future__ import annotations
@@ -13,21 +13,19 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Literal, TypeVar
-from urllib.parse import parse_qsl
+from typing import Any, Literal, NamedTuple, TypeVar
+from urllib.parse import parse_qsl, quote
 from uuid import UUID
 
-from starlette.requests import Request as StarletteRequest
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
-from starlette.routing import Route
+import msgspec
 
 from laari.edge.backend import Backend
 from laari.edge.heavy import RETRY_AFTER_SECONDS, Busy
-from laari.edge.http import ClientGone, Request, read_request
-from laari.edge.pages.cookies import HOST_PREFIX, own_cookies
+from laari.edge.http import HTML, NO_STORE, ClientGone, Header, Reply, Request
+from laari.edge.pages.cookies import HOST_PREFIX, own_cookies, set_cookie
 from laari.edge.pages.language import Language, choose
 from laari.edge.pages.render import render, render_long
-from laari.edge.pages.security import HEADERS, form_token, new_visit, stranger, token_fits
+from laari.edge.pages.security import form_token, new_visit, stranger, token_fits
 from laari.edge.rate import named_bucket
 from laari.errors import UnavailableError
 from laari.spine.engine import OutcomeUnknown
@@ -46,6 +44,7 @@ LANGUAGE_SECONDS = 365 * 24 * 3600
 PAGES_PER_SECOND = 5.0
 PAGES_OVER_SECONDS = 20.0
 TOKEN_FIELD = "form_token"  # noqa: S105  # a field's name
+_SAFE_IN_LOCATION = "/:%#?=@[]!$&'()*+,;"  # what an address is made of
 
 S = TypeVar("S", CustomerSession, UserSession)
 
@@ -67,23 +66,21 @@ class Visit:
     """What a handler is given. `form` holds the fields of a checked form, empty for a GET."""
 
     def __init__(
-        self, backend: Backend, request: StarletteRequest, audience: Audience, now: datetime
+        self, backend: Backend, request: Request, params: dict[str, str], audience: Audience
     ) -> None:
         self.backend = backend
-        self.path = request.url.path
-        self.params: dict[str, str] = request.path_params
-        self.query = request.query_params
+        self.http = request
+        self.path = request.path
+        self.params = params
+        self.query = read_query(request.query)
         self.form: dict[str, str] = {}
-        self.now = now
-        self._cookies = own_cookies(request.scope["headers"])
+        self.now = datetime.now(UTC)
+        self._cookies = own_cookies(request.fields)
         self._audience = audience
         self.retry_after: int | None = None  # seconds, where the answer is to come back later
         self.has_first_password = False  # whoever has just logged in, chosen by an operator
         self._set: list[tuple[str, str, int | None]] = []
         self._counted = False
-        self.http: Request = read_request(
-            request.scope, request.receive, self.path, backend.settings.trusted_proxies
-        )
         self.language = self._choose_language()
 
     @property
@@ -220,55 +217,56 @@ class Visit:
             await self.backend.write(sessions.end, token)
             self.keep_cookie(name, "", 0)
 
-    # Answers.
+    # Replies.
 
-    def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        return HTMLResponse(render(template, self.language, **self._common(), **values), status)
+    def page(self, template: str, status: int = 200, **values: Any) -> Reply:
+        return _html(render(template, self.language, **self._common(), **values), status)
 
-    async def long_page(self, template: str, status: int = 200, **values: Any) -> Response:
+    async def long_page(self, template: str, status: int = 200, **values: Any) -> Reply:
         """A page with many rows, written in its turn and in slices."""
         async with self.backend.heavy.writing.turn(soon=True):
             html = await render_long(template, self.language, **self._common(), **values)
-        return HTMLResponse(html, status)
+        return _html(html, status)
 
     def _common(self) -> dict[str, Any]:
         """What every template is given."""
         here = self.path if self.http.method != "POST" else self.home
         return {"form_token": self.form_token, "here": here}
 
-    def json(self, value: Any) -> Response:
-        return JSONResponse(value)
+    def json(self, value: dict[str, str]) -> Reply:
+        return Reply(200, msgspec.json.encode(value))
 
-    def go(self, path: str) -> Response:
+    def go(self, path: str) -> Reply:
         """After a form that worked: the page is asked for anew, so a reload repeats nothing."""
-        return RedirectResponse(path, 303)
+        location = quote(path, safe=_SAFE_IN_LOCATION).encode()
+        return Reply(303, headers=((b"location", location),), content_type=b"")
 
-    def refusal(self, status: int, name: str, back: str | None = None) -> Response:
+    def refusal(self, status: int, name: str, back: str | None = None) -> Reply:
         """A page that says why nothing was shown or done; `name` is a text of `[problem]`."""
         return self.page("problem.html", status, problem=name, back=back)
 
-    def come_back(self, status: int, name: str, seconds: float) -> Response:
+    def come_back(self, status: int, name: str, seconds: float) -> Reply:
         """A refusal that lasts for so long."""
         self.retry_after = math.ceil(seconds)
         return self.refusal(status, name)
 
-    def finish(self, response: Response) -> Response:
-        """Every answer gets the headers and the cookies."""
-        response.headers.update(HEADERS)
-        response.headers.setdefault("Cache-Control", "no-store")
+    def finish(self, reply: Reply) -> Reply:
+        """What every reply to this visitor carries: cookies, and when to come back."""
+        headers: list[Header] = [NO_STORE]
         if self.retry_after is not None:
-            response.headers["Retry-After"] = str(self.retry_after)
+            headers.append((b"retry-after", str(self.retry_after).encode()))
         for name, value, seconds in self._set:
-            response.set_cookie(
-                name,
-                value,
-                max_age=seconds,
-                path="/",
-                secure=self.http.secure,
-                httponly=True,
-                samesite="lax",
-            )
-        return response
+            headers.append(set_cookie(name, value, seconds, secure=self.http.secure))
+        return reply.plus(*headers)
+
+
+def _html(text: str, status: int) -> Reply:
+    return Reply(status, text.encode(), content_type=HTML)
+
+
+def read_query(query: bytes) -> dict[str, str]:
+    """The parameters of an address; the last of a name counts, and what is no text is replaced."""
+    return dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
 
 
 def read_count(text: str) -> int:
@@ -276,7 +274,30 @@ def read_count(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
 
 
-Handler = Callable[[Visit], Awaitable[Response]]
+Handler = Callable[[Visit], Awaitable[Reply]]
+
+
+class PageRoute(NamedTuple):
+    """One address of the pages. A GET changes nothing; a POST is a checked form."""
+
+    path: str
+    get: Handler
+    post: Handler | None
+    audience: Audience
+
+    @property
+    def operations(self) -> list[str]:
+        """What metrics count this by: `GET /pay/{token}`, for every payment's page."""
+        methods = ("GET",) if self.post is None else ("GET", "POST")
+        return [f"{method} {self.path}" for method in methods]
+
+    async def serve(self, backend: Backend, request: Request, params: dict[str, str]) -> Reply:
+        is_form = request.method == "POST"
+        request.operation = self.operations[is_form]  # HEAD is a GET
+        visit = Visit(backend, request, params, self.audience)
+        handler = self.post if is_form else self.get
+        assert handler is not None  # the router knows the methods
+        return visit.finish(await _served(visit, handler))
 
 
 def page_route(
@@ -285,49 +306,34 @@ def page_route(
     get: Handler | None = None,
     post: Handler | None = None,
     audience: Audience = "customer",
-) -> Route:
-    """One address of the pages. A GET changes nothing; a POST is a checked form.
-
-    Somebody who reloads the answer to a form, or keeps its address, is led to the form's page.
-    """
-
-    async def endpoint(request: StarletteRequest) -> Response:
-        visit = Visit(request.app.state.backend, request, audience, datetime.now(UTC))
-        visit.http.exchange.operation = _operation(request.method, path)
-        try:
-            response = await _answer(visit, post if request.method == "POST" else get or _lead_home)
-        except ClientGone:
-            response = Response(status_code=400)  # nobody is there to read it
-        except TooFast as fast:
-            response = visit.come_back(429, "too_fast", fast.seconds)
-        except Busy:
-            response = visit.come_back(503, "busy", RETRY_AFTER_SECONDS)
-        except UnavailableError:
-            response = visit.come_back(503, "unavailable", 1)
-        except Exception:
-            request_id = visit.http.exchange.id
-            log.exception("%s of %s failed", request.method, path, extra={"request_id": request_id})
-            response = visit.refusal(500, "unexpected")
-        return visit.finish(response)
-
-    return Route(path, endpoint, methods=["GET", "POST"] if post else ["GET"])
+) -> PageRoute:
+    """Where only a form is sent, whoever reloads or keeps the address is redirected to its page."""
+    return PageRoute(path, get or _redirect_home, post, audience)
 
 
-def _operation(method: str, path: str) -> str:
-    """What the figures count this by: `GET /pay/{token}`, for every payment's page."""
-    return f"{'POST' if method == 'POST' else 'GET'} {path}"  # HEAD is a GET
+async def _served(visit: Visit, handler: Handler) -> Reply:
+    """The handler's reply, or a page that says why there is none."""
+    try:
+        return await _checked(visit, handler)
+    except ClientGone:
+        raise
+    except TooFast as fast:
+        return visit.come_back(429, "too_fast", fast.seconds)
+    except Busy:
+        return visit.come_back(503, "busy", RETRY_AFTER_SECONDS)
+    except UnavailableError:
+        return visit.come_back(503, "unavailable", 1)
+    except Exception:
+        log.exception("%s failed", visit.http.operation, extra={"request_id": visit.http.id})
+        return visit.refusal(500, "unexpected")
 
 
-def operations_of(route: Route) -> list[str]:
-    return [_operation(method, route.path) for method in sorted(route.methods or ())]
-
-
-async def _lead_home(visit: Visit) -> Response:
+async def _redirect_home(visit: Visit) -> Reply:
     return visit.go(visit.home)
 
 
-async def _answer(visit: Visit, handler: Handler | None) -> Response:
-    assert handler is not None  # the route knows its methods
+async def _checked(visit: Visit, handler: Handler) -> Reply:
+    """Runs the handler if the connection is secure where it has to be, and a form is our own."""
     if visit.backend.settings.require_https and not visit.http.secure:
         return visit.refusal(403, "https")
     if visit.http.method == "POST":
@@ -335,7 +341,7 @@ async def _answer(visit: Visit, handler: Handler | None) -> Response:
         if problem is not None:
             ours = visit.backend.origin + visit.home if problem == "other_address" else None
             return visit.refusal(403, problem, back=ours)
-        form = await _read_form(visit.http)
+        form = _read_form(visit.http)
         if form is None:
             return visit.refusal(400, "unreadable")
         if not visit.token_fits(form.pop(TOKEN_FIELD, "")):
@@ -344,12 +350,11 @@ async def _answer(visit: Visit, handler: Handler | None) -> Response:
     return await handler(visit)
 
 
-async def _read_form(request: Request) -> dict[str, str] | None:
+def _read_form(request: Request) -> dict[str, str] | None:
     """The fields of an ordinary form; the last of a name counts."""
-    media_type = request.headers.get(b"content-type", "").partition(";")[0].strip().lower()
-    if media_type != "application/x-www-form-urlencoded":
+    if request.media_type != "application/x-www-form-urlencoded":
         return None
-    body = await request.body(MAX_FORM_BYTES)
+    body = request.body(MAX_FORM_BYTES)
     if body is None:
         return None
     try:

@@ -18,7 +18,7 @@ from ipaddress import IPv4Network, IPv6Network
 from typing import NamedTuple, Protocol
 
 from laari.edge.addresses import client_address, household, is_trusted
-from laari.edge.http import Receive, Reply, Scope, Send
+from laari.edge.http import Reply, Request
 from laari.edge.server.connection import Connection, State
 from laari.edge.server.cycle import Cycle
 from laari.edge.server.head import Head
@@ -32,7 +32,7 @@ NOTICE_SECONDS = 10.0  # between two lines about the same thing
 
 
 class Application(Protocol):
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+    async def __call__(self, request: Request) -> Reply: ...
 
     def fault(self, refusal: Refusal, path: str | None) -> Reply:
         """The response to what never became a request; its path, where that could be read."""
@@ -110,7 +110,11 @@ class Server:
 
     async def _run(self, cycle: Cycle) -> None:
         try:
-            await self.app(cycle.scope(), cycle.receive, cycle.send)
+            reply = await self.app(Request(cycle, self._trusted_proxies))
+            if reply.stream is None:
+                cycle.respond(reply)
+            else:
+                await cycle.respond_with_stream(reply, reply.stream)
         except Exception:
             if not cycle.is_lost:
                 log.exception("the application failed")
@@ -119,7 +123,7 @@ class Server:
                 if cycle.has_started or cycle.is_lost:
                     cycle.give_up()
                 else:
-                    cycle.respond(self.app.fault(refuse("internal_error"), cycle.head.path), ())
+                    cycle.respond(self.app.fault(refuse("internal_error"), cycle.head.path))
 
     # What connections tell.
 

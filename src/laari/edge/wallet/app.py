@@ -6,7 +6,6 @@ endpoint and a wrong method need a valid key and count as requests too.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,9 +14,10 @@ from msgspec import Struct
 
 from laari.edge.backend import Backend
 from laari.edge.fields import Schema
-from laari.edge.http import Receive, Reply, Request, Scope, read_request
+from laari.edge.http import Reply, Request
 from laari.edge.moments import moment_at
-from laari.edge.wallet.envelope import NO_STORE, refused
+from laari.edge.router import Router
+from laari.edge.wallet.envelope import HEADERS, refused
 from laari.edge.wallet.paging import PARAMETERS, read_paging
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes import to_json
@@ -37,8 +37,6 @@ from laari.rules.wallets import counted
 from laari.rules.world import local_time
 from laari.store import wallets
 from laari.store.secrets import digest
-
-log = logging.getLogger(__name__)
 
 WINDOW_REQUESTS = 60  # per account and window of 60 seconds, over all endpoints
 
@@ -102,23 +100,29 @@ ENDPOINTS = (
         refusals=("invalid_pagination",),
     ),
 )
-_BY_PATH = {endpoint.path: endpoint for endpoint in ENDPOINTS}
+BASE_PATH = "/wallet"
+ROUTER: Router[Endpoint] = Router()
+for _endpoint in ENDPOINTS:
+    ROUTER.add(BASE_PATH + _endpoint.path, "GET", _endpoint)
 
 
 class WalletInterface:
+    headers = HEADERS
+
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self.admission = backend.admission
 
-    async def __call__(self, scope: Scope, receive: Receive, path: str) -> None:
-        request = read_request(scope, receive, path, self._backend.settings.trusted_proxies)
-        await self._backend.admission.serve(request, self._answer, refused, NO_STORE)
+    def refused(self, refusal: Refusal) -> Reply:
+        return refused(refusal)
 
-    async def _answer(self, request: Request) -> Reply:
+    async def handle(self, request: Request) -> Reply:
         if self._backend.settings.require_https and not request.secure:
             return refused(refuse("https_required"))
-        endpoint = _BY_PATH.get(request.path.removesuffix("/"))
+        found = ROUTER.find(request.path.removesuffix("/"))
+        endpoint = None if found is None else found.methods["GET"]
         if endpoint is not None:
-            request.exchange.operation = endpoint.name
+            request.operation = endpoint.name
         key = request.headers.get(b"x-api-key", "").strip()
         visit = await self._backend.wallet_visits.ask(digest(key)) if key else None
         if visit is None:

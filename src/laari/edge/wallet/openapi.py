@@ -6,7 +6,7 @@ import json
 
 from laari.edge.fields import Schema
 from laari.edge.schemas import Schemas
-from laari.edge.wallet.app import ENDPOINTS, WINDOW_REQUESTS, Endpoint
+from laari.edge.wallet.app import BASE_PATH, ENDPOINTS, WINDOW_REQUESTS, Endpoint
 from laari.rules.refusals import CODES, refuse
 from laari.rules.shape_fields import TID_EXAMPLE
 from laari.rules.shapes import to_json
@@ -45,7 +45,6 @@ SECURITY_SCHEMES: dict[str, Schema] = {
     }
 }
 
-BASE_PATH = "/wallet"
 _HEADERS = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "Retry-After"}
 _SAMPLES = {
     "wallet_balance": WalletList(

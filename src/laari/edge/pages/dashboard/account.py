@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.pages.dashboard.desk import ACCOUNT, LOGIN, Desk, desk_route
 from laari.edge.pages.password import change_password
 from laari.store import sessions
 
 
-async def show(desk: Desk) -> Response:
+async def show(desk: Desk) -> Reply:
     return desk.page("account.html", wrong=None, first="first" in desk.visit.query)
 
 
-async def set_password(desk: Desk) -> Response:
+async def set_password(desk: Desk) -> Reply:
     wrong = await change_password(desk.visit, desk.user)
     if wrong is None:
         return desk.go(ACCOUNT, done="password")
     return desk.page("account.html", wrong.status, wrong=wrong.words, first=False)
 
 
-async def log_out_everywhere(desk: Desk) -> Response:
+async def log_out_everywhere(desk: Desk) -> Reply:
     """For a machine that was lost, or a browser that one forgot to leave."""
     await desk.backend.write(sessions.end_all, desk.user.whose)
     await desk.visit.end_session()

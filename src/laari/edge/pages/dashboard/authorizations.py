@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.merchant import authorizations as interface
 from laari.edge.merchant.lists import AFTER, LIMIT, Query, status_filter
 from laari.edge.moments import moment_at
@@ -20,7 +19,7 @@ LIST_QUERY = Query(LIMIT, AFTER, status_filter(*interface.STATUSES))
 NEWEST = 20
 
 
-async def show_list(desk: Desk) -> Response:
+async def show_list(desk: Desk) -> Reply:
     asked = read_list(desk, LIST_QUERY, interface.LISTING)
     if isinstance(asked, Refusal):
         written = dict(desk.visit.query)
@@ -41,7 +40,7 @@ async def show_list(desk: Desk) -> Response:
     )
 
 
-async def show(desk: Desk, problem: Refusal | None = None) -> Response:
+async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
     authorization_id = desk.id(ids.AUTHORIZATION)
     stored = (
         None
@@ -70,7 +69,7 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Response:
     )
 
 
-async def cancel(desk: Desk) -> Response:
+async def cancel(desk: Desk) -> Reply:
     outcome = await desk.submit(interface.cancel(desk.call(), {}))
     if isinstance(outcome, Refusal):
         return await show(desk, outcome)

@@ -13,13 +13,11 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
-from starlette.responses import Response
-from starlette.routing import Route
-
+from laari.edge.http import Reply
 from laari.edge.merchant.operations import Call, Caller
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.login import Problem, is_fresh, unconfirmed
-from laari.edge.pages.visit import Handler, Visit, page_route
+from laari.edge.pages.visit import Handler, PageRoute, Visit, page_route
 from laari.rules import ids
 from laari.rules.command import Command
 from laari.rules.records import Mode, Tenant
@@ -108,7 +106,7 @@ class Desk:
 
     def page(
         self, template: str, status: int = 200, problem: Refusal | None = None, **values: Any
-    ) -> Response:
+    ) -> Reply:
         """A page of the dashboard; `problem` is why the form was not followed."""
         shown = self._common(problem) | values
         status = status if problem is None else problem.status
@@ -116,7 +114,7 @@ class Desk:
 
     async def long_page(
         self, template: str, problem: Refusal | None = None, **values: Any
-    ) -> Response:
+    ) -> Reply:
         """The same with many rows, which is written in its turn."""
         shown = self._common(problem) | values
         status = 200 if problem is None else problem.status
@@ -126,14 +124,14 @@ class Desk:
         done = DONE.get(self.visit.query.get("done", ""))
         return {"desk": self, "problem": problem, "done": done}
 
-    def go(self, rest: str = "", **query: str) -> Response:
+    def go(self, rest: str = "", **query: str) -> Reply:
         return self.visit.go(self.path(rest, **query))
 
-    def missing(self) -> Response:
+    def missing(self) -> Reply:
         return self.page("missing.html", 404)
 
 
-DeskHandler = Callable[[Desk], Awaitable[Response]]
+DeskHandler = Callable[[Desk], Awaitable[Reply]]
 
 
 def desk_route(
@@ -143,7 +141,7 @@ def desk_route(
     post: DeskHandler | None = None,
     read_only: bool = True,
     own: bool = False,
-) -> Route:
+) -> PageRoute:
     """An address of the dashboard, once for each mode; people who are not logged in do so first.
 
     While the merchant is not active, its people may read the pages and change nothing. `read_only`
@@ -162,12 +160,12 @@ def desk_route(
 
 
 def _at_desk(handler: DeskHandler, *, needs_active: bool, first: bool) -> Handler:
-    async def handle(visit: Visit) -> Response:
+    async def handle(visit: Visit) -> Reply:
         mode = MODES.get(visit.params["mode"])
         if mode is None:
             return visit.refusal(404, "not_found")
         desk = await desk_of(visit, mode)
-        if isinstance(desk, Response):
+        if isinstance(desk, Reply):
             return desk
         if desk.user.must_change and not first:
             return desk.go(ACCOUNT)
@@ -178,7 +176,7 @@ def _at_desk(handler: DeskHandler, *, needs_active: bool, first: bool) -> Handle
     return handle
 
 
-async def desk_of(visit: Visit, mode: Mode) -> Desk | Response:
+async def desk_of(visit: Visit, mode: Mode) -> Desk | Reply:
     """The desk of whoever is logged in, or where they have to go first."""
     visit.language = ENGLISH
     user = await visit.user()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.pages.dashboard.desk import ACCOUNT, HOME, LOGIN, SIGN_UP, local_path
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.login import STATUSES, Problem, log_in_user
@@ -11,7 +10,7 @@ from laari.edge.pages.visit import Visit, page_route
 from laari.store import merchants
 
 
-async def home(visit: Visit) -> Response:
+async def home(visit: Visit) -> Reply:
     """Leads to the mode in which the merchant's credentials act."""
     user = await visit.user()
     if user is None:
@@ -20,11 +19,11 @@ async def home(visit: Visit) -> Response:
     return visit.go(f"{HOME}/{merchant.mode}")
 
 
-async def show(visit: Visit) -> Response:
+async def show(visit: Visit) -> Reply:
     return _login_page(visit, local_path(visit.query.get("next", HOME)))
 
 
-async def log_in(visit: Visit) -> Response:
+async def log_in(visit: Visit) -> Reply:
     visit.language = ENGLISH
     following = local_path(visit.form.get("next", HOME))
     problem = await log_in_user(visit)
@@ -33,7 +32,7 @@ async def log_in(visit: Visit) -> Response:
     return _login_page(visit, following, problem)
 
 
-def _login_page(visit: Visit, following: str, problem: Problem | None = None) -> Response:
+def _login_page(visit: Visit, following: str, problem: Problem | None = None) -> Reply:
     visit.language = ENGLISH
     return visit.page(
         "dashboard/login.html",
@@ -45,7 +44,7 @@ def _login_page(visit: Visit, following: str, problem: Problem | None = None) ->
     )
 
 
-async def log_out(visit: Visit) -> Response:
+async def log_out(visit: Visit) -> Reply:
     await visit.end_session()
     return visit.go(LOGIN)
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
 
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
-
+from laari.edge.http import Reply, Stream
 from laari.edge.merchant import payments as interface
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import Asked, read_list, state_of
@@ -65,7 +62,7 @@ _BEFORE_FORMULA = re.compile(
 )
 
 
-async def export(desk: Desk) -> Response:
+async def export(desk: Desk) -> Reply:
     asked = read_list(desk, interface.LIST_QUERY, interface.LISTING)
     if isinstance(asked, Refusal):
         written = dict(desk.visit.query)
@@ -73,37 +70,26 @@ async def export(desk: Desk) -> Response:
     name = f"payments-{desk.tenant.mode}-{local_day(desk.now)}.csv"
     place = ExitStack()
     place.enter_context(desk.backend.heavy.export(desk.merchant.id))
-    return _Export(
-        place,
-        _lines(desk, asked),
-        media_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    return Reply(
+        200,
+        headers=((b"content-disposition", f'attachment; filename="{name}"'.encode()),),
+        content_type=b"text/csv; charset=utf-8",
+        # It counts among the exports until the last line is sent, or the client has gone.
+        stream=Stream(_lines(desk, asked), place.close),
     )
 
 
-class _Export(StreamingResponse):
-    """Keeps its place among the exports until the last line is sent, or the client has left."""
-
-    def __init__(self, place: ExitStack, lines: AsyncIterator[str], **options: Any) -> None:
-        super().__init__(lines, **options)
-        self._place = place
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with self._place:
-            await super().__call__(scope, receive, send)
-
-
-async def _lines(desk: Desk, asked: Asked) -> AsyncIterator[str]:
+async def _lines(desk: Desk, asked: Asked) -> AsyncGenerator[bytes, None]:
     """One chunk for each page of the list; no connection is held while the client reads."""
     window: Window | None = replace(asked.window, limit=ROWS_AT_ONCE, after=None)
-    yield BYTE_ORDER_MARK + csv_text([list(COLUMNS)])
+    yield (BYTE_ORDER_MARK + csv_text([list(COLUMNS)])).encode()
     while window is not None:
         async with desk.backend.heavy.reading.turn():
             found = await find(desk, asked._replace(window=window))
         async with desk.backend.heavy.writing.turn():
             written = csv_text([_cells(desk, payment) for payment in found.rows])
         if written:
-            yield written
+            yield written.encode()
         window = None if found.next is None else replace(window, after=found.next)
 
 

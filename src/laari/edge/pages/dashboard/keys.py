@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.pages.dashboard.desk import MODES, Desk, desk_route
 from laari.edge.pages.visit import read_count
 from laari.rules.refusals import Refusal, refuse
@@ -27,7 +26,7 @@ async def show(
     problem: Refusal | None = None,
     chosen: frozenset[str] = frozenset(SCOPES),
     **secrets: Any,
-) -> Response:
+) -> Reply:
     return desk.page(
         "keys.html",
         problem=problem,
@@ -38,12 +37,12 @@ async def show(
     )
 
 
-async def ask_rotation(desk: Desk, problem: Refusal | None = None) -> Response:
+async def ask_rotation(desk: Desk, problem: Refusal | None = None) -> Reply:
     mark = await desk.backend.ask(merchants.key_mark, desk.merchant.id)
     return desk.page("rotate.html", problem=problem, mark=mark)
 
 
-async def rotate(desk: Desk) -> Response:
+async def rotate(desk: Desk) -> Reply:
     problem = await desk.confirm()
     if problem is not None:
         return await ask_rotation(desk, problem)
@@ -58,7 +57,7 @@ async def rotate(desk: Desk) -> Response:
     return await show(desk, secret_key=secret_key)
 
 
-async def create_client(desk: Desk) -> Response:
+async def create_client(desk: Desk) -> Reply:
     chosen = frozenset(name for name in SCOPES if name in desk.form)
     scope = write_scope(chosen)
     if not scope:
@@ -80,14 +79,14 @@ async def _own_client(desk: Desk) -> oauth.Client | None:
     return next((client for client in clients if client.id == desk.visit.params["id"]), None)
 
 
-async def ask_revocation(desk: Desk, problem: Refusal | None = None) -> Response:
+async def ask_revocation(desk: Desk, problem: Refusal | None = None) -> Reply:
     client = await _own_client(desk)
     if client is None:
         return desk.missing()
     return desk.page("revoke.html", problem=problem, client=client)
 
 
-async def revoke_client(desk: Desk) -> Response:
+async def revoke_client(desk: Desk) -> Reply:
     client = await _own_client(desk)
     if client is None:
         return desk.missing()
@@ -98,11 +97,11 @@ async def revoke_client(desk: Desk) -> Response:
     return desk.go("/keys", done="revoked")
 
 
-async def ask_mode(desk: Desk, problem: Refusal | None = None) -> Response:
+async def ask_mode(desk: Desk, problem: Refusal | None = None) -> Reply:
     return desk.page("mode.html", problem=problem)
 
 
-async def set_mode(desk: Desk) -> Response:
+async def set_mode(desk: Desk) -> Reply:
     """From here on every request of the merchant's programs acts in the other mode."""
     mode = MODES.get(desk.form.get("mode", ""))
     if mode is None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.merchant.payments import CREATE_PAYMENT, create
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.rules import ids
@@ -16,15 +15,15 @@ METADATA_ROWS = 6  # by hand; a program may give more
 TEXTS = ("reference", "title", "description", "terminal_label", "bill_number", "return_url")
 
 
-async def ask(desk: Desk) -> Response:
+async def ask(desk: Desk) -> Reply:
     return _page(desk, {"reference": f"LINK-{secrets.token_hex(4).upper()}"})
 
 
-def _page(desk: Desk, written: dict[str, str], problem: Refusal | None = None) -> Response:
+def _page(desk: Desk, written: dict[str, str], problem: Refusal | None = None) -> Reply:
     return desk.page("new_link.html", problem=problem, written=written, rows=METADATA_ROWS)
 
 
-async def make(desk: Desk) -> Response:
+async def make(desk: Desk) -> Reply:
     command = _read(desk)
     outcome = await desk.submit(
         command if isinstance(command, Refusal) else create(desk.call(), command)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, time, timedelta
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.pages.dashboard.chart import stacked
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import state_of
@@ -18,7 +17,7 @@ DAYS = 30
 NEWEST = 5
 
 
-async def show(desk: Desk, secret_key: str | None = None) -> Response:
+async def show(desk: Desk, secret_key: str | None = None) -> Reply:
     """`secret_key` is that of a merchant which has just signed up: it is shown only now."""
     days = await _days(desk)
     newest = await desk.backend.page(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.merchant import payments as interface
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import Asked, older, read_list, state_of
@@ -22,7 +21,7 @@ MOST_MATCHES = 50
 LONGEST_SEARCH = 100
 
 
-async def show_list(desk: Desk) -> Response:
+async def show_list(desk: Desk) -> Reply:
     sought = desk.visit.query.get("q", "").strip()[:LONGEST_SEARCH].replace("\0", "")
     if sought:
         return await _show_matches(desk, sought)
@@ -56,7 +55,7 @@ async def find(desk: Desk, asked: Asked) -> Found[Payment]:
     )
 
 
-async def _show_matches(desk: Desk, sought: str) -> Response:
+async def _show_matches(desk: Desk, sought: str) -> Reply:
     payment_id = ids.read_id(ids.PAYMENT, sought)
     if payment_id is not None:
         return desk.go(f"/payments/{sought}")
@@ -73,7 +72,7 @@ async def _find_one(desk: Desk) -> Payment | None:
     return payment if payment is not None and payment.tenant_id == desk.tenant.id else None
 
 
-async def show(desk: Desk, problem: Refusal | None = None) -> Response:
+async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
     payment = await _find_one(desk)
     if payment is None:
         return desk.missing()
@@ -87,21 +86,21 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Response:
     )
 
 
-async def cancel(desk: Desk) -> Response:
+async def cancel(desk: Desk) -> Reply:
     outcome = await desk.submit(interface.cancel(desk.call(), {}))
     if isinstance(outcome, Refusal):
         return await show(desk, outcome)
     return desk.go(f"/payments/{desk.visit.params['id']}", done="cancelled")
 
 
-async def ask_refund(desk: Desk, problem: Refusal | None = None) -> Response:
+async def ask_refund(desk: Desk, problem: Refusal | None = None) -> Reply:
     payment = await _find_one(desk)
     if payment is None:
         return desk.missing()
     return desk.page("refund.html", problem=problem, payment=payment)
 
 
-async def refund(desk: Desk) -> Response:
+async def refund(desk: Desk) -> Reply:
     payment = await _find_one(desk)
     if payment is None:
         return desk.missing()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.merchant import payment_requests as interface
 from laari.edge.merchant.payments import LIST_QUERY
 from laari.edge.pages.dashboard.desk import Desk, desk_route
@@ -14,7 +13,7 @@ from laari.rules.shapes import request_shape
 from laari.store import events, payment_requests
 
 
-async def show_list(desk: Desk) -> Response:
+async def show_list(desk: Desk) -> Reply:
     asked = read_list(desk, LIST_QUERY, interface.LISTING)
     if isinstance(asked, Refusal):
         written = dict(desk.visit.query)
@@ -39,7 +38,7 @@ async def show_list(desk: Desk) -> Response:
     )
 
 
-async def show(desk: Desk, problem: Refusal | None = None) -> Response:
+async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
     request_id = desk.id(ids.PAYMENT_REQUEST)
     request = None if request_id is None else await desk.backend.payment_requests.get(request_id)
     if request is None or request.tenant_id != desk.tenant.id:
@@ -54,7 +53,7 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Response:
     )
 
 
-async def cancel(desk: Desk) -> Response:
+async def cancel(desk: Desk) -> Reply:
     outcome = await desk.submit(interface.cancel(desk.call(), {}))
     if isinstance(outcome, Refusal):
         return await show(desk, outcome)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.merchant import sandbox as interface
 from laari.edge.pages.dashboard import authorizations, payments, requests
 from laari.edge.pages.dashboard.desk import Desk, DeskHandler, desk_route
@@ -31,20 +30,20 @@ async def _run(desk: Desk, path: str, body: dict[str, Any]) -> Any:
 def _decisions(section: str, kind: str, show: Any) -> DeskHandler:
     """What the sandbox customer does with one payment, request or authorization."""
 
-    async def decide(desk: Desk) -> Response:
+    async def decide(desk: Desk) -> Reply:
         path = f"/sandbox/{kind}/{{id}}/{desk.visit.params['action']}"
         if desk.tenant.mode != "sandbox" or path not in CONTROLS:
             return desk.missing()
         outcome = await _run(desk, path, {})
         if isinstance(outcome, Refusal):
-            response: Response = await show(desk, outcome)
+            response: Reply = await show(desk, outcome)
             return response
         return desk.go(f"/{section}/{desk.visit.params['id']}", done="controlled")
 
     return decide
 
 
-async def show(desk: Desk, problem: Refusal | None = None) -> Response:
+async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
     if desk.tenant.mode != "sandbox":
         return desk.missing()
     account = desk.tenant.sandbox_account
@@ -58,7 +57,7 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Response:
     )
 
 
-async def set_wallet(desk: Desk) -> Response:
+async def set_wallet(desk: Desk) -> Reply:
     if desk.tenant.mode != "sandbox":
         return desk.missing()
     balance = read_rufiyaa(desk.form.get("balance", ""))
@@ -70,7 +69,7 @@ async def set_wallet(desk: Desk) -> Response:
     return await show(desk, outcome) if isinstance(outcome, Refusal) else _moved(desk, "wallet")
 
 
-async def move_clock(desk: Desk) -> Response:
+async def move_clock(desk: Desk) -> Reply:
     if desk.tenant.mode != "sandbox":
         return desk.missing()
     body: dict[str, Any] = {"reset": True}
@@ -84,7 +83,7 @@ async def move_clock(desk: Desk) -> Response:
     return await show(desk, outcome) if isinstance(outcome, Refusal) else _moved(desk, "clock")
 
 
-def _moved(desk: Desk, done: str) -> Response:
+def _moved(desk: Desk, done: str) -> Reply:
     return desk.go("/sandbox", done=done)
 
 

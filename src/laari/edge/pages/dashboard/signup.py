@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.pages.dashboard import overview
 from laari.edge.pages.dashboard.desk import SIGN_UP, desk_of
 from laari.edge.pages.known import remember_browser
@@ -20,11 +19,11 @@ NO_NAME = f"The shop needs a name of 1 to {MAX_NAME} printable characters."
 NO_EMAIL = "This is not an email address."
 
 
-async def show(visit: Visit) -> Response:
+async def show(visit: Visit) -> Reply:
     return _page(visit)
 
 
-async def sign_up(visit: Visit) -> Response:
+async def sign_up(visit: Visit) -> Reply:
     if not visit.backend.settings.sandbox_signup:
         return _page(visit)
     name, password = visit.form.get("name", "").strip(), visit.form.get("password", "")
@@ -42,7 +41,7 @@ async def sign_up(visit: Visit) -> Response:
         return _page(visit, made.status, made.message)
     await _log_in(visit, email)
     desk = await desk_of(visit, "sandbox")
-    if isinstance(desk, Response):  # its password was changed in this very moment
+    if isinstance(desk, Reply):  # its password was changed in this very moment
         return desk
     return await overview.show(desk, secret_key=made.secret_key)
 
@@ -54,7 +53,7 @@ async def _log_in(visit: Visit, email: str) -> None:
     remember_browser(visit, Login(email, password_hash))
 
 
-def _page(visit: Visit, status: int = 200, problem: str | None = None) -> Response:
+def _page(visit: Visit, status: int = 200, problem: str | None = None) -> Reply:
     visit.language = ENGLISH
     if not visit.backend.settings.sandbox_signup:
         return visit.refusal(404, "not_found")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 
-from starlette.responses import Response
-
 from laari.edge.fields import choice
+from laari.edge.http import Reply
 from laari.edge.merchant.events import LISTING
 from laari.edge.merchant.lists import AFTER, LIMIT, Query
 from laari.edge.pages.dashboard.desk import Desk, desk_route
@@ -22,7 +21,7 @@ TYPES = (*EVENTS, SAMPLE_EVENT)
 LIST_QUERY = Query(LIMIT, AFTER, choice("type", TYPES), choice("delivered", ("true", "false")))
 
 
-async def show(desk: Desk, problem: Refusal | None = None, url: str | None = None) -> Response:
+async def show(desk: Desk, problem: Refusal | None = None, url: str | None = None) -> Reply:
     asked = read_list(desk, LIST_QUERY, LISTING)
     if isinstance(asked, Refusal):
         return desk.page(
@@ -50,7 +49,7 @@ async def show(desk: Desk, problem: Refusal | None = None, url: str | None = Non
     )
 
 
-async def save(desk: Desk) -> Response:
+async def save(desk: Desk) -> Reply:
     """An empty URL removes it."""
     url = desk.form.get("webhook_url", "").strip()
     if url:
@@ -67,7 +66,7 @@ async def save(desk: Desk) -> Response:
     return desk.go("/webhooks", done="webhook")
 
 
-async def send_sample(desk: Desk) -> Response:
+async def send_sample(desk: Desk) -> Reply:
     if desk.merchant.webhook_url is None or not desk.merchant.webhooks:
         message = "Set a URL and switch webhooks on first."
         return await show(desk, refuse("conflict", message))
@@ -82,7 +81,7 @@ async def _find(desk: Desk) -> Event | None:
     return event if event is not None and event.tenant_id == desk.tenant.id else None
 
 
-async def show_event(desk: Desk, problem: Refusal | None = None) -> Response:
+async def show_event(desk: Desk, problem: Refusal | None = None) -> Reply:
     event = await _find(desk)
     if event is None:
         return desk.missing()
@@ -98,7 +97,7 @@ async def show_event(desk: Desk, problem: Refusal | None = None) -> Response:
     )
 
 
-async def resend(desk: Desk) -> Response:
+async def resend(desk: Desk) -> Reply:
     event = await _find(desk)
     if event is None:
         return desk.missing()

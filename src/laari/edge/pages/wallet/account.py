@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.login import STATUSES, Problem, log_in_customer
 from laari.edge.pages.password import change_password
@@ -25,7 +24,7 @@ def _wanted(page: str) -> str:
 
 def _login_page(
     visit: Visit, mode: Mode, wanted: str, status: int = 200, problem: Problem | None = None
-) -> Response:
+) -> Reply:
     return visit.page(
         "app/login.html",
         status,
@@ -40,7 +39,7 @@ def _mode(text: str | None) -> Mode:
     return "sandbox" if text == "sandbox" else "live"
 
 
-async def show_login(visit: Visit) -> Response:
+async def show_login(visit: Visit) -> Reply:
     visit.language = ENGLISH
     wanted = visit.query.get("next", "")
     if await visit.customer() is not None:
@@ -48,7 +47,7 @@ async def show_login(visit: Visit) -> Response:
     return _login_page(visit, _mode(visit.query.get("mode")), wanted)
 
 
-async def log_in(visit: Visit) -> Response:
+async def log_in(visit: Visit) -> Reply:
     visit.language = ENGLISH
     mode, wanted = _mode(visit.form.get("mode")), visit.form.get("next", "")
     problem = await log_in_customer(visit, mode)
@@ -57,18 +56,18 @@ async def log_in(visit: Visit) -> Response:
     return _login_page(visit, mode, wanted, STATUSES[problem], problem)
 
 
-async def log_out(visit: Visit, customer: CustomerSession) -> Response:
+async def log_out(visit: Visit, customer: CustomerSession) -> Reply:
     await visit.end_session()
     return visit.go(f"/app/login?mode={customer.mode}")
 
 
-async def log_out_everywhere(visit: Visit, customer: CustomerSession) -> Response:
+async def log_out_everywhere(visit: Visit, customer: CustomerSession) -> Reply:
     """For a telephone that was lost, or a browser that one forgot to leave."""
     await visit.backend.write(sessions.end_all, customer.whose)
     return await log_out(visit, customer)
 
 
-async def show_password(visit: Visit, customer: CustomerSession) -> Response:
+async def show_password(visit: Visit, customer: CustomerSession) -> Reply:
     changed, first = visit.query.get("done") == "changed", "first" in visit.query
     return _password_page(visit, customer, changed=changed, first=first)
 
@@ -81,13 +80,13 @@ def _password_page(
     changed: bool = False,
     first: bool = False,
     problem: str | None = None,
-) -> Response:
+) -> Reply:
     return app_page(
         visit, customer, "password", status, changed=changed, first=first, problem=problem
     )
 
 
-async def set_password(visit: Visit, customer: CustomerSession) -> Response:
+async def set_password(visit: Visit, customer: CustomerSession) -> Reply:
     wrong = await change_password(visit, customer)
     if wrong is None:
         return visit.go(f"{PASSWORD}?done=changed")

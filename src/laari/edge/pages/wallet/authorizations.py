@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
-from starlette.responses import Response
 
+from laari.edge.http import Reply
 from laari.edge.moments import moment_at
 from laari.edge.pages.language import Language
 from laari.edge.pages.limits import is_unlimited, limits_in_words
@@ -114,7 +114,7 @@ async def _given(visit: Visit, rows: list[Authorization]) -> list[Given]:
     ]
 
 
-async def show_all(visit: Visit, customer: CustomerSession) -> Response:
+async def show_all(visit: Visit, customer: CustomerSession) -> Reply:
     window = Window(PAGE, read_place(visit, _LISTING, customer))
     found = await visit.backend.page(authorizations.of_account(customer.account, window))
     return app_page(
@@ -135,7 +135,7 @@ async def _find(visit: Visit, customer: CustomerSession) -> Given | None:
 
 async def _page(
     visit: Visit, customer: CustomerSession, given: Given, status: int = 200, **values: Any
-) -> Response:
+) -> Reply:
     payments = await visit.backend.page(
         authorizations.payments_of(given.authorization.id, Window(RECENT))
     )
@@ -153,11 +153,11 @@ async def _page(
     return app_page(visit, customer, "authorizations/one", status, **(shown | values))
 
 
-async def pause(visit: Visit, customer: CustomerSession, given: Given) -> Response:
+async def pause(visit: Visit, customer: CustomerSession, given: Given) -> Reply:
     return await _change(visit, customer, given, SuspendAuthorization)
 
 
-async def resume(visit: Visit, customer: CustomerSession, given: Given) -> Response:
+async def resume(visit: Visit, customer: CustomerSession, given: Given) -> Reply:
     """Like an approval, this lets the merchant charge: the password must be recent."""
     problem = await unconfirmed(visit, customer)
     if problem is not None:
@@ -165,16 +165,14 @@ async def resume(visit: Visit, customer: CustomerSession, given: Given) -> Respo
     return await _change(visit, customer, given, ResumeAuthorization)
 
 
-async def revoke(visit: Visit, customer: CustomerSession, given: Given) -> Response:
+async def revoke(visit: Visit, customer: CustomerSession, given: Given) -> Reply:
     return await _change(visit, customer, given, RevokeAuthorization)
 
 
 Change = type[SuspendAuthorization] | type[ResumeAuthorization] | type[RevokeAuthorization]
 
 
-async def _change(
-    visit: Visit, customer: CustomerSession, given: Given, change: Change
-) -> Response:
+async def _change(visit: Visit, customer: CustomerSession, given: Given, change: Change) -> Reply:
     outcome = await visit.backend.spine.submit(
         change(given.tenant, given.authorization.id, customer.payer)
     )

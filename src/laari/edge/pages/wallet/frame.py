@@ -8,11 +8,9 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
-from starlette.responses import Response
-from starlette.routing import Route
-
+from laari.edge.http import Reply
 from laari.edge.pages.language import ENGLISH
-from laari.edge.pages.visit import Handler, Visit, page_route
+from laari.edge.pages.visit import Handler, PageRoute, Visit, page_route
 from laari.rules import ids
 from laari.rules.records import Tenant
 from laari.spine.coalesce import Coalesced
@@ -22,7 +20,7 @@ from laari.store.sessions import CustomerSession
 PAGE = 20  # rows of a listing
 PASSWORD = "/app/password"  # noqa: S105  # where it is changed
 
-CustomerHandler = Callable[[Visit, CustomerSession], Awaitable[Response]]
+CustomerHandler = Callable[[Visit, CustomerSession], Awaitable[Reply]]
 
 
 def app_route(
@@ -32,7 +30,7 @@ def app_route(
     post: CustomerHandler | None = None,
     polled: bool = False,
     first: bool = False,
-) -> Route:
+) -> PageRoute:
     """An address for customers who are logged in; others are led to the log-in.
 
     `polled`: the page asks by itself, so it does not keep the session alive. `first`: it may be
@@ -46,14 +44,14 @@ def app_route(
 
 
 def _logged_in(handler: CustomerHandler, *, polled: bool, first: bool) -> Handler:
-    async def guarded(visit: Visit) -> Response:
+    async def guarded(visit: Visit) -> Reply:
         visit.language = ENGLISH  # the application speaks no other one yet
         customer = await visit.customer(polled=polled)
         if customer is not None:
             if customer.must_change and not first:
                 return visit.go(PASSWORD)
             return await handler(visit, customer)
-        wanted = visit.path if visit.http.method == "GET" else visit.home
+        wanted = visit.path if visit.http.method != "POST" else visit.home
         return visit.go(f"/app/login?next={quote(wanted)}")
 
     return guarded
@@ -64,11 +62,11 @@ T = TypeVar("T")
 
 def for_one(
     find: Callable[[Visit, CustomerSession], Awaitable[T | None]],
-    handler: Callable[[Visit, CustomerSession, T], Awaitable[Response]],
+    handler: Callable[[Visit, CustomerSession, T], Awaitable[Reply]],
 ) -> CustomerHandler:
     """For one row of the customer's own; anybody else's does not exist."""
 
-    async def handle(visit: Visit, customer: CustomerSession) -> Response:
+    async def handle(visit: Visit, customer: CustomerSession) -> Reply:
         one = await find(visit, customer)
         if one is None:
             section = "/".join(visit.path.split("/")[:3])
@@ -97,7 +95,7 @@ async def own_row(
 
 def app_page(
     visit: Visit, customer: CustomerSession, section: str, status: int = 200, **values: Any
-) -> Response:
+) -> Reply:
     """A page in the application's frame; `section` is its template and its place in the menu."""
     return visit.page(
         f"app/{section}.html",

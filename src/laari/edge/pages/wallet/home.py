@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.moments import moment_at
 from laari.edge.pages.visit import Visit
 from laari.edge.pages.wallet.bars import share
@@ -52,7 +51,7 @@ def usage_of(standing: Standing, moment: Moment) -> list[Usage]:
     ]
 
 
-async def show_home(visit: Visit, customer: CustomerSession) -> Response:
+async def show_home(visit: Visit, customer: CustomerSession) -> Reply:
     standing = await visit.backend.wallets.get(customer.account)
     assert standing is not None  # a customer has a wallet, and wallets stay
     wallet, clock = standing.wallet, standing.clock
@@ -71,7 +70,7 @@ async def show_home(visit: Visit, customer: CustomerSession) -> Response:
     )
 
 
-async def show_transactions(visit: Visit, customer: CustomerSession) -> Response:
+async def show_transactions(visit: Visit, customer: CustomerSession) -> Reply:
     before = visit.query.get("before")
     if before is not None and not is_tid(before):
         return visit.refusal(404, "not_found", back="/app/transactions")

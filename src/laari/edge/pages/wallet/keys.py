@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from starlette.responses import Response
-
+from laari.edge.http import Reply
 from laari.edge.pages.login import is_fresh, unconfirmed
 from laari.edge.pages.visit import Visit, read_count
 from laari.edge.pages.wallet.frame import app_page, app_route
@@ -29,7 +28,7 @@ async def _page(
     *,
     problem: str | None = None,
     new_key: str | None = None,
-) -> Response:
+) -> Reply:
     return app_page(
         visit,
         customer,
@@ -45,11 +44,11 @@ async def _page(
     )
 
 
-async def show(visit: Visit, customer: CustomerSession) -> Response:
+async def show(visit: Visit, customer: CustomerSession) -> Reply:
     return await _page(visit, customer)
 
 
-async def create(visit: Visit, customer: CustomerSession) -> Response:
+async def create(visit: Visit, customer: CustomerSession) -> Reply:
     """Answers the key itself, once; only its digest stays.
 
     The form says how many keys there had been when it was shown, so that one form makes one key.
@@ -74,7 +73,7 @@ async def create(visit: Visit, customer: CustomerSession) -> Response:
     return await _page(visit, customer, 422, problem=problem)
 
 
-async def revoke(visit: Visit, customer: CustomerSession) -> Response:
+async def revoke(visit: Visit, customer: CustomerSession) -> Reply:
     if _DIGEST.fullmatch(visit.params["digest"]):
         key_digest = bytes.fromhex(visit.params["digest"])
         await visit.backend.write(wallet_keys.revoke_key, customer.account, key_digest)

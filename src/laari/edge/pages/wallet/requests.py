@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
-from starlette.responses import Response
 
+from laari.edge.http import Reply
 from laari.edge.pages.checkout import obstacle
 from laari.edge.pages.login import is_fresh, unconfirmed
 from laari.edge.pages.visit import Visit
@@ -79,7 +79,7 @@ async def first_waiting(visit: Visit, customer: CustomerSession) -> list[Asked]:
     return [each for each in asked if each.state in ("pending", "processing")]
 
 
-async def show_all(visit: Visit, customer: CustomerSession) -> Response:
+async def show_all(visit: Visit, customer: CustomerSession) -> Reply:
     """One list of two parts: what waits comes before what has ended, each newest first."""
     account = customer.account
     waiting: list[PaymentRequest] = []
@@ -119,7 +119,7 @@ async def _find(visit: Visit, customer: CustomerSession) -> Asked | None:
 
 async def _page(
     visit: Visit, customer: CustomerSession, asked: Asked, status: int = 200, **values: Any
-) -> Response:
+) -> Reply:
     standing = await visit.backend.wallets.get(customer.account)
     assert standing is not None
     shown = {
@@ -133,13 +133,13 @@ async def _page(
     return app_page(visit, customer, "requests/one", status, **(shown | values))
 
 
-async def status(visit: Visit, customer: CustomerSession) -> Response:
+async def status(visit: Visit, customer: CustomerSession) -> Reply:
     """The state alone, for the page to watch."""
     asked = await _find(visit, customer)
     return visit.json({"status": "not_found" if asked is None else asked.state})
 
 
-async def pay(visit: Visit, customer: CustomerSession, asked: Asked) -> Response:
+async def pay(visit: Visit, customer: CustomerSession, asked: Asked) -> Reply:
     if asked.state != "pending":  # in another tab, or by the merchant: the page says what it is
         return visit.go(asked.address)
     problem = await unconfirmed(visit, customer)
@@ -149,7 +149,7 @@ async def pay(visit: Visit, customer: CustomerSession, asked: Asked) -> Response
     return await _decide(visit, customer, asked, command)
 
 
-async def reject(visit: Visit, customer: CustomerSession, asked: Asked) -> Response:
+async def reject(visit: Visit, customer: CustomerSession, asked: Asked) -> Reply:
     if asked.state != "pending":
         return visit.go(asked.address)
     command = RejectRequest(asked.tenant, asked.request.id, customer.payer)
@@ -158,7 +158,7 @@ async def reject(visit: Visit, customer: CustomerSession, asked: Asked) -> Respo
 
 async def _decide(
     visit: Visit, customer: CustomerSession, asked: Asked, command: PayRequest | RejectRequest
-) -> Response:
+) -> Reply:
     outcome = await visit.backend.spine.submit(command)
     if not isinstance(outcome, Refusal):
         return visit.go(asked.address)

@@ -1,0 +1,50 @@
+"""Requests as the server hands them over, made without a connection."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from laari.edge.addresses import Networks
+from laari.edge.http import Address, Request
+from laari.edge.server.head import Fields, Head
+
+
+class Peer(NamedTuple):
+    head: Head
+    body: bytes
+    client: Address | None
+    local: Address | None
+
+    async def disconnected(self) -> None:
+        await asyncio.Event().wait()
+
+
+def sent(
+    path: str = "/",
+    method: str = "GET",
+    *,
+    fields: tuple[tuple[bytes, bytes], ...] = (),
+    body: bytes = b"",
+    client: str = "192.0.2.1",
+    local: Address = ("192.0.2.9", 8000),
+    trusted_proxies: Networks = (),
+    **headers: str,
+) -> Request:
+    named = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    pairs = [*fields, *named]
+    by_name = {name: value.decode("latin-1") for name, value in pairs}
+    read = Fields(b"", pairs, by_name, [b"a"], len(body), closes=False, expects_continue=False)
+    head = Head(
+        method,
+        path,
+        path.encode(),
+        b"",
+        read,
+        len(body),
+        keep_alive=True,
+        expects_continue=False,
+        http_version="1.1",
+    )
+    peer = (client, 40_000) if client else None
+    return Request(Peer(head, body, peer, local), trusted_proxies)
