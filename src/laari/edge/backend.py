@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from copy import copy
 from datetime import timedelta
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 from laari.edge.admission import MAX_PAGES_IN_FLIGHT, Admission
 from laari.edge.connections import Connections
@@ -34,7 +34,7 @@ from laari.store import (
 )
 from laari.store.announce import Announcer
 from laari.store.batch import BatchRunner
-from laari.store.database import Pool
+from laari.store.database import Connection, Pool
 from laari.store.listing import Found, Listed, Listing
 from laari.store.reports import Day, Span
 from laari.store.secrets import derive
@@ -152,7 +152,7 @@ class Backend:
         )
 
     def _reading(
-        self, fetch: Callable[[Any, list[K]], Awaitable[A]]
+        self, fetch: Callable[[Connection, list[K]], Awaitable[A]]
     ) -> Callable[[list[K]], Awaitable[A]]:
         return lambda keys: self._interfaces.ask(fetch, keys)
 
@@ -180,7 +180,7 @@ class Backend:
 
     async def ask(
         self,
-        query: Callable[Concatenate[Any, P], Awaitable[A]],
+        query: Callable[Concatenate[Connection, P], Awaitable[A]],
         *arguments: P.args,
         **named: P.kwargs,
     ) -> A:
@@ -189,7 +189,7 @@ class Backend:
 
     async def write(
         self,
-        query: Callable[Concatenate[Any, P], Awaitable[A]],
+        query: Callable[Concatenate[Connection, P], Awaitable[A]],
         *arguments: P.args,
         **named: P.kwargs,
     ) -> A:

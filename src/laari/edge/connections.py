@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from laari.spine.gather import Gathered
-from laari.store.database import Pool
+from laari.store.database import Connection, Pool
 from laari.store.listing import Found, Listed, Listing, page, plain_pages
 
 A = TypeVar("A")
@@ -28,7 +28,7 @@ class Connections:
 
     async def ask(
         self,
-        query: Callable[Concatenate[Any, P], Awaitable[A]],
+        query: Callable[Concatenate[Connection, P], Awaitable[A]],
         *arguments: P.args,
         **named: P.kwargs,
     ) -> A:
@@ -37,7 +37,7 @@ class Connections:
 
     async def write(
         self,
-        query: Callable[Concatenate[Any, P], Awaitable[A]],
+        query: Callable[Concatenate[Connection, P], Awaitable[A]],
         *arguments: P.args,
         **named: P.kwargs,
     ) -> A:

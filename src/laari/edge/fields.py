@@ -1,14 +1,16 @@
 """What a field of a request may hold: one definition that checks it and describes it.
 
-The same objects read bodies and query strings and write the OpenAPI document.
+The same objects read bodies and query strings, build typed values from them, and write the OpenAPI
+document.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -16,9 +18,12 @@ import msgspec
 from laari.rules.calendar import read_timestamp
 from laari.rules.refusals import Refusal, invalid
 
-Schema: TypeAlias = dict[str, Any]
-# Reads a value that is present and not null; the name is for messages and nested fields.
-Reader: TypeAlias = Callable[[Any, str], Any]
+T = TypeVar("T")
+
+Schema: TypeAlias = dict[str, Any]  # of JSON Schema, which nests as it likes
+# Reads a value that is present and not null: what it comes to, None for nothing, or a refusal. The
+# name is for messages and nested fields.
+Reader: TypeAlias = Callable[[object, str], object]
 
 
 @dataclass(frozen=True)
@@ -36,8 +41,20 @@ def described(field: Field, meaning: str) -> Field:
     return replace(field, schema={**field.schema, "description": f"{meaning} {own}".rstrip()})
 
 
-class Body:
-    """The fields an operation takes; any other is refused.
+def check_fields(make: Callable[..., T], fields: tuple[Field, ...]) -> None:
+    """What is made from the fields takes all of them, and needs none that may be left out."""
+    parameters = inspect.signature(make).parameters
+    for field in fields:
+        if field.name not in parameters:
+            raise TypeError(f"{make} takes no {field.name}")
+    required = {field.name for field in fields if field.required}
+    for name, parameter in parameters.items():
+        if parameter.default is parameter.empty and name not in required:
+            raise TypeError(f"{make} needs {name}, which may be left out")
+
+
+class Body(Generic[T]):
+    """The fields an operation takes and what is made of them; any other field is refused.
 
     For the reference: `name` is that of its schema, the examples show what to send, and `rule` is
     what JSON Schema has to say about fields that depend on each other.
@@ -45,22 +62,25 @@ class Body:
 
     def __init__(
         self,
+        make: Callable[..., T],
         *fields: Field,
         name: str = "",
-        examples: Mapping[str, dict[str, Any]] | None = None,
+        examples: Mapping[str, Schema] | None = None,
         rule: Schema | None = None,
     ) -> None:
+        check_fields(make, fields)
+        self._make = make
         self.fields = fields
         self.name = name
         self.examples = examples or {}
         self._rule = rule or {}
         self._known = frozenset(field.name for field in fields)
 
-    def read(self, source: Mapping[str, Any], prefix: str = "") -> dict[str, Any] | Refusal:
+    def read(self, source: Mapping[str, object], prefix: str = "") -> T | Refusal:
         for name in source:
             if name not in self._known:
                 return invalid(prefix + _shown(name), f"{prefix}{_shown(name)} is not supported.")
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         for field in self.fields:
             path = prefix + field.name
             if field.name not in source:
@@ -75,7 +95,7 @@ class Body:
                 return value
             if value is not None:
                 values[field.name] = value
-        return values
+        return self._make(**values)
 
     def schema(self) -> Schema:
         properties = {}
@@ -101,7 +121,7 @@ def _shown(name: str) -> str:
     return name if len(name) <= 60 else name[:60] + "…"
 
 
-def text_of(value: Any, name: str) -> str | Refusal:
+def text_of(value: object, name: str) -> str | Refusal:
     if not isinstance(value, str):
         return invalid(name, f"{name} must be a string.")
     if "\0" in value:
@@ -119,7 +139,7 @@ def text(
 ) -> Field:
     """Trimmed text of a limited number of characters; blank means none where it is optional."""
 
-    def read(value: Any, path: str) -> str | Refusal | None:
+    def read(value: object, path: str) -> str | Refusal | None:
         checked = text_of(value, path)
         if isinstance(checked, Refusal):
             return checked
@@ -142,7 +162,7 @@ def text(
 
 
 def integer(name: str, low: int, high: int, *, required: bool = False) -> Field:
-    def read(value: Any, path: str) -> int | Refusal:
+    def read(value: object, path: str) -> int | Refusal:
         # bool is an int in Python but not in JSON.
         if type(value) is not int:
             return invalid(path, f"{path} must be an integer.")
@@ -155,14 +175,14 @@ def integer(name: str, low: int, high: int, *, required: bool = False) -> Field:
 
 
 def boolean(name: str, *, required: bool = False) -> Field:
-    def read(value: Any, path: str) -> bool | Refusal:
+    def read(value: object, path: str) -> bool | Refusal:
         return value if isinstance(value, bool) else invalid(path, f"{path} must be true or false.")
 
     return Field(name, read, {"type": "boolean"}, required)
 
 
 def choice(name: str, values: tuple[str, ...], *, required: bool = False) -> Field:
-    def read(value: Any, path: str) -> str | Refusal:
+    def read(value: object, path: str) -> str | Refusal:
         if isinstance(value, str) and value in values:
             return value
         return invalid(path, f"{path} must be one of: {', '.join(values)}.")
@@ -173,7 +193,7 @@ def choice(name: str, values: tuple[str, ...], *, required: bool = False) -> Fie
 def timestamp(name: str) -> Field:
     """A deadline, cut to the second it will be shown with."""
 
-    def read(value: Any, path: str) -> Any:
+    def read(value: object, path: str) -> object:
         moment = read_timestamp(value.strip()) if isinstance(value, str) else None
         if moment is None:
             return invalid(path, f"{path} must be an RFC 3339 date or timestamp.")
@@ -193,7 +213,7 @@ _NOT_IN_URLS = re.compile(r"[\x00-\x20\x7f\\<>\"]")
 def web_address(name: str, longest: int, *, count_bytes: bool = True) -> Field:
     """An absolute http or https URL without credentials; kept exactly, but for trimming."""
 
-    def read(value: Any, path: str) -> str | Refusal | None:
+    def read(value: object, path: str) -> str | Refusal | None:
         checked = text_of(value, path)
         if isinstance(checked, Refusal):
             return checked
@@ -230,9 +250,9 @@ def is_web_address(url: str) -> bool:
 
 
 def text_map(name: str, *, entries: int, longest_key: int, longest_value: int) -> Field:
-    """An object of strings, untrimmed; answered as its JSON text, keys in the order sent."""
+    """An object of strings, untrimmed; returned as its JSON text, keys in the order sent."""
 
-    def read(value: Any, path: str) -> str | Refusal:
+    def read(value: object, path: str) -> str | Refusal:
         if not isinstance(value, dict):
             return invalid(path, f"{path} must be an object of strings.")
         if len(value) > entries:
@@ -258,12 +278,15 @@ def text_map(name: str, *, entries: int, longest_key: int, longest_value: int) -
     return Field(name, read, schema, null_allowed=False)
 
 
-def group(name: str, body: Body, *, required: bool = False) -> Field:
+def group(name: str, body: Body[T], *, required: bool = False) -> Field:
     """An object with fields of its own."""
 
-    def read(value: Any, path: str) -> Any:
+    def read(value: object, path: str) -> object:
         if not isinstance(value, dict):
             return invalid(path, f"{path} must be an object.")
         return body.read(value, f"{path}.")
 
     return Field(name, read, body.schema(), required)
+
+
+NO_BODY: Body[None] = Body(lambda: None)  # of an operation that looks at none

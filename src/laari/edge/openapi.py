@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from laari import __version__
 from laari.edge import signup_openapi
+from laari.edge.fields import Schema
 from laari.edge.merchant import openapi as merchant
 from laari.edge.merchant import openapi_events
 from laari.edge.merchant.envelope import API_VERSION
@@ -29,7 +28,7 @@ one.
 """
 
 
-def openapi_document(origin: str, *, signup: bool = False) -> dict[str, Any]:
+def openapi_document(origin: str, *, signup: bool = False) -> Schema:
     """The whole document, for a service whose public address is the origin.
 
     `signup`: with sign-up for the sandbox, which few services have.

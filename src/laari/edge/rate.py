@@ -12,6 +12,7 @@ from __future__ import annotations
 import mmap
 from hashlib import blake2b
 from math import inf
+from typing import NamedTuple
 
 SHARED_BYTES = 1 << 20  # the size of the shared file
 _SLOT_BYTES = 16  # a 64-bit hash of the key, then the bucket's time as a double
@@ -51,7 +52,7 @@ class RateBuckets:
         return wait
 
     def wait(self, key: int, rate: float, now: float, over: float = 1.0) -> float:
-        """What `take` would answer, without taking."""
+        """What `take` would return, without taking."""
         return 0.0 if rate <= 0 else self._look(key, rate, now, over)[2]
 
     def used(self, key: int, rate: float, now: float, over: float = 1.0) -> float:
@@ -87,6 +88,20 @@ class RateBuckets:
         self._hashes[oldest] = hash
         self._full_at[oldest + 1] = 0.0
         return oldest + 1
+
+
+class Bucket(NamedTuple):
+    """One bucket with its rate: so many requests a second, and what that allows `over` seconds."""
+
+    key: int
+    rate: float
+    over: float
+
+    def wait(self, buckets: RateBuckets, now: float) -> float:
+        return buckets.wait(self.key, self.rate, now, self.over)
+
+    def take(self, buckets: RateBuckets, now: float) -> float:
+        return buckets.take(self.key, self.rate, now, self.over)
 
 
 def named_bucket(*names: object) -> int:

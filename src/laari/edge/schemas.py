@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 
@@ -19,15 +19,15 @@ class Schemas:
     the unions of shapes. Left to generators, names would be long and differ from one to the next.
     """
 
-    def __init__(self, unions: Mapping[Any, str]) -> None:
+    def __init__(self, unions: Mapping[object, str]) -> None:
         self.named: dict[str, Schema] = {}
         self._unions = unions
 
-    def of(self, shape: Any) -> Schema:
+    def of(self, shape: object) -> Schema:
         """A reference to the shape's schema."""
         return self._of_union(shape) if get_args(shape) else self._of_struct(shape)
 
-    def _of_union(self, union: Any) -> Schema:
+    def _of_union(self, union: object) -> Schema:
         """One schema with the fields of all: those that not every shape has may be missing.
 
         `anyOf` would say more, but generated clients try its members in an order of their own and
@@ -51,20 +51,20 @@ class Schemas:
         }
         return self.keep(self.name(union), merged)
 
-    def name(self, shape: Any) -> str:
-        return self._unions[shape] if get_args(shape) else str(shape.__name__)
+    def name(self, shape: object) -> str:
+        return shape.__name__ if isinstance(shape, type) else self._unions[shape]
 
     def keep(self, name: str, schema: Schema) -> Schema:
         """Names the schema, and refers to it."""
         assert self.named.setdefault(name, schema) == schema, f"two schemas are called {name}"
         return {"$ref": _REFERENCE.format(name=name)}
 
-    def enveloped(self, envelope: type[msgspec.Struct], shape: Any, **members: Schema) -> Schema:
+    def enveloped(self, envelope: type[msgspec.Struct], shape: object, **members: Schema) -> Schema:
         """A reference to the envelope around the shape, named after both."""
         suffix = "Page" if "pagination" in envelope.__struct_fields__ else "Response"
         return self.keep(f"{self.name(shape)}{suffix}", self.wrapped(envelope, shape, **members))
 
-    def wrapped(self, envelope: type[msgspec.Struct], shape: Any, **members: Schema) -> Schema:
+    def wrapped(self, envelope: type[msgspec.Struct], shape: object, **members: Schema) -> Schema:
         """The envelope around the shape, which stands in `data` or is each item there."""
         return self.around(envelope, self.of(shape), **members)
 
@@ -82,33 +82,36 @@ class Schemas:
             "required": schema["required"],
         }
 
-    def _of_struct(self, shape: Any) -> Schema:
+    def _of_struct(self, shape: object) -> Schema:
         (reference,), found = _components(shape)
         self.named |= found
         return reference
 
 
-def _components(shape: Any) -> tuple[tuple[Schema, ...], dict[str, Schema]]:
+def _components(shape: object) -> tuple[tuple[Schema, ...], dict[str, Schema]]:
     references, found = msgspec.json.schema_components([shape], ref_template=_REFERENCE)
-    return references, {name: _plain(schema) for name, schema in found.items()}
+    return references, {name: _plain_schema(schema) for name, schema in found.items()}
 
 
-def _plain(schema: Any) -> Any:
+def _plain(value: object) -> object:
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return _plain_schema(value) if isinstance(value, dict) else value
+
+
+def _plain_schema(schema: Schema) -> Schema:
     """The schema as people write it: the type of enums said, `x or null` without a detour.
 
     Integers are 64 bits wide: without a format, clients in Go, Java and C# take 32.
     """
-    if isinstance(schema, list):
-        return [_plain(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
     schema = {name: _plain(value) for name, value in schema.items()}
     if "enum" in schema and all(isinstance(value, str) for value in schema["enum"]):
         schema["type"] = "string"
     match schema.get("anyOf"):
         case [{"type": str(kind), **rest}, {"type": "null"}] if "enum" not in rest:
             del schema["anyOf"]
-            return {**rest, **schema, "type": [kind, "null"]}
+            own = {str(name): value for name, value in rest.items()}
+            return own | schema | {"type": [kind, "null"]}
     if schema.get("type") == "integer":
         schema.setdefault("format", "int64")
     return schema

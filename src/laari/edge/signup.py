@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -43,7 +43,7 @@ _OWN_SITES = ("same-origin", "none")
 
 
 def _email(name: str) -> Field:
-    def read(value: Any, path: str) -> str | Refusal:
+    def read(value: object, path: str) -> str | Refusal:
         address = read_email(value) if isinstance(value, str) else None
         if address is None or not address.isprintable():
             return invalid(path, f"{path} must be an email address.")
@@ -52,7 +52,17 @@ def _email(name: str) -> Field:
     return Field(name, read, {"type": "string", "format": "email"})
 
 
+class SignUpFields(Struct, frozen=True):
+    name: str = DEFAULT_NAME
+    mode: Literal["sandbox"] = "sandbox"
+    fee_bps: int = 0
+    fee_fixed: int = 0
+    webhook_url: str | None = None
+    email: str | None = None
+
+
 BODY = Body(
+    SignUpFields,
     described(text("name", MAX_NAME), f"Shown to customers; `{DEFAULT_NAME}` where left out."),
     described(choice("mode", ("sandbox",)), "Sign-up is for the sandbox alone."),
     described(integer("fee_bps", 0, 10_000), "Fee in basis points."),
@@ -121,11 +131,18 @@ class SignUp:
         fields = _read_fields(request)
         if isinstance(fields, Refusal):
             return refused(fields)
-        fields.pop("mode", None)
-        made = await make_merchant(self._backend, request, **{"name": DEFAULT_NAME, **fields})
+        made = await make_merchant(
+            self._backend,
+            request,
+            name=fields.name,
+            webhook_url=fields.webhook_url,
+            email=fields.email,
+            fee_bps=fields.fee_bps,
+            fee_fixed=fields.fee_fixed,
+        )
         if isinstance(made, Refusal):
             return refused(made)
-        return Reply(201, to_json(self._shown(made, fields.get("email"))))
+        return Reply(201, to_json(self._shown(made, fields.email)))
 
     def _shown(self, made: NewMerchant, email: str | None) -> SandboxMerchant:
         """What `laari merchant create --json` prints, and what else a first test wants."""
@@ -148,12 +165,12 @@ class SignUp:
         )
 
 
-def _read_fields(request: Request) -> dict[str, Any] | Refusal:
+def _read_fields(request: Request) -> SignUpFields | Refusal:
     body = request.body(MAX_BODY_BYTES)
     if body is None:
         return refuse("request_too_large")
     if not body:
-        return {}
+        return SignUpFields()
     if request.media_type != "application/json":
         return refuse("invalid_request", "Content-Type must be application/json.")
     sent = read_object(body)

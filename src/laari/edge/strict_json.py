@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from laari.rules.refusals import Refusal, refuse
 
@@ -27,7 +27,7 @@ class _NotStrictError(ValueError):
     """Valid for Python, not for us; the message is ours to show."""
 
 
-def read_object(body: bytes) -> dict[str, Any] | Refusal:
+def read_object(body: bytes) -> dict[str, object] | Refusal:
     """The JSON object in a request body, or why there is none."""
     if not body:
         return refuse("invalid_json", "The body is empty; a JSON object is expected.")
@@ -63,21 +63,22 @@ def _too_deep() -> Refusal:
     return refuse("invalid_json", f"The body is nested deeper than {MAX_DEPTH} levels.")
 
 
-def _is_too_deep(value: Any) -> bool:
-    level = [value]
+def _is_too_deep(value: object) -> bool:
+    level = _containers([value])
     for _ in range(MAX_DEPTH):
-        level = [
-            child
-            for container in level
-            for child in (container.values() if isinstance(container, dict) else container)
-            if isinstance(child, dict | list)
-        ]
+        level = [child for container in level for child in _containers(container)]
         if not level:
             return False
     return True
 
 
-def _has_lone_surrogate(value: Any) -> bool:
+def _containers(values: dict[str, object] | list[object]) -> list[dict[str, object] | list[object]]:
+    """The objects and arrays directly within one."""
+    members = values.values() if isinstance(values, dict) else values
+    return [each for each in members if isinstance(each, dict | list)]
+
+
+def _has_lone_surrogate(value: object) -> bool:
     """Escaped pairs have become one character by now, so that what is left stands alone."""
     try:
         json.dumps(value, ensure_ascii=False, default=repr).encode()
@@ -86,7 +87,7 @@ def _has_lone_surrogate(value: Any) -> bool:
     return False
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
         raise _NotStrictError("The body repeats a key within one object.")

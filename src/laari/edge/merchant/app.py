@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
@@ -17,12 +17,15 @@ from laari.edge.http import Header, Reply, Request
 from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
 from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import API_VERSION, HEADERS, refused
-from laari.edge.merchant.operations import Call, Caller, Operation
+from laari.edge.merchant.operations import Caller, Context, Operation, Public, Read, Write
 from laari.edge.router import Router
 from laari.edge.strict_json import read_object
 from laari.rules.idempotency import Keyed, Response, fingerprint, is_valid_key
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes import Data, ErrorBody, refusal_body, to_json
+
+B = TypeVar("B")
+T = TypeVar("T")
 
 MAX_BODY_BYTES = 512 * 1024
 
@@ -39,7 +42,7 @@ BASE_PATH = "/merchant"
 ROUTER: Router[Operation] = Router()
 for _operation in OPERATIONS:
     # Public ones are links: whoever embeds an image may ask for its headers first.
-    _is_link = _operation.scope is None and _operation.method == "GET"
+    _is_link = isinstance(_operation, Public)
     ROUTER.add(BASE_PATH + _operation.path, _operation.method, _operation, head=_is_link)
 
 
@@ -60,14 +63,13 @@ class MerchantInterface:
         operation = found.methods.get(request.method)
         if operation is None:
             return refused(refuse("method_not_allowed"), (b"allow", found.allowed))
-        path_id = found.parameters.get("id", "")
         request.operation = operation.name
         refusal = self._check_transport(request)
         if refusal is not None:
             return refused(refusal)
-        if operation.scope is None:
-            # Nobody's: public operations look at neither caller nor body.
-            return await self._read(operation, Call(self._backend, request, None, path_id))  # type: ignore[arg-type]
+        written_id = found.parameters.get("id", "")
+        if isinstance(operation, Public):
+            return _shown(await operation.get(self._backend, written_id))
         caller = await authenticate(self._backend, request)
         if isinstance(caller, Refusal):
             return refused(caller)
@@ -76,12 +78,17 @@ class MerchantInterface:
             return refused(refuse("rate_limited")._replace(retry_after=math.ceil(wait)))
         if not caller.may(operation.scope):
             return refused(caller.lacks(operation.scope))
-        if operation.sandbox_only and caller.tenant.mode != "sandbox":
+        context = Context(self._backend, caller, written_id)
+        if isinstance(operation, Read):
+            query = operation.query.read(request.query)
+            return (
+                refused(query)
+                if isinstance(query, Refusal)
+                else _shown(await operation.get(context, query))
+            )
+        if not operation.exists_for(caller.tenant):
             return refused(refuse("not_found"))
-        call = Call(self._backend, request, caller, path_id)
-        if operation.command is None:
-            return await self._read(operation, call)
-        return await self._write(operation, call)
+        return await self._write(operation, context, request)
 
     def _check_transport(self, request: Request) -> Refusal | None:
         if self._backend.settings.require_https and not request.secure:
@@ -100,64 +107,43 @@ class MerchantInterface:
         rate = settings.merchant_rate_live if live else settings.merchant_rate_sandbox
         return self._backend.rates.take(tenant.id, rate, time.monotonic())
 
-    async def _read(self, operation: Operation, call: Call) -> Reply:
-        query = operation.query.read(call.request.query) if operation.query else {}
-        if isinstance(query, Refusal):
-            return refused(query)
-        assert operation.answer is not None
-        answer = await operation.answer(call, query)
-        return refused(answer) if isinstance(answer, Refusal) else answer
-
-    async def _write(self, operation: Operation, call: Call) -> Reply:
-        key = call.request.headers.get(b"idempotency-key") if operation.keyed else None
+    async def _write(self, operation: Write[B, T], context: Context, request: Request) -> Reply:
+        key = request.headers.get(b"idempotency-key") if operation.is_keyed else None
         if key is not None and not is_valid_key(key):
             return refused(refuse("invalid_idempotency_key"))
-        body = _read_json_object(call.request) if operation.body is not None else {}
+        body = _read_json_object(request) if operation.body.fields else {}
         if isinstance(body, Refusal):
             return refused(body)
-        command = _command(operation, call, body)
         if key is None:
-            if isinstance(command, Refusal):
-                return refused(command)
-            outcome = await self._backend.spine.submit(command)
-            if operation.watch is not None:
-                operation.watch(call, outcome)
+            outcome = await operation.run(context, body)
             if isinstance(outcome, Refusal):
                 return refused(outcome)
-            response = self._render(operation, outcome)
-        else:
-            keyed = Keyed(
-                tenant=call.caller.tenant,
-                operation=operation.name,
-                key=key,
-                fingerprint=fingerprint((call.path_id, API_VERSION), body),
-                inner=command,
-                render=lambda outcome: self._render(operation, outcome),
-            )
-            outcome = await self._backend.spine.submit(keyed)
-            response = (
-                outcome if isinstance(outcome, Response) else self._render(operation, outcome)
-            )
+            return _reply(_render(operation, outcome, self._backend))
+        keyed = Keyed(
+            tenant=context.tenant,
+            operation=operation.name,
+            key=key,
+            fingerprint=fingerprint((context.written_id, API_VERSION), body),
+            inner=operation.prepare(context, body),
+            render=lambda outcome: _render(operation, outcome, self._backend),
+        )
+        response = await self._backend.spine.submit(keyed)
+        if isinstance(response, Refusal):
+            response = _render(operation, response, self._backend)
         return _reply(response)
 
-    def _render(self, operation: Operation, outcome: Any) -> Response:
-        if isinstance(outcome, Refusal):
-            return Response(outcome.status, refusal_body(outcome))
-        assert operation.shape is not None
-        shape = operation.shape(outcome, self._backend)
-        return Response(operation.status, to_json(Data(shape)))
+
+def _shown(found: Reply | Refusal) -> Reply:
+    return refused(found) if isinstance(found, Refusal) else found
 
 
-def _command(operation: Operation, call: Call, body: dict[str, Any]) -> Any:
-    """What the spine is asked to decide, or why the fields do not allow it."""
-    fields = operation.body.read(body) if operation.body is not None else {}
-    if isinstance(fields, Refusal):
-        return fields
-    assert operation.command is not None
-    return operation.command(call, fields)
+def _render(operation: Write[B, T], outcome: T | Refusal, backend: Backend) -> Response:
+    if isinstance(outcome, Refusal):
+        return Response(outcome.status, refusal_body(outcome))
+    return Response(operation.status, to_json(Data(operation.show(outcome, backend))))
 
 
-def _read_json_object(request: Request) -> dict[str, Any] | Refusal:
+def _read_json_object(request: Request) -> dict[str, object] | Refusal:
     body = request.body(MAX_BODY_BYTES)
     if body is None:
         return refuse("request_too_large")

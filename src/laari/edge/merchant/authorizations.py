@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+
+from msgspec import Struct
 
 from laari.edge.backend import Backend
 from laari.edge.fields import (
-    Body,
+    NO_BODY,
     Field,
-    choice,
-    described,
-    group,
-    integer,
-    text,
-    timestamp,
-    web_address,
 )
 from laari.edge.http import Reply
+from laari.edge.merchant.authorization_fields import (
+    CHARGE_BODY,
+    CREATE_AUTHORIZATION,
+    AuthorizationFields,
+)
 from laari.edge.merchant.lists import (
     AFTER,
     BILL_NUMBER,
     CREATED_FROM,
     CREATED_TO,
     LIMIT,
+    NO_QUERY,
+    ListQuery,
     Query,
     page_reply,
     read_window,
     status_filter,
 )
-from laari.edge.merchant.operations import Call, Operation
-from laari.edge.merchant.payments import AMOUNT, BILL, DESCRIPTION, REFERENCE, TITLE
+from laari.edge.merchant.operations import Context, Operation, Read, Write
+from laari.edge.merchant.payments import AMOUNT, payment_id
 from laari.edge.merchant.payments import shown as payment_shown
 from laari.edge.moments import moment_at
 from laari.rules import ids
@@ -49,7 +50,7 @@ from laari.rules.authorizations import (
 from laari.rules.calendar import period_after, show_or_none
 from laari.rules.charges import ChargeAuthorization, may_charge
 from laari.rules.limits import counted, current_period, remaining
-from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
+from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.payments import PaymentDraft
 from laari.rules.records import Authorization
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -68,158 +69,101 @@ STATUSES = (
     "suspended",
     "consumed",
 )
-TYPES = ("recurring", "unscheduled", "one_time")
-INTERVALS = ("day", "week", "month", "year")
-MAX_PAYMENTS = 4_294_967_295
-
-PERIOD = Body(
-    choice("interval", INTERVALS),
-    described(integer("amount", 1, MAX_MONEY), "In laari; needs an interval."),
-    rule={
-        "if": {"required": ["amount"], "properties": {"amount": {"not": {"type": "null"}}}},
-        "then": {"required": ["interval"], "properties": {"interval": {"type": "string"}}},
-    },
-)
-LIMITS = Body(
-    described(integer("per_payment", 1, MAX_MONEY), "In laari."),
-    described(
-        group("period", PERIOD),
-        "Calendar periods of Maldives time; a week begins on Sunday.",
-    ),
-    described(integer("total", 1, MAX_MONEY), "In laari, over the whole life."),
-    described(
-        integer("max_payments", 1, MAX_PAYMENTS), "Left out or 1 where the type is `one_time`."
-    ),
-)
-CREATE_AUTHORIZATION = Body(
-    described(
-        text("reference", 128, required=True),
-        "Your own name for the authorization; no other authorization may have it.",
-    ),
-    described(text("title", 255, required=True), "What the customer agrees to."),
-    DESCRIPTION,
-    described(choice("type", TYPES), "`unscheduled` where it is left out."),
-    described(group("limits", LIMITS), "All that are given apply at once."),
-    described(timestamp("expires_at"), "When charges end; never where it is left out."),
-    described(web_address("return_url", 2048), "Where the customer goes after deciding."),
-    name="AuthorizationCreate",
-    examples={
-        "an authorization": {
-            "reference": "BOX-77",
-            "title": "Monthly box",
-            "type": "recurring",
-            "limits": {"per_payment": 50000, "period": {"interval": "month", "amount": 50000}},
-        }
-    },
-    rule={
-        "if": {"required": ["type"], "properties": {"type": {"const": "one_time"}}},
-        "then": {
-            "properties": {"limits": {"properties": {"max_payments": {"enum": [1, None]}}}},
-        },
-    },
-)
-CHARGE = Body(
-    REFERENCE,
-    AMOUNT,
-    TITLE,
-    DESCRIPTION,
-    BILL,
-    name="ChargeCreate",
-    examples={
-        "a charge": {"reference": "BOX-77/2027-07", "amount": 45000, "title": "July's box"},
-    },
-)
 
 
-def create(call: Call, fields: dict[str, Any]) -> CreateAuthorization | Refusal:
-    limits = fields.pop("limits", {})
-    period = limits.pop("period", {})
-    if "amount" in period and "interval" not in period:
+class PreviewQuery(Struct, frozen=True):
+    amount: int
+
+
+def create(context: Context, fields: AuthorizationFields) -> CreateAuthorization | Refusal:
+    limits, period = fields.limits, fields.limits.period
+    if period.amount is not None and period.interval is None:
         return invalid("limits.period.interval", "limits.period.amount needs an interval.")
-    if fields.get("type") == "one_time" and limits.get("max_payments", 1) != 1:
+    if fields.type == "one_time" and limits.max_payments not in (None, 1):
         return invalid("limits.max_payments", "A one_time authorization allows one payment.")
     draft = AuthorizationDraft(
-        **fields,
-        **limits,
-        period_interval=period.get("interval"),
-        period_amount=period.get("amount"),
+        reference=fields.reference,
+        title=fields.title,
+        description=fields.description,
+        type=fields.type,
+        per_payment=limits.per_payment,
+        period_interval=period.interval,
+        period_amount=period.amount,
+        total=limits.total,
+        max_payments=limits.max_payments,
+        return_url=fields.return_url,
+        expires_at=fields.expires_at,
     )
-    return CreateAuthorization(call.caller.tenant, draft)
+    return CreateAuthorization(context.tenant, draft)
 
 
-def charge(call: Call, fields: dict[str, Any]) -> ChargeAuthorization:
-    return ChargeAuthorization(
-        call.caller.tenant, call.id(ids.AUTHORIZATION), PaymentDraft(**fields)
-    )
+def charge(context: Context, draft: PaymentDraft) -> ChargeAuthorization:
+    return ChargeAuthorization(context.tenant, context.id(ids.AUTHORIZATION), draft)
 
 
-def cancel(call: Call, fields: dict[str, Any]) -> CancelAuthorization:
-    return CancelAuthorization(call.caller.tenant, call.id(ids.AUTHORIZATION))
+def cancel(context: Context, fields: None) -> CancelAuthorization:
+    return CancelAuthorization(context.tenant, context.id(ids.AUTHORIZATION))
 
 
-def _now(call: Call) -> datetime:
-    return local_time(datetime.now(UTC), call.caller.tenant)
+def _now(context: Context) -> datetime:
+    return local_time(datetime.now(UTC), context.tenant)
 
 
-async def _find(call: Call) -> Authorization | Refusal:
+async def _find(context: Context) -> Authorization | Refusal:
     """The authorization in the path, as stored, if it is the caller's."""
-    authorization = await call.backend.authorizations.get(call.id(ids.AUTHORIZATION))
-    if authorization is None or authorization.tenant_id != call.caller.tenant.id:
+    authorization = await context.backend.authorizations.get(context.id(ids.AUTHORIZATION))
+    if authorization is None or authorization.tenant_id != context.tenant.id:
         return refuse("authorization_not_found")
     return authorization
 
 
-async def get(call: Call, query: dict[str, Any]) -> Reply | Refusal:
-    authorization = await _find(call)
+async def get(context: Context, query: None) -> Reply | Refusal:
+    authorization = await _find(context)
     if isinstance(authorization, Refusal):
         return authorization
-    return Reply(200, to_json(Data(shown(as_of(authorization, _now(call)), call.backend))))
+    return Reply(200, to_json(Data(shown(as_of(authorization, _now(context)), context.backend))))
 
 
-async def list_authorizations(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
-    tenant, backend = call.caller.tenant, call.backend
-    window = read_window(filters, backend.cursors, LISTING, tenant.id)
+async def list_authorizations(context: Context, query: ListQuery) -> Reply | Refusal:
+    tenant, backend = context.tenant, context.backend
+    window = read_window(query, backend.cursors, LISTING, tenant.id)
     if isinstance(window, Refusal):
         return window
-    now = _now(call)
-    found = await backend.page(
-        authorizations.of_tenant(tenant.id, now, window, filters.get("status"))
-    )
+    now = _now(context)
+    found = await backend.page(authorizations.of_tenant(tenant.id, now, window, query.status))
     shapes = (shown(as_of(authorization, now), backend) for authorization in found.rows)
     return page_reply(shapes, found, window, backend.cursors, LISTING, tenant.id)
 
 
-async def list_payments(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
-    authorization = await _find(call)
+async def list_payments(context: Context, query: ListQuery) -> Reply | Refusal:
+    authorization = await _find(context)
     if isinstance(authorization, Refusal):
         return authorization
-    tenant, backend = call.caller.tenant, call.backend
+    tenant, backend = context.tenant, context.backend
     listing = f"payments of {authorization.id.hex}"
-    window = read_window(filters, backend.cursors, listing, tenant.id)
+    window = read_window(query, backend.cursors, listing, tenant.id)
     if isinstance(window, Refusal):
         return window
     found = await backend.page(
         authorizations.payments_of(
             authorization.id,
             window,
-            status=filters.get("status"),
-            bill_number=filters.get("bill_number"),
+            status=query.status,
+            bill_number=query.bill_number,
         )
     )
     shapes = (payment_shown(payment, backend) for payment in found.rows)
     return page_reply(shapes, found, window, backend.cursors, listing, tenant.id)
 
 
-async def preview_charge(call: Call, query: dict[str, Any]) -> Reply | Refusal:
-    """What a new charge would answer now, but for the customer's wallet, which stays private."""
-    if "amount" not in query:
-        return invalid("amount", "amount is required.")
-    stored = await _find(call)
+async def preview_charge(context: Context, query: PreviewQuery) -> Reply | Refusal:
+    """What a new charge would come to now, but for the customer's wallet, which stays private."""
+    stored = await _find(context)
     if isinstance(stored, Refusal):
         return stored
-    now, amount, tenant = _now(call), query["amount"], call.caller.tenant
+    now, amount, tenant = _now(context), query.amount, context.tenant
     authorization = as_of(stored, now)
-    moment = await moment_at(call.backend, tenant.mode, tenant, now, counted(authorization))
+    moment = await moment_at(context.backend, tenant.mode, tenant, now, counted(authorization))
     period = current_period(authorization, moment)
     left = remaining(authorization, period)
     refusal = may_charge(authorization, amount, left)
@@ -236,10 +180,11 @@ async def preview_charge(call: Call, query: dict[str, Any]) -> Reply | Refusal:
     return Reply(200, to_json(Data(preview)))
 
 
-def _read_amount(value: str, name: str) -> int | Refusal:
-    digits = value.lstrip("0")
-    if value.isascii() and value.isdigit() and 1 <= len(digits) <= len(str(MAX_PAYMENT_AMOUNT)):
-        return int(digits)
+def _read_amount(value: object, name: str) -> int | Refusal:
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        digits = value.lstrip("0")
+        if 1 <= len(digits) <= len(str(MAX_PAYMENT_AMOUNT)):
+            return int(digits)
     return invalid(name, f"{name} must be an integer between 1 and {MAX_PAYMENT_AMOUNT}.")
 
 
@@ -250,119 +195,123 @@ def shown(authorization: Authorization, backend: Backend) -> AuthorizationShape:
     return authorization_shape(authorization, backend.origin)
 
 
-OPERATIONS = (
-    Operation(
-        "POST",
-        "/authorizations",
-        "create_authorization",
-        "Create an authorization for the customer to approve",
-        "authorizations:create",
-        status=201,
-        command=create,
-        shape=shown,
-        body=CREATE_AUTHORIZATION,
-        answers=AuthorizationShape,
-        description="The customer has 24 hours to decide at `approval_url`. The same `reference` "
-        "again answers the original, unchanged, whatever else is sent.",
+CREATE = Write(
+    path="/authorizations",
+    name="create_authorization",
+    summary="Create an authorization for the customer to approve",
+    scope="authorizations:create",
+    status=201,
+    command=create,
+    show=shown,
+    body=CREATE_AUTHORIZATION,
+    shape=AuthorizationShape,
+    description="The customer has 24 hours to decide at `approval_url`. The same `reference` "
+    "again answers the original, unchanged, whatever else is sent.",
+)
+LIST = Read(
+    path="/authorizations",
+    name="list_authorizations",
+    summary="List authorizations, newest first",
+    scope="authorizations:read",
+    get=list_authorizations,
+    query=Query(ListQuery, LIMIT, AFTER, status_filter(*STATUSES)),
+    shape=AuthorizationShape,
+    is_list=True,
+    description="While `has_more` is true, send `next_cursor` as `after` with the other "
+    "parameters unchanged.",
+)
+GET = Read(
+    path="/authorizations/{id}",
+    name="get_authorization",
+    summary="Get an authorization",
+    scope="authorizations:read",
+    query=NO_QUERY,
+    get=get,
+    shape=AuthorizationShape,
+    refusals=("authorization_not_found",),
+)
+CHARGE = Write(
+    path="/authorizations/{id}/charge",
+    name="charge_authorization",
+    summary="Charge an active authorization",
+    scope="authorizations:charge",
+    status=201,
+    command=charge,
+    show=payment_shown,
+    body=CHARGE_BODY,
+    resource_id=payment_id,
+    shape=AuthorizationPayment,
+    refusals=(
+        "authorization_not_found",
+        "reference_conflict",
+        "authorization_unapproved",
+        "authorization_expired",
+        "authorization_inactive",
+        "currency_mismatch",
+        "per_payment_limit_exceeded",
+        "period_limit_exceeded",
+        "total_limit_exceeded",
+        "payment_count_limit_exceeded",
+        "payment_in_progress",
+        "insufficient_balance",
+        "wallet_limit_exceeded",
     ),
-    Operation(
-        "GET",
-        "/authorizations",
-        "list_authorizations",
-        "List authorizations, newest first",
-        "authorizations:read",
-        answer=list_authorizations,
-        query=Query(LIMIT, AFTER, status_filter(*STATUSES)),
-        answers=AuthorizationShape,
-        is_list=True,
-        description="While `has_more` is true, send `next_cursor` as `after` with the other "
-        "parameters unchanged.",
+    description="Takes a payment at once. The same `reference` and `amount` on the same "
+    "authorization again answer the original payment, also after the authorization has ended. "
+    "After `payment_in_progress` wait and send the same request again.",
+)
+PREVIEW_CHARGE = Read(
+    path="/authorizations/{id}/charge-preview",
+    name="preview_charge",
+    summary="Say what a charge would answer now, and what remains of each limit",
+    scope="authorizations:read",
+    get=preview_charge,
+    query=Query(PreviewQuery, PREVIEWED_AMOUNT),
+    shape=ChargePreview,
+    refusals=("authorization_not_found",),
+    description="`would_succeed`, or the `code` of the refusal. The customer's wallet stays "
+    "private: whether its balance and limits suffice shows only in a charge.",
+)
+LIST_PAYMENTS = Read(
+    path="/authorizations/{id}/payments",
+    name="list_authorization_payments",
+    summary="List the payments of an authorization, newest first",
+    scope="payments:read",
+    get=list_payments,
+    query=Query(
+        ListQuery,
+        LIMIT,
+        AFTER,
+        status_filter("paid", "refunded"),
+        BILL_NUMBER,
+        CREATED_FROM,
+        CREATED_TO,
     ),
-    Operation(
-        "GET",
-        "/authorizations/{id}",
-        "get_authorization",
-        "Get an authorization",
-        "authorizations:read",
-        answer=get,
-        answers=AuthorizationShape,
-        refusals=("authorization_not_found",),
-    ),
-    Operation(
-        "POST",
-        "/authorizations/{id}/charge",
-        "charge_authorization",
-        "Charge an active authorization",
-        "authorizations:charge",
-        status=201,
-        command=charge,
-        shape=payment_shown,
-        body=CHARGE,
-        keyed=True,
-        answers=AuthorizationPayment,
-        refusals=(
-            "authorization_not_found",
-            "reference_conflict",
-            "authorization_unapproved",
-            "authorization_expired",
-            "authorization_inactive",
-            "currency_mismatch",
-            "per_payment_limit_exceeded",
-            "period_limit_exceeded",
-            "total_limit_exceeded",
-            "payment_count_limit_exceeded",
-            "payment_in_progress",
-            "insufficient_balance",
-            "wallet_limit_exceeded",
-        ),
-        description="Takes a payment at once. The same `reference` and `amount` on the same "
-        "authorization again answer the original payment, also after the authorization has ended. "
-        "After `payment_in_progress` wait and send the same request again.",
-    ),
-    Operation(
-        "GET",
-        "/authorizations/{id}/charge-preview",
-        "preview_charge",
-        "Say what a charge would answer now, and what remains of each limit",
-        "authorizations:read",
-        answer=preview_charge,
-        query=Query(PREVIEWED_AMOUNT),
-        answers=ChargePreview,
-        refusals=("authorization_not_found",),
-        description="`would_succeed`, or the `code` of the refusal. The customer's wallet stays "
-        "private: whether its balance and limits suffice shows only in a charge.",
-    ),
-    Operation(
-        "GET",
-        "/authorizations/{id}/payments",
-        "list_authorization_payments",
-        "List the payments of an authorization, newest first",
-        "payments:read",
-        answer=list_payments,
-        query=Query(
-            LIMIT,
-            AFTER,
-            status_filter("paid", "refunded"),
-            BILL_NUMBER,
-            CREATED_FROM,
-            CREATED_TO,
-        ),
-        answers=AuthorizationPayment,
-        is_list=True,
-        refusals=("authorization_not_found",),
-        description="Also after the authorization has ended.",
-    ),
-    Operation(
-        "POST",
-        "/authorizations/{id}/cancel",
-        "cancel_authorization",
-        "Cancel a pending authorization, revoke an approved one",
-        "authorizations:cancel",
-        command=cancel,
-        shape=shown,
-        answers=AuthorizationShape,
-        refusals=("authorization_not_found", "authorization_not_cancellable"),
-        description="No new charge is accepted; payments made before stay as they are. "
-        "Cancelling it again answers the same and sends no further event.",
-    ),
+    shape=AuthorizationPayment,
+    is_list=True,
+    refusals=("authorization_not_found",),
+    description="Also after the authorization has ended.",
+)
+CANCEL = Write(
+    path="/authorizations/{id}/cancel",
+    name="cancel_authorization",
+    summary="Cancel a pending authorization, revoke an approved one",
+    scope="authorizations:cancel",
+    body=NO_BODY,
+    command=cancel,
+    show=shown,
+    shape=AuthorizationShape,
+    refusals=("authorization_not_found", "authorization_not_cancellable"),
+    description="No new charge is accepted; payments made before stay as they are. "
+    "Cancelling it again answers the same and sends no further event.",
+)
+
+OPERATIONS: tuple[Operation, ...] = (
+    CREATE,
+    LIST,
+    GET,
+    CHARGE,
+    PREVIEW_CHARGE,
+    LIST_PAYMENTS,
+    CANCEL,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Raw, Struct
 
@@ -13,11 +13,13 @@ from laari.edge.merchant.lists import (
     CREATED_FROM,
     CREATED_TO,
     LIMIT,
+    NO_QUERY,
+    PageQuery,
     Query,
     page_reply,
     read_window,
 )
-from laari.edge.merchant.operations import ANY_READ_SCOPE, Call, Operation
+from laari.edge.merchant.operations import ANY_READ_SCOPE, Context, Operation, Read
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
 from laari.rules.records import Event
@@ -44,6 +46,11 @@ class ListedEvent(EventBody, frozen=True):
     delivery: EventDelivery | None
 
 
+class EventQuery(PageQuery, frozen=True, kw_only=True):
+    type: str | None = None
+    delivered: Literal["true", "false"] | None = None
+
+
 def shown(event: Event, state: DeliveryState | None) -> Raw:
     """The event's own bytes with one member more."""
     delivery = state and EventDelivery(
@@ -59,35 +66,34 @@ def read_scope(event_type: str) -> str:
     return f"{event_type.partition('.')[0]}s:read"
 
 
-async def get(call: Call, query: dict[str, Any]) -> Reply | Refusal:
-    event = await call.backend.events.get(call.id(ids.EVENT))
-    if event is None or event.tenant_id != call.caller.tenant.id:
+async def get(context: Context, query: None) -> Reply | Refusal:
+    event = await context.backend.events.get(context.id(ids.EVENT))
+    if event is None or event.tenant_id != context.tenant.id:
         return refuse("not_found")
-    if not call.caller.may(read_scope(event.type)):
-        return call.caller.lacks(read_scope(event.type))
-    states = await call.backend.delivery_states([event.id])
+    if not context.caller.may(read_scope(event.type)):
+        return context.caller.lacks(read_scope(event.type))
+    states = await context.backend.delivery_states([event.id])
     return Reply(200, to_json(Data(shown(event, states.get(event.id)))))
 
 
-async def list_events(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
-    tenant, backend = call.caller.tenant, call.backend
-    window = read_window(filters, backend.cursors, LISTING, tenant.id)
+async def list_events(context: Context, query: EventQuery) -> Reply | Refusal:
+    tenant, backend = context.tenant, context.backend
+    window = read_window(query, backend.cursors, LISTING, tenant.id)
     if isinstance(window, Refusal):
         return window
-    asked = filters.get("type")
-    if asked is not None and not call.caller.may(read_scope(asked)):
-        return call.caller.lacks(read_scope(asked))
+    asked = query.type
+    if asked is not None and not context.caller.may(read_scope(asked)):
+        return context.caller.lacks(read_scope(asked))
     # An event shows its resource, so a token sees the events of what it may read.
     every = (*EVENTS, SAMPLE_EVENT)
-    readable = [name for name in every if call.caller.may(read_scope(name))]
+    readable = [name for name in every if context.caller.may(read_scope(name))]
     types = [asked] if asked is not None else None if len(readable) == len(every) else readable
-    delivered = filters.get("delivered")
     found = await backend.page(
         events.of_tenant(
             tenant.id,
             window,
             types=types,
-            delivered=None if delivered is None else delivered == "true",
+            delivered=None if query.delivered is None else query.delivered == "true",
         )
     )
     states = await backend.delivery_states([event.id for event in found.rows])
@@ -95,33 +101,33 @@ async def list_events(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
     return page_reply(shapes, found, window, backend.cursors, LISTING, tenant.id)
 
 
-OPERATIONS = (
-    Operation(
-        "GET",
-        "/events",
-        "list_events",
-        "List events, newest first",
-        ANY_READ_SCOPE,
-        answer=list_events,
-        query=Query(
-            LIMIT,
-            AFTER,
-            choice("type", tuple(EVENTS)),
-            choice("delivered", ("true", "false")),
-            CREATED_FROM,
-            CREATED_TO,
-        ),
-        answers=ListedEvent,
-        is_list=True,
+LIST = Read(
+    path="/events",
+    name="list_events",
+    summary="List events, newest first",
+    scope=ANY_READ_SCOPE,
+    get=list_events,
+    query=Query(
+        EventQuery,
+        LIMIT,
+        AFTER,
+        choice("type", tuple(EVENTS)),
+        choice("delivered", ("true", "false")),
+        CREATED_FROM,
+        CREATED_TO,
     ),
-    Operation(
-        "GET",
-        "/events/{id}",
-        "get_event",
-        "Get an event",
-        ANY_READ_SCOPE,
-        answer=get,
-        answers=ListedEvent,
-        refusals=("not_found",),
-    ),
+    shape=ListedEvent,
+    is_list=True,
 )
+GET = Read(
+    path="/events/{id}",
+    name="get_event",
+    summary="Get an event",
+    scope=ANY_READ_SCOPE,
+    query=NO_QUERY,
+    get=get,
+    shape=ListedEvent,
+    refusals=("not_found",),
+)
+
+OPERATIONS: tuple[Operation, ...] = (LIST, GET)

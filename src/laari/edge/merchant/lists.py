@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from typing import Generic, TypeVar
 from urllib.parse import parse_qsl
 
+from msgspec import Struct
+
 from laari.edge.cursors import Cursors
-from laari.edge.fields import Field, Schema, choice, described, text
+from laari.edge.fields import Field, Schema, check_fields, choice, described, text
 from laari.edge.http import Reply
 from laari.rules.calendar import read_timestamp
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shape_fields import CURSOR_EXAMPLE
 from laari.rules.shapes import Page, Pagination, to_json
-from laari.store.listing import Found, Position, Window
+from laari.store.listing import Found, Listed, Position, Window
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Listed)
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 100
@@ -23,22 +29,51 @@ BILL_NUMBER_CHARACTERS = re.compile(r"[A-Za-z0-9 \-_./]+", re.ASCII)
 BILL_NUMBER_CHARSET = "letters, digits, space, - _ . and /"
 
 
-class Query:
+class PageQuery(Struct, frozen=True, kw_only=True):
+    """Which part of a listing is asked for."""
+
+    limit: int = DEFAULT_LIMIT
+    after: str | None = None
+    created_from: datetime | None = None
+    created_to: datetime | None = None
+
+
+class ListQuery(PageQuery, frozen=True, kw_only=True):
+    """What payments, payment requests and authorizations are filtered by."""
+
+    status: str | None = None
+    terminal_label: str | None = None
+    bill_number: str | None = None
+
+
+class Query(Generic[T]):
     """The parameters an operation knows; others are ignored, arrays of known ones refused."""
 
-    def __init__(self, *fields: Field) -> None:
+    def __init__(self, make: Callable[..., T], *fields: Field) -> None:
+        check_fields(make, fields)
+        self._make = make
         self.fields = {field.name: field for field in fields}
 
-    def read(self, query: bytes) -> dict[str, Any] | Refusal:
-        if not query:
-            return {}
-        try:
-            pairs = parse_qsl(
-                query.decode("ascii"), keep_blank_values=True, encoding="utf-8", errors="strict"
-            )
-        except (UnicodeError, ValueError):
-            return refuse("invalid_request", "The query string is not valid.")
-        values: dict[str, Any] = {}
+    def read(self, query: bytes) -> T | Refusal:
+        values: dict[str, object] = {}
+        if query:
+            try:
+                pairs = parse_qsl(
+                    query.decode("ascii"), keep_blank_values=True, encoding="utf-8", errors="strict"
+                )
+            except (UnicodeError, ValueError):
+                return refuse("invalid_request", "The query string is not valid.")
+            refusal = self._read_pairs(pairs, values)
+            if refusal is not None:
+                return refusal
+        for name, field in self.fields.items():
+            if field.required and name not in values:
+                return invalid(name, f"{name} is required.")
+        return self._make(**values)
+
+    def _read_pairs(
+        self, pairs: list[tuple[str, str]], values: dict[str, object]
+    ) -> Refusal | None:
         seen: set[str] = set()
         for name, value in pairs:
             base, bracket, _ = name.partition("[")
@@ -53,11 +88,14 @@ class Query:
                 return checked
             if checked is not None:
                 values[base] = checked
-        return values
+        return None
 
 
-def _read_limit(value: str, name: str) -> int | Refusal:
-    if not re.fullmatch(r"-?\d+", value, re.ASCII):
+NO_QUERY: Query[None] = Query(lambda: None)
+
+
+def _read_limit(value: object, name: str) -> int | Refusal:
+    if not isinstance(value, str) or not re.fullmatch(r"-?\d+", value, re.ASCII):
         return invalid(name, "limit must be an integer.")
     if value.startswith("-"):
         return 1
@@ -65,8 +103,8 @@ def _read_limit(value: str, name: str) -> int | Refusal:
     return MAX_LIMIT if len(digits) > 3 else min(max(int(digits or "0"), 1), MAX_LIMIT)
 
 
-def _read_bound(value: str, name: str) -> Any:
-    moment = read_timestamp(value)
+def _read_bound(value: object, name: str) -> datetime | Refusal:
+    moment = read_timestamp(value) if isinstance(value, str) else None
     return moment or invalid(name, f"{name} must be an RFC 3339 date or timestamp.")
 
 
@@ -113,16 +151,14 @@ def status_filter(*values: str) -> Field:
     return choice("status", values)
 
 
-def read_window(
-    filters: dict[str, Any], cursors: Cursors, listing: str, owner: int
-) -> Window | Refusal:
+def read_window(query: PageQuery, cursors: Cursors, listing: str, owner: int) -> Window | Refusal:
     """Which part of the listing is asked for; an unknown cursor starts at the first page."""
-    created_from, created_to = filters.get("created_from"), filters.get("created_to")
+    created_from, created_to = query.created_from, query.created_to
     if created_from is not None and created_to is not None and created_from >= created_to:
         return invalid("created_from", "created_from must be earlier than created_to.")
-    after = cursors.read(listing, owner, filters["after"]) if "after" in filters else None
+    after = None if query.after is None else cursors.read(listing, owner, query.after)
     return Window(
-        limit=filters.get("limit", DEFAULT_LIMIT),
+        limit=query.limit,
         after=None if after is None else Position(*after),
         created_from=created_from,
         created_to=created_to,
@@ -130,8 +166,8 @@ def read_window(
 
 
 def page_reply(
-    shapes: Iterable[Any],
-    found: Found[Any],
+    shapes: Iterable[object],
+    found: Found[R],
     window: Window,
     cursors: Cursors,
     listing: str,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hmac
 import math
 import time
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 from urllib.parse import parse_qsl, unquote_plus
 
 from msgspec import Meta, Struct
@@ -16,7 +16,7 @@ from msgspec import Meta, Struct
 from laari.edge.backend import Backend
 from laari.edge.http import NO_STORE, Header, Reply, Request
 from laari.edge.merchant.auth import read_basic
-from laari.edge.rate import named_bucket
+from laari.edge.rate import Bucket, named_bucket
 from laari.rules.refusals import Refusal
 from laari.rules.shapes import to_json
 from laari.rules.tokens import LIFETIME, IssueToken, granted_scope
@@ -66,7 +66,7 @@ class TokenError(Struct, frozen=True):
     error_description: str
 
 
-class Asked(NamedTuple):
+class TokenRequest(NamedTuple):
     """A well-formed request for a token."""
 
     client_id: str
@@ -134,7 +134,7 @@ class TokenEndpoint:
             return _later(429, "Too many tokens were asked for; one is good for 24 hours.", wait)
         return await self._issue(client, scope)
 
-    async def _authenticate(self, asked: Asked) -> ClientCredential | None:
+    async def _authenticate(self, asked: TokenRequest) -> ClientCredential | None:
         if not is_client_id(asked.client_id):
             return None
         client = await self._backend.clients.get(asked.client_id)
@@ -154,25 +154,25 @@ class TokenEndpoint:
         seconds = int(LIFETIME.total_seconds())
         return Reply(200, to_json(TokenResponse(token, "Bearer", seconds, scope or None)))
 
-    def _failure_buckets(self, client_id: str, address: str) -> list[dict[str, Any]]:
+    def _failure_buckets(self, client_id: str, address: str) -> list[Bucket]:
         """What failed attempts are counted in.
 
         A client's attempts are counted per address, so that a stranger cannot lock it out.
         """
         rate = self._backend.settings.token_failures_per_minute / 60
-        common = {"now": time.monotonic(), "over": LIMITS_OVER_SECONDS}
+        over, of_client = LIMITS_OVER_SECONDS, named_bucket("token", address, client_id)
         return [
-            {"key": named_bucket("token", address, client_id), "rate": rate, **common},
-            {"key": named_bucket("token", address), "rate": rate * CLIENTS_PER_ADDRESS, **common},
+            Bucket(of_client, rate, over),
+            Bucket(named_bucket("token", address), rate * CLIENTS_PER_ADDRESS, over),
         ]
 
     def _wait_after_failures(self, client_id: str, address: str) -> float:
-        rates = self._backend.rates
-        return max(rates.wait(**each) for each in self._failure_buckets(client_id, address))
+        rates, now = self._backend.rates, time.monotonic()
+        return max(each.wait(rates, now) for each in self._failure_buckets(client_id, address))
 
     def _count_failure(self, client_id: str, address: str) -> None:
         for bucket in self._failure_buckets(client_id, address):
-            self._backend.rates.take(**bucket)
+            bucket.take(self._backend.rates, time.monotonic())
 
     def _wait_after_tokens(self, client_id: str) -> float:
         """Counts a token about to be issued: 0, or the seconds until the client may have one.
@@ -185,7 +185,7 @@ class TokenEndpoint:
         return self._backend.rates.take(key, rate, time.monotonic(), over=LIMITS_OVER_SECONDS)
 
 
-def _read(request: Request) -> Asked | Reply:
+def _read(request: Request) -> TokenRequest | Reply:
     """The request's parameters and credentials, or what is wrong with them."""
     form = _read_form(request)
     if isinstance(form, Reply):
@@ -199,7 +199,7 @@ def _read(request: Request) -> Asked | Reply:
         return credentials
     if any(len(part) > LONGEST_CREDENTIAL for part in credentials):
         return _invalid(f"Credentials have at most {LONGEST_CREDENTIAL} characters.")
-    return Asked(*credentials, form.get("scope"))
+    return TokenRequest(*credentials, form.get("scope"))
 
 
 def _read_form(request: Request) -> dict[str, str] | Reply:

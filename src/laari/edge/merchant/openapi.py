@@ -7,14 +7,21 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from typing import NamedTuple
 
-from laari.edge.fields import Field, Schema
+from laari.edge.fields import NO_BODY, Field, Schema
 from laari.edge.merchant.app import BASE_PATH, OPERATIONS
 from laari.edge.merchant.envelope import API_VERSION
 from laari.edge.merchant.events import ListedEvent
 from laari.edge.merchant.oauth import TOKEN_PATH
 from laari.edge.merchant.openapi_events import listed_event
 from laari.edge.merchant.openapi_token import token_operation
-from laari.edge.merchant.operations import ANY_READ_SCOPE, ANY_SCOPE, Operation
+from laari.edge.merchant.operations import (
+    ANY_READ_SCOPE,
+    ANY_SCOPE,
+    Operation,
+    Public,
+    Read,
+    Write,
+)
 from laari.edge.merchant.samples import SAMPLES
 from laari.edge.schemas import Schemas
 from laari.rules.idempotency import KEY_PATTERN
@@ -177,10 +184,10 @@ def _operation(operation: Operation, schemas: Schemas) -> Schema:
         "tags": [section.name],
         "parameters": _parameters(operation),
         "responses": _responses(operation, schemas),
-        "security": _security(operation.scope),
+        "security": _security(scope_of(operation)),
     }
-    body = operation.body
-    if body is not None:
+    body = operation.body if isinstance(operation, Write) else NO_BODY
+    if body.fields:
         content: Schema = {
             "schema": schemas.keep(body.name, body.schema()),
             "examples": {name: {"value": each} for name, each in body.examples.items()},
@@ -189,15 +196,24 @@ def _operation(operation: Operation, schemas: Schemas) -> Schema:
     return described
 
 
+def scope_of(operation: Operation) -> str | None:
+    return None if isinstance(operation, Public) else operation.scope
+
+
+def is_keyed(operation: Operation) -> bool:
+    return isinstance(operation, Write) and operation.is_keyed
+
+
 def _description(operation: Operation) -> str:
-    if operation.scope is None:
+    scope = scope_of(operation)
+    if scope is None:
         needed = "Needs no credentials."
-    elif operation.scope == ANY_SCOPE:
+    elif scope == ANY_SCOPE:
         needed = "Needs a credential with any scope."
-    elif operation.scope == ANY_READ_SCOPE:
+    elif scope == ANY_READ_SCOPE:
         needed = "Needs a credential with any scope to read."
     else:
-        needed = f"Needs the scope `{operation.scope}`."
+        needed = f"Needs the scope `{scope}`."
     return f"{operation.description}\n\n{needed}".lstrip()
 
 
@@ -212,9 +228,9 @@ def _security(scope: str | None) -> list[dict[str, list[str]]]:
 
 def _parameters(operation: Operation) -> list[Schema]:
     parameters = [_parameter("Id")] if "{id}" in operation.path else []
-    if operation.query is not None:
+    if isinstance(operation, Read):
         parameters += map(_query_parameter, operation.query.fields.values())
-    if operation.keyed:
+    if is_keyed(operation):
         parameters.append(_parameter("IdempotencyKey"))
     return [*parameters, _parameter("ServiceVersion")]
 
@@ -236,31 +252,38 @@ def _query_parameter(field: Field) -> Schema:
 
 
 def _responses(operation: Operation, schemas: Schemas) -> dict[str, Schema]:
-    responses = {str(operation.status): _success(operation, schemas)}
+    status, keyed = _status(operation), is_keyed(operation)
+    responses = {str(status): _success(operation, schemas)}
     by_status: dict[int, list[str]] = {}
     for code in codes_of(operation):
         by_status.setdefault(CODES[code].status, []).append(code)
     for status, codes in sorted(by_status.items()):
-        responses[str(status)] = _refusals(status, codes, keyed=operation.keyed, schemas=schemas)
+        responses[str(status)] = _refusals(status, codes, keyed=keyed, schemas=schemas)
     return responses
+
+
+def _status(operation: Operation) -> int:
+    return operation.status if isinstance(operation, Write) else 200
 
 
 def _success(operation: Operation, schemas: Schemas) -> Schema:
     described = {
-        "description": HTTPStatus(operation.status).phrase,
-        "headers": _headers(keyed=operation.keyed),
+        "description": HTTPStatus(_status(operation)).phrase,
+        "headers": _headers(keyed=is_keyed(operation)),
     }
-    if operation.answers is None:
+    if isinstance(operation, Public):
         return {**described, "content": {operation.media_type: {"schema": BINARY}}}
     sample = SAMPLES[operation.name]
-    envelope = Page(sample, LAST_PAGE) if operation.is_list else Data(sample)
-    if operation.answers is ListedEvent:
+    is_list = isinstance(operation, Read) and operation.is_list
+    # Of a list, the sample is one too.
+    envelope = Page(sample, LAST_PAGE) if isinstance(sample, list) else Data(sample)
+    if operation.shape is ListedEvent:
         event = schemas.around(type(envelope), listed_event(schemas))
-        schema = schemas.keep("EventPage" if operation.is_list else "EventResponse", event)
+        schema = schemas.keep("EventPage" if is_list else "EventResponse", event)
     else:
-        schema = schemas.enveloped(type(envelope), operation.answers)
+        schema = schemas.enveloped(type(envelope), operation.shape)
     content = {"schema": schema, "example": json.loads(to_json(envelope))}
-    return {**described, "content": {operation.media_type: content}}
+    return {**described, "content": {JSON: content}}
 
 
 def _refusals(status: int, codes: list[str], *, keyed: bool, schemas: Schemas) -> Schema:
@@ -286,17 +309,17 @@ def _headers(*names: str, keyed: bool) -> dict[str, Schema]:
 
 
 def codes_of(operation: Operation) -> Iterable[str]:
-    """Every refusal the operation can answer, each once, in the order of the checks."""
+    """Every refusal of the operation, each once, in the order of the checks."""
     codes = ["method_not_allowed", "https_required", "unsupported_api_version"]
-    if operation.scope is not None:
+    if not isinstance(operation, Public):
         codes += ["unauthorized", "rate_limited", "insufficient_scope"]
-    if operation.query is not None:
+    if isinstance(operation, Read) and operation.query.fields:
         codes += ["invalid_request"]
-    if operation.keyed:
+    if is_keyed(operation):
         codes += ["invalid_idempotency_key"]
-    if operation.body is not None:
+    if isinstance(operation, Write) and operation.body.fields:
         codes += ["request_too_large", "invalid_request", "invalid_json"]
-    if operation.keyed:
+    if is_keyed(operation):
         codes += ["idempotency_in_progress", "idempotency_conflict", "idempotency_unavailable"]
     codes += operation.refusals
     return dict.fromkeys([*codes, "service_unavailable", "internal_error"])

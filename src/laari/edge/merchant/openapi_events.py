@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from laari.edge.fields import Schema
 from laari.edge.merchant.events import ListedEvent
 from laari.edge.schemas import Schemas
@@ -35,7 +33,7 @@ def listed_event(schemas: Schemas) -> Schema:
 
     No two variants hold the same kind of resource: some generators tell them apart by what fits.
     """
-    types: dict[Any, list[str]] = {}
+    types: dict[object, list[str]] = {}
     for name, kind in EVENTS.items():
         shape = AnyPayment if name.startswith("payment.") else kind.shape
         types.setdefault(shape, []).append(name)

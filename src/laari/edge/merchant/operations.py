@@ -1,21 +1,31 @@
-"""What an operation of the merchant interface is: the table that routes, checks and documents."""
+"""What an operation of the merchant interface is: the table that routes, checks and documents.
+
+An operation reads, writes, or is public. The dashboard runs the same ones, with a context of its
+own: nothing in an operation knows of HTTP requests.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 from uuid import UUID
+
+from msgspec import Struct
 
 from laari.edge.backend import Backend
 from laari.edge.fields import Body
-from laari.edge.http import Reply, Request
+from laari.edge.http import Reply
 from laari.edge.merchant.lists import Query
 from laari.rules import ids
 from laari.rules.command import Command
 from laari.rules.records import Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.scopes import READ_SCOPES
+
+B = TypeVar("B")  # the fields of a body
+Q = TypeVar("Q")  # the parameters of a query
+T = TypeVar("T")  # what a command makes or finds
 
 ANY_SCOPE = "any"
 ANY_READ_SCOPE = "any :read"
@@ -46,44 +56,97 @@ class Caller:
         return refuse("insufficient_scope", f"This needs {needed}.")
 
 
-@dataclass(slots=True)
-class Call:
-    """One authenticated request on its way through an operation."""
+@dataclass(frozen=True, slots=True)
+class Context:
+    """On whose behalf an operation runs, and on what: by the id as it was written."""
 
     backend: Backend
-    request: Request
     caller: Caller
-    path_id: str
+    written_id: str = ""
+
+    @property
+    def tenant(self) -> Tenant:
+        return self.caller.tenant
 
     def id(self, prefix: str) -> UUID:
-        """The id in the path; one that is not of ours is an id that nothing has."""
-        return ids.read_id(prefix, self.path_id) or NO_SUCH_ID
+        """The id; one that is not of ours is an id that nothing has."""
+        return ids.read_id(prefix, self.written_id) or NO_SUCH_ID
 
 
-@dataclass(frozen=True)
-class Operation:
-    """One method on one path.
+@dataclass(frozen=True, kw_only=True)
+class _Described:
+    """What every operation has; `refusals` are those beyond what follows from the rest."""
 
-    Either `command` makes what the spine decides and `shape` shows its outcome, or `answer` reads.
-    `scope` None means public: no credentials asked.
-    """
-
-    method: str
     path: str
     name: str
     summary: str
-    scope: str | None
-    status: int = 200
-    command: Callable[[Call, dict[str, Any]], Command[Any] | Refusal] | None = None
-    shape: Callable[[Any, Backend], Any] | None = None
-    answer: Callable[[Call, dict[str, Any]], Awaitable[Reply | Refusal]] | None = None
-    body: Body | None = None
-    query: Query | None = None
-    watch: Callable[[Call, Any], None] | None = None  # sees what the spine decided
-    keyed: bool = False  # takes an Idempotency-Key
-    sandbox_only: bool = False
-    answers: Any = None  # type of the resource in `data`, or of each one of a list
-    is_list: bool = False
-    refusals: tuple[str, ...] = ()  # beyond those that follow from the above
-    media_type: str = "application/json"  # of what it answers
     description: str = ""
+    refusals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Public(_Described):
+    """A link that anybody may open; it looks at neither credentials nor a body."""
+
+    method: ClassVar[str] = "GET"
+    get: Callable[[Backend, str], Awaitable[Reply | Refusal]]
+    media_type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Read(_Described, Generic[Q]):
+    """Shows one resource, or a list of them; `shape` is the type of each."""
+
+    method: ClassVar[str] = "GET"
+    scope: str
+    query: Query[Q]
+    get: Callable[[Context, Q], Awaitable[Reply | Refusal]]
+    shape: object  # a class, or a union of classes
+    is_list: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Write(_Described, Generic[B, T]):
+    """Has the spine decide a command, and shows what came of it.
+
+    `resource_id` is given where an Idempotency-Key is taken: what the saved response is about.
+    """
+
+    method: ClassVar[str] = "POST"
+    scope: str
+    body: Body[B]
+    command: Callable[[Context, B], Command[T] | Refusal]
+    show: Callable[[T, Backend], Struct]
+    shape: object
+    status: int = 200
+    resource_id: Callable[[T], UUID] | None = None
+    observe: Callable[[Context, T | Refusal], None] | None = None  # sees what was decided
+    sandbox_only: bool = False
+
+    @property
+    def is_keyed(self) -> bool:
+        return self.resource_id is not None
+
+    def exists_for(self, tenant: Tenant) -> bool:
+        """Live mode knows nothing of sandbox controls."""
+        return not self.sandbox_only or tenant.mode == "sandbox"
+
+    def prepare(self, context: Context, source: Mapping[str, object]) -> Command[T] | Refusal:
+        """What the spine is asked to decide, or why the fields do not allow it."""
+        if not self.exists_for(context.tenant):
+            return refuse("not_found")
+        fields = self.body.read(source)
+        return fields if isinstance(fields, Refusal) else self.command(context, fields)
+
+    async def run(self, context: Context, source: Mapping[str, object]) -> T | Refusal:
+        """Decides it, without an idempotency key."""
+        command = self.prepare(context, source)
+        if isinstance(command, Refusal):
+            return command
+        outcome = await context.backend.spine.submit(command)
+        if self.observe is not None:
+            self.observe(context, outcome)
+        return outcome
+
+
+Operation: TypeAlias = Public | Read[Any] | Write[Any, Any]

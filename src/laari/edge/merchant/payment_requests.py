@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from datetime import datetime
+
+from msgspec import Struct
 
 from laari.edge.backend import Backend
-from laari.edge.fields import Body, choice, described, group, text, timestamp, web_address
+from laari.edge.fields import NO_BODY, Body, choice, described, group, text, timestamp, web_address
 from laari.edge.http import Reply
-from laari.edge.merchant.asked import as_it_is, list_asked
-from laari.edge.merchant.operations import Call, Operation
+from laari.edge.merchant.expiring import as_it_is, list_expiring
+from laari.edge.merchant.lists import NO_QUERY, ListQuery
+from laari.edge.merchant.operations import Context, Operation, Read, Write
 from laari.edge.merchant.payments import (
     AMOUNT,
     BILL,
@@ -19,7 +22,7 @@ from laari.edge.merchant.payments import (
     REFERENCE,
     TITLE,
 )
-from laari.edge.rate import named_bucket
+from laari.edge.rate import Bucket, named_bucket
 from laari.rules import ids
 from laari.rules.contacts import MAX_EMAIL, read_email, read_mobile, read_vpa
 from laari.rules.payment_requests import CancelRequest, CreateRequest, ExpireRequest, RequestDraft
@@ -32,7 +35,28 @@ from laari.store import payment_requests
 
 LISTING = "payment_requests"
 
+
+class CustomerFields(Struct, frozen=True):
+    type: CustomerType
+    value: str
+
+
+class RequestFields(Struct, frozen=True):
+    """A payment request as it was sent, each field checked by itself."""
+
+    reference: str
+    amount: int
+    customer: CustomerFields
+    title: str | None = None
+    description: str | None = None
+    terminal_label: str | None = None
+    bill_number: str | None = None
+    return_url: str | None = None
+    expires_at: datetime | None = None
+
+
 CUSTOMER = Body(
+    CustomerFields,
     choice("type", ("mobile", "email", "vpa"), required=True),
     described(
         text("value", MAX_EMAIL, required=True),
@@ -40,6 +64,7 @@ CUSTOMER = Body(
     ),
 )
 CREATE_REQUEST = Body(
+    RequestFields,
     REFERENCE,
     AMOUNT,
     group("customer", CUSTOMER, required=True),
@@ -64,19 +89,29 @@ CREATE_REQUEST = Body(
 )
 
 
-def create(call: Call, fields: dict[str, Any]) -> CreateRequest | Refusal:
-    tenant, settings = call.caller.tenant, call.backend.settings
-    customer = fields.pop("customer")
-    kind, written = customer["type"], customer["value"]
+def create(context: Context, fields: RequestFields) -> CreateRequest | Refusal:
+    tenant, settings = context.tenant, context.backend.settings
+    kind, written = fields.customer.type, fields.customer.value
     value = _stored(kind, written, settings.vpa_suffixes)
     if value is None and tenant.mode == "live":
         return invalid("customer.value", _WRONG[kind])
-    draft = RequestDraft(customer_type=kind, customer_value=value or written, **fields)
+    draft = RequestDraft(
+        reference=fields.reference,
+        amount=fields.amount,
+        customer_type=kind,
+        customer_value=value or written,
+        title=fields.title,
+        description=fields.description,
+        terminal_label=fields.terminal_label,
+        bill_number=fields.bill_number,
+        return_url=fields.return_url,
+        expires_at=fields.expires_at,
+    )
     designated = value is not None and draft.recipient in (
         ("vpa", settings.sandbox_vpa),
         ("email", settings.sandbox_email),
     )
-    return CreateRequest(tenant, draft, designated, _wait_after_misses(call))
+    return CreateRequest(tenant, draft, designated, _wait_after_misses(context))
 
 
 _WRONG: dict[CustomerType, str] = {
@@ -105,43 +140,40 @@ def _stored(kind: CustomerType, written: str, vpa_suffixes: tuple[str, ...]) -> 
 MISSES_OVER_SECONDS = 60.0
 
 
-def _misses_bucket(tenant: Tenant, settings: Settings) -> dict[str, Any]:
-    return {
-        "key": named_bucket("recipient misses", tenant.id),
-        "rate": settings.recipient_misses_per_minute / 60,
-        "now": time.monotonic(),
-        "over": MISSES_OVER_SECONDS,
-    }
+def _misses_bucket(tenant: Tenant, settings: Settings) -> Bucket:
+    rate = settings.recipient_misses_per_minute / 60
+    return Bucket(named_bucket("recipient misses", tenant.id), rate, MISSES_OVER_SECONDS)
 
 
-def _wait_after_misses(call: Call) -> float:
-    if call.caller.tenant.mode == "sandbox":
+def _wait_after_misses(context: Context) -> float:
+    if context.tenant.mode == "sandbox":
         return 0.0
-    bucket = _misses_bucket(call.caller.tenant, call.backend.settings)
-    return call.backend.rates.wait(**bucket)
+    bucket = _misses_bucket(context.tenant, context.backend.settings)
+    return bucket.wait(context.backend.rates, time.monotonic())
 
 
-def count_miss(call: Call, outcome: Any) -> None:
+def count_miss(context: Context, outcome: RequestRecord | Refusal) -> None:
     if isinstance(outcome, Refusal) and outcome.code == "customer_not_found":
-        call.backend.rates.take(**_misses_bucket(call.caller.tenant, call.backend.settings))
+        bucket = _misses_bucket(context.tenant, context.backend.settings)
+        bucket.take(context.backend.rates, time.monotonic())
 
 
-def cancel(call: Call, fields: dict[str, Any]) -> CancelRequest:
-    return CancelRequest(call.caller.tenant, call.id(ids.PAYMENT_REQUEST))
+def cancel(context: Context, fields: None) -> CancelRequest:
+    return CancelRequest(context.tenant, context.id(ids.PAYMENT_REQUEST))
 
 
-async def get(call: Call, query: dict[str, Any]) -> Reply | Refusal:
-    tenant = call.caller.tenant
-    request = await call.backend.payment_requests.get(call.id(ids.PAYMENT_REQUEST))
+async def get(context: Context, query: None) -> Reply | Refusal:
+    tenant = context.tenant
+    request = await context.backend.payment_requests.get(context.id(ids.PAYMENT_REQUEST))
     if request is None or request.tenant_id != tenant.id:
         return refuse("payment_request_not_found")
-    request = await as_it_is(call, request, ExpireRequest)
+    request = await as_it_is(context, request, ExpireRequest)
     return Reply(200, to_json(Data(request_shape(request))))
 
 
-async def list_requests(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
-    return await list_asked(
-        call, filters, LISTING, payment_requests.of_tenant, ExpireRequest, shown
+async def list_requests(context: Context, query: ListQuery) -> Reply | Refusal:
+    return await list_expiring(
+        context, query, LISTING, payment_requests.of_tenant, ExpireRequest, shown
     )
 
 
@@ -149,54 +181,52 @@ def shown(request: RequestRecord, backend: Backend) -> PaymentRequest:
     return request_shape(request)
 
 
-OPERATIONS = (
-    Operation(
-        "POST",
-        "/payment-requests",
-        "create_payment_request",
-        "Ask a customer for a payment",
-        "payment_requests:create",
-        status=201,
-        command=create,
-        shape=shown,
-        watch=count_miss,
-        body=CREATE_REQUEST,
-        answers=PaymentRequest,
-        refusals=("reference_conflict", "sandbox_recipient_not_allowed", "customer_not_found"),
-        description="It appears in the customer's wallet application; there is no public link. "
-        "Asking again with the same reference answers the first request if every field is the "
-        "same. In sandbox mode the designated sandbox recipient is the only one.",
-    ),
-    Operation(
-        "GET",
-        "/payment-requests",
-        "list_payment_requests",
-        "List payment requests, newest first",
-        "payment_requests:read",
-        answer=list_requests,
-        query=LIST_QUERY,
-        answers=PaymentRequest,
-        is_list=True,
-    ),
-    Operation(
-        "GET",
-        "/payment-requests/{id}",
-        "get_payment_request",
-        "Get a payment request",
-        "payment_requests:read",
-        answer=get,
-        answers=PaymentRequest,
-        refusals=("payment_request_not_found",),
-    ),
-    Operation(
-        "POST",
-        "/payment-requests/{id}/cancel",
-        "cancel_payment_request",
-        "Cancel a pending payment request",
-        "payment_requests:cancel",
-        command=cancel,
-        shape=shown,
-        answers=PaymentRequest,
-        refusals=("payment_request_not_found", "payment_request_not_cancellable"),
-    ),
+CREATE = Write(
+    path="/payment-requests",
+    name="create_payment_request",
+    summary="Ask a customer for a payment",
+    scope="payment_requests:create",
+    status=201,
+    command=create,
+    show=shown,
+    observe=count_miss,
+    body=CREATE_REQUEST,
+    shape=PaymentRequest,
+    refusals=("reference_conflict", "sandbox_recipient_not_allowed", "customer_not_found"),
+    description="It appears in the customer's wallet application; there is no public link. "
+    "Asking again with the same reference answers the first request if every field is the "
+    "same. In sandbox mode the designated sandbox recipient is the only one.",
 )
+LIST = Read(
+    path="/payment-requests",
+    name="list_payment_requests",
+    summary="List payment requests, newest first",
+    scope="payment_requests:read",
+    get=list_requests,
+    query=LIST_QUERY,
+    shape=PaymentRequest,
+    is_list=True,
+)
+GET = Read(
+    path="/payment-requests/{id}",
+    name="get_payment_request",
+    summary="Get a payment request",
+    scope="payment_requests:read",
+    query=NO_QUERY,
+    get=get,
+    shape=PaymentRequest,
+    refusals=("payment_request_not_found",),
+)
+CANCEL = Write(
+    path="/payment-requests/{id}/cancel",
+    name="cancel_payment_request",
+    summary="Cancel a pending payment request",
+    scope="payment_requests:cancel",
+    body=NO_BODY,
+    command=cancel,
+    show=shown,
+    shape=PaymentRequest,
+    refusals=("payment_request_not_found", "payment_request_not_cancellable"),
+)
+
+OPERATIONS: tuple[Operation, ...] = (CREATE, LIST, GET, CANCEL)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from uuid import UUID
 
 from laari.edge.backend import Backend
-from laari.edge.fields import Body, described, integer, text, text_map, timestamp, web_address
+from laari.edge.fields import (
+    NO_BODY,
+    Body,
+    described,
+    integer,
+    text,
+    text_map,
+    timestamp,
+    web_address,
+)
 from laari.edge.http import Reply
-from laari.edge.merchant.asked import as_it_is, list_asked
+from laari.edge.merchant.expiring import as_it_is, list_expiring
 from laari.edge.merchant.lists import (
     AFTER,
     BILL_NUMBER,
@@ -17,11 +26,13 @@ from laari.edge.merchant.lists import (
     CREATED_FROM,
     CREATED_TO,
     LIMIT,
+    NO_QUERY,
     TERMINAL_LABEL,
+    ListQuery,
     Query,
     status_filter,
 )
-from laari.edge.merchant.operations import Call, Operation
+from laari.edge.merchant.operations import Context, Operation, Public, Read, Write
 from laari.edge.qr import qr_png
 from laari.rules import ids
 from laari.rules.money import MAX_PAYMENT_AMOUNT
@@ -55,6 +66,7 @@ LABEL = described(text("terminal_label", 10), "The till or counter; may be used 
 BILL = text("bill_number", 25, pattern=BILL_NUMBER_CHARACTERS, charset=BILL_NUMBER_CHARSET)
 
 LIST_QUERY = Query(
+    ListQuery,
     LIMIT,
     AFTER,
     status_filter(*STATUSES),
@@ -65,6 +77,7 @@ LIST_QUERY = Query(
 )
 
 CREATE_PAYMENT = Body(
+    PaymentDraft,
     REFERENCE,
     AMOUNT,
     TITLE,
@@ -90,37 +103,38 @@ CREATE_PAYMENT = Body(
 )
 
 
-def create(call: Call, fields: dict[str, Any]) -> CreatePayment:
-    return CreatePayment(call.caller.tenant, PaymentDraft(**fields))
+def create(context: Context, draft: PaymentDraft) -> CreatePayment:
+    return CreatePayment(context.tenant, draft)
 
 
-def cancel(call: Call, fields: dict[str, Any]) -> CancelPayment:
-    return CancelPayment(call.caller.tenant, call.id(ids.PAYMENT))
+def cancel(context: Context, fields: None) -> CancelPayment:
+    return CancelPayment(context.tenant, context.id(ids.PAYMENT))
 
 
-async def get(call: Call, query: dict[str, Any]) -> Reply | Refusal:
-    tenant = call.caller.tenant
-    payment = await call.backend.payments.get(call.id(ids.PAYMENT))
+async def get(context: Context, query: None) -> Reply | Refusal:
+    tenant = context.tenant
+    payment = await context.backend.payments.get(context.id(ids.PAYMENT))
     if payment is None or payment.tenant_id != tenant.id:
         return refuse("not_found")
-    payment = await as_it_is(call, payment, ExpirePayment)
-    return Reply(200, to_json(Data(shown(payment, call.backend))))
+    payment = await as_it_is(context, payment, ExpirePayment)
+    return Reply(200, to_json(Data(shown(payment, context.backend))))
 
 
-async def list_payments(call: Call, filters: dict[str, Any]) -> Reply | Refusal:
-    return await list_asked(call, filters, LISTING, payments.of_tenant, ExpirePayment, shown)
+async def list_payments(context: Context, query: ListQuery) -> Reply | Refusal:
+    return await list_expiring(context, query, LISTING, payments.of_tenant, ExpirePayment, shown)
 
 
-async def qr(call: Call, query: dict[str, Any]) -> Reply | Refusal:
+async def qr(backend: Backend, written_id: str) -> Reply | Refusal:
     """The payment link as a QR image, for as long as it can be paid.
 
     The id is the unguessable one that `qr_url` carries; the payment's own id works too.
     """
-    backend = call.backend
-    if ids.is_token(call.path_id):
-        payment = await backend.payments_by_token.get(call.path_id)
-    else:
-        payment = await backend.payments.get(call.id(ids.PAYMENT))
+    own_id = ids.read_id(ids.PAYMENT, written_id)
+    payment = None
+    if ids.is_token(written_id):
+        payment = await backend.payments_by_token.get(written_id)
+    elif own_id is not None:
+        payment = await backend.payments.get(own_id)
     if payment is None or payment.kind != "hosted" or payment.status != "pending":
         return refuse("not_found")
     tenant = await backend.tenants.get(payment.tenant_id)
@@ -131,75 +145,75 @@ async def qr(call: Call, query: dict[str, Any]) -> Reply | Refusal:
     return Reply(200, image, content_type=PNG.encode())
 
 
+def payment_id(payment: Payment) -> UUID:
+    return payment.id
+
+
 def shown(payment: Payment, backend: Backend) -> AnyPayment:
     return payment_shape(payment, backend.origin)
 
 
-OPERATIONS = (
-    Operation(
-        "POST",
-        "/payments",
-        "create_payment",
-        "Create a hosted payment",
-        "payments:create",
-        status=201,
-        command=create,
-        shape=shown,
-        body=CREATE_PAYMENT,
-        keyed=True,
-        answers=HostedPayment,
-        refusals=("reference_conflict",),
-        description="Answers a payment with a hosted checkout page, `payment_url`, and a QR image "
-        "of its address, `qr_url`. The same `reference` and `amount` again answer the original "
-        "payment, unchanged, also after it expired.",
-    ),
-    Operation(
-        "GET",
-        "/payments",
-        "list_payments",
-        "List payments, newest first",
-        "payments:read",
-        answer=list_payments,
-        query=LIST_QUERY,
-        answers=AnyPayment,
-        is_list=True,
-        description="While `has_more` is true, send `next_cursor` as `after` with the other "
-        "parameters unchanged. Overdue payments on the page are marked expired.",
-    ),
-    Operation(
-        "GET",
-        "/payments/{id}",
-        "get_payment",
-        "Get a payment",
-        "payments:read",
-        answer=get,
-        answers=AnyPayment,
-        refusals=("not_found",),
-        description="By its `id`, not by your `reference`. An overdue payment is marked expired.",
-    ),
-    Operation(
-        "POST",
-        "/payments/{id}/cancel",
-        "cancel_payment",
-        "Cancel a pending payment",
-        "payments:cancel",
-        command=cancel,
-        shape=shown,
-        answers=HostedPayment,
-        refusals=("not_found", "payment_not_cancellable", "payment_conflict"),
-        description="Its checkout page and QR image stop accepting payment. Cancelling it again "
-        "answers the same and sends no further event. This is not a refund.",
-    ),
-    Operation(
-        "GET",
-        "/public/qr/{id}",
-        "get_qr",
-        "QR image of a payment link",
-        None,
-        answer=qr,
-        refusals=("not_found",),
-        media_type=PNG,
-        description="For as long as the payment can be paid. Use `qr_url` exactly as returned. "
-        "HEAD answers its headers alone.",
-    ),
+CREATE = Write(
+    path="/payments",
+    name="create_payment",
+    summary="Create a hosted payment",
+    scope="payments:create",
+    status=201,
+    command=create,
+    show=shown,
+    body=CREATE_PAYMENT,
+    resource_id=payment_id,
+    shape=HostedPayment,
+    refusals=("reference_conflict",),
+    description="Answers a payment with a hosted checkout page, `payment_url`, and a QR image "
+    "of its address, `qr_url`. The same `reference` and `amount` again answer the original "
+    "payment, unchanged, also after it expired.",
 )
+LIST = Read(
+    path="/payments",
+    name="list_payments",
+    summary="List payments, newest first",
+    scope="payments:read",
+    get=list_payments,
+    query=LIST_QUERY,
+    shape=AnyPayment,
+    is_list=True,
+    description="While `has_more` is true, send `next_cursor` as `after` with the other "
+    "parameters unchanged. Overdue payments on the page are marked expired.",
+)
+GET = Read(
+    path="/payments/{id}",
+    name="get_payment",
+    summary="Get a payment",
+    scope="payments:read",
+    query=NO_QUERY,
+    get=get,
+    shape=AnyPayment,
+    refusals=("not_found",),
+    description="By its `id`, not by your `reference`. An overdue payment is marked expired.",
+)
+CANCEL = Write(
+    path="/payments/{id}/cancel",
+    name="cancel_payment",
+    summary="Cancel a pending payment",
+    scope="payments:cancel",
+    body=NO_BODY,
+    command=cancel,
+    show=shown,
+    shape=HostedPayment,
+    refusals=("not_found", "payment_not_cancellable", "payment_conflict"),
+    description="Its checkout page and QR image stop accepting payment. Cancelling it again "
+    "answers the same and sends no further event. This is not a refund.",
+)
+QR = Public(
+    path="/public/qr/{id}",
+    name="get_qr",
+    summary="QR image of a payment link",
+    get=qr,
+    refusals=("not_found",),
+    media_type=PNG,
+    description="For as long as the payment can be paid. Use `qr_url` exactly as returned. "
+    "HEAD answers its headers alone.",
+)
+
+OPERATIONS: tuple[Operation, ...] = (CREATE, LIST, GET, CANCEL, QR)

@@ -6,8 +6,6 @@ payment that was just created is pending and has no fee yet.
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Raw, structs
 
 from laari.edge.merchant.events import EventDelivery
@@ -148,7 +146,7 @@ EVENT = {
 }
 
 # By the name of the operation; of a list, what stands on the page.
-SAMPLES: dict[str, Any] = {
+SAMPLES: dict[str, object] = {
     "create_payment": PENDING,
     "list_payments": [CHARGE, PAID],
     "get_payment": PAID,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Generic, TypeVar
 from uuid import UUID
 
 from msgspec import Struct
 
 from laari.edge.backend import Backend
-from laari.edge.fields import Body, boolean, described, integer, text
+from laari.edge.fields import NO_BODY, Body, boolean, described, integer, text
 from laari.edge.merchant.authorizations import shown as authorization_shown
-from laari.edge.merchant.operations import ANY_SCOPE, Call, Operation
+from laari.edge.merchant.operations import ANY_SCOPE, Context, Operation, Write
 from laari.edge.merchant.payment_requests import shown as request_shown
 from laari.edge.merchant.payments import shown as payment_shown
 from laari.rules import ids
@@ -34,7 +35,9 @@ from laari.rules.payment_requests import (
     ReserveRequest,
 )
 from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
-from laari.rules.records import Tenant, TenantClock, Wallet
+from laari.rules.records import Authorization as AuthorizationRecord
+from laari.rules.records import Payment, Tenant, TenantClock, Wallet
+from laari.rules.records import PaymentRequest as RequestRecord
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
 from laari.rules.shape_fields import Timestamp
@@ -42,6 +45,8 @@ from laari.rules.shapes import HostedPayment, PaymentRequest
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import local_time
 from laari.store.wallet_keys import sandbox_wallet_key
+
+T = TypeVar("T")
 
 
 class SandboxWallet(Struct, frozen=True):
@@ -59,7 +64,18 @@ class SandboxClock(Struct, frozen=True):
     offset_seconds: int
 
 
-SET_WALLET = Body(
+class WalletFields(Struct, frozen=True):
+    balance: int | None = None
+    tier: str | None = None
+
+
+class ClockFields(Struct, frozen=True):
+    advance_seconds: int | None = None
+    reset: bool = False
+
+
+WALLET_BODY = Body(
+    WalletFields,
     described(integer("balance", -MAX_MONEY, MAX_MONEY), "In laari."),
     described(text("tier", 40), "The verification tier, which sets the wallet's limits."),
     name="SandboxWalletSet",
@@ -68,7 +84,8 @@ SET_WALLET = Body(
         "only look": {},
     },
 )
-MOVE_CLOCK = Body(
+CLOCK_BODY = Body(
+    ClockFields,
     described(
         integer("advance_seconds", -MAX_OFFSET_SECONDS, MAX_OFFSET_SECONDS),
         "Adds to what the clock was moved before.",
@@ -87,8 +104,8 @@ MOVE_CLOCK = Body(
 )
 
 
-def set_wallet(call: Call, fields: dict[str, Any]) -> SetSandboxWallet:
-    return SetSandboxWallet(call.caller.tenant, fields.get("balance"), fields.get("tier"))
+def set_wallet(context: Context, fields: WalletFields) -> SetSandboxWallet:
+    return SetSandboxWallet(context.tenant, fields.balance, fields.tier)
 
 
 def wallet_shown(wallet: Wallet, backend: Backend) -> SandboxWallet:
@@ -96,11 +113,11 @@ def wallet_shown(wallet: Wallet, backend: Backend) -> SandboxWallet:
     return SandboxWallet(wallet.balance, wallet.tier, key)
 
 
-def move_clock(call: Call, fields: dict[str, Any]) -> MoveClock | Refusal:
-    advance, reset = fields.get("advance_seconds"), fields.get("reset", False)
+def move_clock(context: Context, fields: ClockFields) -> MoveClock | Refusal:
+    advance, reset = fields.advance_seconds, fields.reset
     if (advance is None) == (not reset):
         return refuse("invalid_request", "Send either advance_seconds or reset: true.")
-    return MoveClock(call.caller.tenant, None if reset else advance)
+    return MoveClock(context.tenant, None if reset else advance)
 
 
 def clock_shown(clock: TenantClock, backend: Backend) -> SandboxClock:
@@ -108,164 +125,174 @@ def clock_shown(clock: TenantClock, backend: Backend) -> SandboxClock:
     return SandboxClock(show(now), clock.clock_offset_seconds)
 
 
-def _as_customer(command: Callable[[Tenant, UUID, Payer], Command[object]], prefix: str) -> Any:
-    """The command as the merchant's own sandbox customer would give it."""
+@dataclass(frozen=True)
+class Kind(Generic[T]):
+    """What a control acts on, and how it is shown."""
 
-    def make(call: Call, fields: dict[str, Any]) -> Command[object]:
-        tenant = call.caller.tenant
-        return command(tenant, call.id(prefix), sandbox_customer(tenant))
+    section: str  # of the path
+    noun: str  # of the operation's name
+    prefix: str
+    scope: str
+    show: Callable[[T, Backend], Struct]
+    shape: type[Struct]
+    refusals: tuple[str, ...]
 
-    return make
+    def by_customer(
+        self,
+        action: str,
+        summary: str,
+        command: Callable[[Tenant, UUID, Payer], Command[T]],
+        *refusals: str,
+    ) -> Write[None, T]:
+        """The command as the merchant's own sandbox customer would give it."""
 
+        def make(context: Context, fields: None) -> Command[T]:
+            tenant = context.tenant
+            return command(tenant, context.id(self.prefix), sandbox_customer(tenant))
 
-def _as_merchant(command: Callable[[Tenant, UUID, Tenant], Command[object]], prefix: str) -> Any:
-    """The command for whichever customer it concerns: a sandbox is the merchant's own."""
+        return self._control(action, summary, make, refusals)
 
-    def make(call: Call, fields: dict[str, Any]) -> Command[object]:
-        return command(call.caller.tenant, call.id(prefix), call.caller.tenant)
+    def by_merchant(
+        self,
+        action: str,
+        summary: str,
+        command: Callable[[Tenant, UUID, Tenant], Command[T]],
+        *refusals: str,
+    ) -> Write[None, T]:
+        """The command for whichever customer it concerns: a sandbox is the merchant's own."""
 
-    return make
+        def make(context: Context, fields: None) -> Command[T]:
+            return command(context.tenant, context.id(self.prefix), context.tenant)
 
+        return self._control(action, summary, make, refusals)
 
-def _control(
-    path: str,
-    name: str,
-    summary: str,
-    scope: str,
-    *,
-    command: Any,
-    shape: Any,
-    answers: Any,
-    refusals: tuple[str, ...] = (),
-    body: Body | None = None,
-    description: str = "",
-) -> Operation:
-    return Operation(
-        "POST",
-        f"/sandbox/{path}",
-        name,
-        summary,
-        scope,
-        command=command,
-        shape=shape,
-        body=body,
-        sandbox_only=True,
-        answers=answers,
-        refusals=("not_found", *refusals),
-        description=description,
-    )
-
-
-def _payment_control(
-    action: str, summary: str, command: Any, refusals: tuple[str, ...] = ()
-) -> Operation:
-    return _control(
-        f"payments/{{id}}/{action}",
-        f"sandbox_{action}_payment",
-        summary,
-        "payments:create",
-        command=_as_customer(command, ids.PAYMENT),
-        shape=payment_shown,
-        answers=HostedPayment,
-        refusals=("payment_conflict", *refusals),
-    )
-
-
-def _request_control(
-    action: str, summary: str, command: Any, refusals: tuple[str, ...] = ()
-) -> Operation:
-    return _control(
-        f"payment-requests/{{id}}/{action}",
-        f"sandbox_{action}_payment_request",
-        summary,
-        "payment_requests:create",
-        command=_as_customer(command, ids.PAYMENT_REQUEST),
-        shape=request_shown,
-        answers=PaymentRequest,
-        refusals=("payment_request_not_found", "payment_conflict", *refusals),
-    )
+    def _control(
+        self,
+        action: str,
+        summary: str,
+        make: Callable[[Context, None], Command[T]],
+        refusals: tuple[str, ...],
+    ) -> Write[None, T]:
+        return Write(
+            path=f"/sandbox/{self.section}/{{id}}/{action}",
+            name=f"sandbox_{action}_{self.noun}",
+            summary=summary,
+            scope=self.scope,
+            body=NO_BODY,
+            command=make,
+            show=self.show,
+            shape=self.shape,
+            sandbox_only=True,
+            refusals=("not_found", *self.refusals, *refusals),
+        )
 
 
-def _authorization_control(
-    action: str, summary: str, command: Any, refusals: tuple[str, ...] = ()
-) -> Operation:
-    return _control(
-        f"authorizations/{{id}}/{action}",
-        f"sandbox_{action}_authorization",
-        summary,
-        "authorizations:create",
-        command=command,
-        shape=authorization_shown,
-        answers=Authorization,
-        refusals=(
-            "authorization_not_found",
-            "authorization_expired",
-            "authorization_unavailable",
-            *refusals,
-        ),
-    )
-
+PAYMENT = Kind(
+    section="payments",
+    noun="payment",
+    prefix=ids.PAYMENT,
+    scope="payments:create",
+    show=payment_shown,
+    shape=HostedPayment,
+    refusals=("payment_conflict",),
+)
+REQUEST = Kind(
+    section="payment-requests",
+    noun="payment_request",
+    prefix=ids.PAYMENT_REQUEST,
+    scope="payment_requests:create",
+    show=request_shown,
+    shape=PaymentRequest,
+    refusals=("payment_request_not_found", "payment_conflict"),
+)
+AUTHORIZATION = Kind(
+    section="authorizations",
+    noun="authorization",
+    prefix=ids.AUTHORIZATION,
+    scope="authorizations:create",
+    show=authorization_shown,
+    shape=Authorization,
+    refusals=("authorization_not_found", "authorization_expired", "authorization_unavailable"),
+)
 
 PAY_REFUSALS = ("insufficient_balance", "wallet_limit_exceeded")
 
-OPERATIONS = (
-    _payment_control("pay", "The sandbox customer pays", PayPayment, PAY_REFUSALS),
-    _payment_control("reject", "The sandbox customer declines", RejectPayment),
-    _payment_control("reserve", "An attempt to pay starts and stays processing", ReservePayment),
-    _payment_control("release", "The attempt in processing is given up", ReleasePayment),
-    _request_control("pay", "The sandbox customer pays a request", PayRequest, PAY_REFUSALS),
-    _request_control("reject", "The sandbox customer declines a request", RejectRequest),
-    _request_control(
+PAYMENT_CONTROLS: dict[str, Write[None, Payment]] = {
+    "pay": PAYMENT.by_customer("pay", "The sandbox customer pays", PayPayment, *PAY_REFUSALS),
+    "reject": PAYMENT.by_customer("reject", "The sandbox customer declines", RejectPayment),
+    "reserve": PAYMENT.by_customer(
+        "reserve", "An attempt to pay starts and stays processing", ReservePayment
+    ),
+    "release": PAYMENT.by_customer(
+        "release", "The attempt in processing is given up", ReleasePayment
+    ),
+}
+REQUEST_CONTROLS: dict[str, Write[None, RequestRecord]] = {
+    "pay": REQUEST.by_customer(
+        "pay", "The sandbox customer pays a request", PayRequest, *PAY_REFUSALS
+    ),
+    "reject": REQUEST.by_customer(
+        "reject", "The sandbox customer declines a request", RejectRequest
+    ),
+    "reserve": REQUEST.by_customer(
         "reserve", "An attempt to pay a request starts and stays processing", ReserveRequest
     ),
-    _request_control(
+    "release": REQUEST.by_customer(
         "release", "The attempt in processing on a request is given up", ReleaseRequest
     ),
-    _authorization_control(
+}
+AUTHORIZATION_CONTROLS: dict[str, Write[None, AuthorizationRecord]] = {
+    "approve": AUTHORIZATION.by_customer(
         "approve",
         "The sandbox customer approves",
-        _as_customer(ApproveAuthorization, ids.AUTHORIZATION),
-        ("authorization_not_pending",),
+        ApproveAuthorization,
+        "authorization_not_pending",
     ),
-    _authorization_control(
-        "reject",
-        "The sandbox customer declines",
-        _as_customer(RejectAuthorization, ids.AUTHORIZATION),
-        ("authorization_not_pending",),
+    "reject": AUTHORIZATION.by_customer(
+        "reject", "The sandbox customer declines", RejectAuthorization, "authorization_not_pending"
     ),
-    _authorization_control(
+    "suspend": AUTHORIZATION.by_merchant(
         "suspend",
         "Charges are stopped until the authorization is resumed",
-        _as_merchant(SuspendAuthorization, ids.AUTHORIZATION),
-        ("authorization_unapproved",),
+        SuspendAuthorization,
+        "authorization_unapproved",
     ),
-    _authorization_control(
-        "resume",
-        "Charges are let go on",
-        _as_merchant(ResumeAuthorization, ids.AUTHORIZATION),
-        ("authorization_unapproved",),
+    "resume": AUTHORIZATION.by_merchant(
+        "resume", "Charges are let go on", ResumeAuthorization, "authorization_unapproved"
     ),
-    _control(
-        "wallet",
-        "sandbox_set_wallet",
-        "Set the sandbox customer's balance and tier",
-        ANY_SCOPE,
-        command=set_wallet,
-        shape=wallet_shown,
-        answers=SandboxWallet,
-        body=SET_WALLET,
-        description="Either field may be left out; `{}` only shows the wallet and its `api_key`.",
-    ),
-    _control(
-        "clock",
-        "sandbox_move_clock",
-        "Move the sandbox's time",
-        ANY_SCOPE,
-        command=move_clock,
-        shape=clock_shown,
-        answers=SandboxClock,
-        body=MOVE_CLOCK,
-        description="Creation times, expiries, token life and key retention follow it. "
-        "Send either `advance_seconds` or `reset`.",
-    ),
+}
+SET_WALLET = Write(
+    path="/sandbox/wallet",
+    name="sandbox_set_wallet",
+    summary="Set the sandbox customer's balance and tier",
+    scope=ANY_SCOPE,
+    body=WALLET_BODY,
+    command=set_wallet,
+    show=wallet_shown,
+    shape=SandboxWallet,
+    sandbox_only=True,
+    refusals=("not_found",),
+    description="Either field may be left out; `{}` only shows the wallet and its `api_key`.",
+)
+MOVE_CLOCK = Write(
+    path="/sandbox/clock",
+    name="sandbox_move_clock",
+    summary="Move the sandbox's time",
+    scope=ANY_SCOPE,
+    body=CLOCK_BODY,
+    command=move_clock,
+    show=clock_shown,
+    shape=SandboxClock,
+    sandbox_only=True,
+    refusals=("not_found",),
+    description="Creation times, expiries, token life and key retention follow it. "
+    "Send either `advance_seconds` or `reset`.",
+)
+
+OPERATIONS: tuple[Operation, ...] = (
+    *PAYMENT_CONTROLS.values(),
+    *REQUEST_CONTROLS.values(),
+    *AUTHORIZATION_CONTROLS.values(),
+    SET_WALLET,
+    MOVE_CLOCK,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from laari.edge.http import Reply
 from laari.edge.pages.limits import is_unlimited, limits_in_words
@@ -59,11 +59,11 @@ async def _find(visit: Visit) -> Approval | None:
     return Approval(as_of(found, now), tenant, now)
 
 
-async def _page(visit: Visit, approval: Approval, status: int = 200, **values: Any) -> Reply:
+async def _page(visit: Visit, approval: Approval, status: int = 200, **values: object) -> Reply:
     payer = None
     if approval.state == "pending":
         payer = await customer_in(visit, approval.tenant.mode)
-    shown: dict[str, Any] = {
+    shown: dict[str, object] = {
         "approval": approval,
         "authorization": approval.authorization,
         "merchant": approval.tenant.merchant_name,

@@ -7,7 +7,7 @@ however many tabs the button is pressed. An overdue payment is shown as expired 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from markupsafe import Markup
 
@@ -83,7 +83,7 @@ async def _find(visit: Visit) -> Checkout | None:
     return Checkout(payment, tenant, local_time(visit.now, tenant))
 
 
-async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: Any) -> Reply:
+async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: object) -> Reply:
     payer = standing = sandbox = None
     if checkout.is_open:
         payer = await customer_in(visit, checkout.tenant.mode)
@@ -91,7 +91,7 @@ async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: A
             standing = await visit.backend.wallets.get(payer.account)
         if checkout.tenant.mode == "sandbox":
             sandbox = await visit.backend.wallets.get(checkout.tenant.sandbox_account)
-    shown: dict[str, Any] = {
+    shown: dict[str, object] = {
         "checkout": checkout,
         "payment": checkout.payment,
         "merchant": checkout.tenant.merchant_name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -19,7 +19,7 @@ class Language(NamedTuple):
     name: str  # in the language itself
     texts: dict[str, str]
 
-    def text(self, name: str, /, **values: Any) -> Markup:
+    def text(self, name: str, /, **values: object) -> Markup:
         """The text with its values put in, everything escaped that is not markup already."""
         template = escape(self.texts[name])
         return template.format(**values) if values else template

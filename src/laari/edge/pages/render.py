@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from datetime import datetime
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
@@ -56,7 +55,7 @@ def stamp(moment: datetime) -> Markup:
 
 
 @pass_context
-def _text(context: Context, name: str, /, **values: Any) -> Markup:
+def _text(context: Context, name: str, /, **values: object) -> Markup:
     language: Language = context["language"]
     return language.text(name, **values)
 
@@ -95,11 +94,11 @@ def _environment() -> Environment:
 _ENVIRONMENT = _environment()
 
 
-def render(template: str, language: Language, **values: Any) -> str:
+def render(template: str, language: Language, **values: object) -> str:
     return _ENVIRONMENT.get_template(template).render(language=language, **values)
 
 
-async def render_long(template: str, language: Language, **values: Any) -> str:
+async def render_long(template: str, language: Language, **values: object) -> str:
     """The same for a page with many rows, which would keep the event loop for too long."""
     pieces: list[str] = []
     began = time.perf_counter()

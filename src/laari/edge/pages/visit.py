@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, quote
 from uuid import UUID
 
@@ -219,16 +219,16 @@ class Visit:
 
     # Replies.
 
-    def page(self, template: str, status: int = 200, **values: Any) -> Reply:
+    def page(self, template: str, status: int = 200, **values: object) -> Reply:
         return _html(render(template, self.language, **self._common(), **values), status)
 
-    async def long_page(self, template: str, status: int = 200, **values: Any) -> Reply:
+    async def long_page(self, template: str, status: int = 200, **values: object) -> Reply:
         """A page with many rows, written in its turn and in slices."""
         async with self.backend.heavy.writing.turn(soon=True):
             html = await render_long(template, self.language, **self._common(), **values)
         return _html(html, status)
 
-    def _common(self) -> dict[str, Any]:
+    def _common(self) -> dict[str, object]:
         """What every template is given."""
         here = self.path if self.http.method != "POST" else self.home
         return {"form_token": self.form_token, "here": here}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from laari.edge.http import Reply
 from laari.edge.merchant import authorizations as interface
-from laari.edge.merchant.lists import AFTER, LIMIT, Query, status_filter
+from laari.edge.merchant.lists import AFTER, LIMIT, ListQuery, Query, status_filter
 from laari.edge.moments import moment_at
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import older, read_list, state_of
@@ -15,7 +15,7 @@ from laari.rules.refusals import Refusal
 from laari.store import authorizations, events
 from laari.store.listing import Window
 
-LIST_QUERY = Query(LIMIT, AFTER, status_filter(*interface.STATUSES))
+LIST_QUERY = Query(ListQuery, LIMIT, AFTER, status_filter(*interface.STATUSES))
 NEWEST = 20
 
 
@@ -29,7 +29,7 @@ async def show_list(desk: Desk) -> Reply:
             desk.tenant.id,
             desk.now,
             asked.window,
-            asked.filters.get("status"),
+            asked.query.status,
         )
     )
     return await desk.long_page(
@@ -70,7 +70,7 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
 
 
 async def cancel(desk: Desk) -> Reply:
-    outcome = await desk.submit(interface.cancel(desk.call(), {}))
+    outcome = await desk.run(interface.CANCEL)
     if isinstance(outcome, Refusal):
         return await show(desk, outcome)
     return desk.go(f"/authorizations/{desk.visit.params['id']}", done="cancelled")

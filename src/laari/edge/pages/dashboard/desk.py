@@ -7,14 +7,15 @@ means the same to everybody, and two tabs in two modes never act for each other.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from types import MappingProxyType
+from typing import TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
 from laari.edge.http import Reply
-from laari.edge.merchant.operations import Call, Caller
+from laari.edge.merchant.operations import Caller, Context, Write
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.login import Problem, is_fresh, unconfirmed
 from laari.edge.pages.visit import Handler, PageRoute, Visit, page_route
@@ -27,12 +28,14 @@ from laari.store import merchants, tenants
 from laari.store.merchants import Merchant
 from laari.store.sessions import UserSession
 
+B = TypeVar("B")
 T = TypeVar("T")
 
 HOME = "/dashboard"
 LOGIN = f"{HOME}/login"
 SIGN_UP = f"{HOME}/signup"
 ACCOUNT = "/account"  # in either mode: one's own password and sessions
+NOTHING: Mapping[str, object] = MappingProxyType({})  # the fields of an operation that has none
 MODES: dict[str, Mode] = {"live": "live", "sandbox": "sandbox"}
 
 # What `?done=…` says after a form that worked: nothing of the address itself is shown.
@@ -84,14 +87,16 @@ class Desk:
     def id(self, prefix: str) -> UUID | None:
         return ids.read_id(prefix, self.visit.params["id"])
 
-    def call(self) -> Call:
-        """As if the merchant's own program had asked: the operations are the interface's."""
+    async def run(
+        self, operation: Write[B, T], source: Mapping[str, object] = NOTHING
+    ) -> T | Refusal:
+        """Runs one of the interface's operations, on what the page's address names."""
         caller = Caller(self.tenant, scopes=None)
-        return Call(self.backend, self.visit.http, caller, self.visit.params.get("id", ""))
+        context = Context(self.backend, caller, self.visit.params.get("id", ""))
+        return await operation.run(context, source)
 
-    async def submit(self, command: Command[T] | Refusal) -> T | Refusal:
-        if isinstance(command, Refusal):
-            return command
+    async def submit(self, command: Command[T]) -> T | Refusal:
+        """Decides what the interface has no operation for."""
         return await self.backend.spine.submit(command)
 
     @property
@@ -105,7 +110,7 @@ class Desk:
         return None if wrong is None else refuse(PASSWORD_CODES[wrong.problem], str(wrong.words))
 
     def page(
-        self, template: str, status: int = 200, problem: Refusal | None = None, **values: Any
+        self, template: str, status: int = 200, problem: Refusal | None = None, **values: object
     ) -> Reply:
         """A page of the dashboard; `problem` is why the form was not followed."""
         shown = self._common(problem) | values
@@ -113,14 +118,14 @@ class Desk:
         return self.visit.page(f"dashboard/{template}", status, **shown)
 
     async def long_page(
-        self, template: str, problem: Refusal | None = None, **values: Any
+        self, template: str, problem: Refusal | None = None, **values: object
     ) -> Reply:
         """The same with many rows, which is written in its turn."""
         shown = self._common(problem) | values
         status = 200 if problem is None else problem.status
         return await self.visit.long_page(f"dashboard/{template}", status, **shown)
 
-    def _common(self, problem: Refusal | None) -> dict[str, Any]:
+    def _common(self, problem: Refusal | None) -> dict[str, object]:
         done = DONE.get(self.visit.query.get("done", ""))
         return {"desk": self, "problem": problem, "done": done}
 

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from laari.edge.http import Reply, Stream
 from laari.edge.merchant import payments as interface
+from laari.edge.merchant.lists import ListQuery
 from laari.edge.pages.dashboard.desk import Desk, desk_route
-from laari.edge.pages.dashboard.listing import Asked, read_list, state_of
+from laari.edge.pages.dashboard.listing import ListRequest, read_list, state_of
 from laari.edge.pages.dashboard.payments import find
 from laari.rules import ids
 from laari.rules.calendar import local_day, show_or_none
@@ -79,7 +80,7 @@ async def export(desk: Desk) -> Reply:
     )
 
 
-async def _lines(desk: Desk, asked: Asked) -> AsyncGenerator[bytes, None]:
+async def _lines(desk: Desk, asked: ListRequest[ListQuery]) -> AsyncGenerator[bytes, None]:
     """One chunk for each page of the list; no connection is held while the client reads."""
     window: Window | None = replace(asked.window, limit=ROWS_AT_ONCE, after=None)
     yield (BYTE_ORDER_MARK + csv_text([list(COLUMNS)])).encode()

@@ -6,8 +6,6 @@ answer makes no second one, each form says which state it was made for.
 
 from __future__ import annotations
 
-from typing import Any
-
 from laari.edge.http import Reply
 from laari.edge.pages.dashboard.desk import MODES, Desk, desk_route
 from laari.edge.pages.visit import read_count
@@ -25,7 +23,10 @@ async def show(
     desk: Desk,
     problem: Refusal | None = None,
     chosen: frozenset[str] = frozenset(SCOPES),
-    **secrets: Any,
+    *,
+    secret_key: str | None = None,
+    client: oauth.Client | None = None,
+    client_secret: str | None = None,
 ) -> Reply:
     return desk.page(
         "keys.html",
@@ -33,7 +34,9 @@ async def show(
         clients=await desk.backend.ask(oauth.list_clients, desk.merchant.id),
         scopes=SCOPES,
         chosen=chosen,
-        **{"secret_key": None, "client": None, "client_secret": None, **secrets},
+        secret_key=secret_key,
+        client=client,
+        client_secret=client_secret,
     )
 
 

@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from laari.edge.merchant.lists import Query, read_window
+from laari.edge.merchant.lists import PageQuery, Query, read_window
 from laari.edge.pages.dashboard.desk import Desk
 from laari.rules.payments import is_overdue
 from laari.rules.records import Payment, PaymentRequest
 from laari.rules.refusals import Refusal
-from laari.store.listing import Found, Window
+from laari.store.listing import Found, Listed, Window
+
+Q = TypeVar("Q", bound=PageQuery)
+R = TypeVar("R", bound=Listed)
 
 
-class Asked(NamedTuple):
+class ListRequest(NamedTuple, Generic[Q]):
     """What a list was asked for: as written in the form, as checked, and which part of it."""
 
     written: dict[str, str]
-    filters: dict[str, Any]
+    query: Q
     window: Window
 
 
-def read_list(desk: Desk, query: Query, listing: str) -> Asked | Refusal:
+def read_list(desk: Desk, query: Query[Q], listing: str) -> ListRequest[Q] | Refusal:
     """A form sends its empty fields too; here they mean that nothing was asked."""
     written = {name: value for name, value in desk.visit.query.items() if value.strip()}
-    filters = query.read(urlencode(written).encode())
-    if isinstance(filters, Refusal):
-        return filters
-    window = read_window(filters, desk.backend.cursors, listing, desk.tenant.id)
+    read = query.read(urlencode(written).encode())
+    if isinstance(read, Refusal):
+        return read
+    window = read_window(read, desk.backend.cursors, listing, desk.tenant.id)
     if isinstance(window, Refusal):
         return window
-    return Asked(written, filters, window)
+    return ListRequest(written, read, window)
 
 
-def older(desk: Desk, asked: Asked, listing: str, found: Found[Any]) -> str | None:
+def older(desk: Desk, asked: ListRequest[Q], listing: str, found: Found[R]) -> str | None:
     """The query of the next page; None on the last one."""
     if found.next is None:
         return None

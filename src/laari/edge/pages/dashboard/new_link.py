@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 
 from laari.edge.http import Reply
-from laari.edge.merchant.payments import CREATE_PAYMENT, create
+from laari.edge.merchant.payments import CREATE
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.rules import ids
 from laari.rules.money import read_rufiyaa
@@ -24,16 +24,17 @@ def _page(desk: Desk, written: dict[str, str], problem: Refusal | None = None) -
 
 
 async def make(desk: Desk) -> Reply:
-    command = _read(desk)
-    outcome = await desk.submit(
-        command if isinstance(command, Refusal) else create(desk.call(), command)
-    )
+    body = _body(desk)
+    if isinstance(body, Refusal):
+        return _page(desk, desk.form, body)
+    outcome = await desk.run(CREATE, body)
     if isinstance(outcome, Refusal):
         return _page(desk, desk.form, outcome)
     return desk.go(f"/payments/{ids.show_id(ids.PAYMENT, outcome.id)}", done="created")
 
 
-def _read(desk: Desk) -> dict[str, object] | Refusal:
+def _body(desk: Desk) -> dict[str, object] | Refusal:
+    """The form as a program would send it; the operation checks every field."""
     amount = read_rufiyaa(desk.form.get("amount", ""))
     if amount is None:
         return invalid("amount", "The amount must be a number such as 125 or 125.50.")
@@ -46,7 +47,7 @@ def _read(desk: Desk) -> dict[str, object] | Refusal:
     if deadline := desk.form.get("expires_at", "").strip():
         # Browsers leave the seconds out where they are zero.
         body["expires_at"] = f"{deadline}:00" if deadline.count(":") == 1 else deadline
-    return CREATE_PAYMENT.read(body)
+    return body
 
 
 def _metadata(form: dict[str, str]) -> dict[str, str] | Refusal:

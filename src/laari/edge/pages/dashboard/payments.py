@@ -6,8 +6,9 @@ from urllib.parse import urlencode
 
 from laari.edge.http import Reply
 from laari.edge.merchant import payments as interface
+from laari.edge.merchant.lists import ListQuery
 from laari.edge.pages.dashboard.desk import Desk, desk_route
-from laari.edge.pages.dashboard.listing import Asked, older, read_list, state_of
+from laari.edge.pages.dashboard.listing import ListRequest, older, read_list, state_of
 from laari.edge.pages.dashboard.timeline import timeline
 from laari.rules import ids
 from laari.rules.payments import RefundPayment
@@ -41,16 +42,16 @@ async def show_list(desk: Desk) -> Reply:
     )
 
 
-async def find(desk: Desk, asked: Asked) -> Found[Payment]:
-    filters = asked.filters
+async def find(desk: Desk, asked: ListRequest[ListQuery]) -> Found[Payment]:
+    query = asked.query
     return await desk.backend.page(
         payments.of_tenant(
             desk.tenant.id,
             desk.now,
             asked.window,
-            status=filters.get("status"),
-            terminal_label=filters.get("terminal_label"),
-            bill_number=filters.get("bill_number"),
+            status=query.status,
+            terminal_label=query.terminal_label,
+            bill_number=query.bill_number,
         )
     )
 
@@ -87,7 +88,7 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
 
 
 async def cancel(desk: Desk) -> Reply:
-    outcome = await desk.submit(interface.cancel(desk.call(), {}))
+    outcome = await desk.run(interface.CANCEL)
     if isinstance(outcome, Refusal):
         return await show(desk, outcome)
     return desk.go(f"/payments/{desk.visit.params['id']}", done="cancelled")

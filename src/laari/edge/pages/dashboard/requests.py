@@ -18,15 +18,15 @@ async def show_list(desk: Desk) -> Reply:
     if isinstance(asked, Refusal):
         written = dict(desk.visit.query)
         return desk.page("requests.html", problem=asked, written=written, rows=[], older=None)
-    filters = asked.filters
+    query = asked.query
     found = await desk.backend.page(
         payment_requests.of_tenant(
             desk.tenant.id,
             desk.now,
             asked.window,
-            status=filters.get("status"),
-            terminal_label=filters.get("terminal_label"),
-            bill_number=filters.get("bill_number"),
+            status=query.status,
+            terminal_label=query.terminal_label,
+            bill_number=query.bill_number,
         )
     )
     return await desk.long_page(
@@ -54,7 +54,7 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
 
 
 async def cancel(desk: Desk) -> Reply:
-    outcome = await desk.submit(interface.cancel(desk.call(), {}))
+    outcome = await desk.run(interface.CANCEL)
     if isinstance(outcome, Refusal):
         return await show(desk, outcome)
     return desk.go(f"/requests/{desk.visit.params['id']}", done="cancelled")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias, TypeVar
 
 from laari.edge.http import Reply
 from laari.edge.merchant import sandbox as interface
+from laari.edge.merchant.operations import Write
 from laari.edge.pages.dashboard import authorizations, payments, requests
 from laari.edge.pages.dashboard.desk import Desk, DeskHandler, desk_route
 from laari.rules.money import read_rufiyaa
@@ -13,31 +15,23 @@ from laari.rules.refusals import Refusal, invalid
 from laari.store.tiers import all_tiers
 from laari.store.wallet_keys import sandbox_wallet_key
 
-CONTROLS = {operation.path: operation for operation in interface.OPERATIONS}
+T = TypeVar("T")
+
 SECONDS = {"minutes": 60, "hours": 3600, "days": 86_400}
 
-
-async def _run(desk: Desk, path: str, body: dict[str, Any]) -> Any:
-    """One of the interface's sandbox controls, as the merchant's own program would use it."""
-    operation = CONTROLS[path]
-    assert operation.command is not None
-    fields = body if operation.body is None else operation.body.read(body)
-    if isinstance(fields, Refusal):
-        return fields
-    return await desk.submit(operation.command(desk.call(), fields))
+Show: TypeAlias = Callable[[Desk, Refusal], Awaitable[Reply]]
 
 
-def _decisions(section: str, kind: str, show: Any) -> DeskHandler:
+def _decisions(section: str, controls: Mapping[str, Write[None, T]], show: Show) -> DeskHandler:
     """What the sandbox customer does with one payment, request or authorization."""
 
     async def decide(desk: Desk) -> Reply:
-        path = f"/sandbox/{kind}/{{id}}/{desk.visit.params['action']}"
-        if desk.tenant.mode != "sandbox" or path not in CONTROLS:
+        control = controls.get(desk.visit.params["action"])
+        if control is None:
             return desk.missing()
-        outcome = await _run(desk, path, {})
+        outcome = await desk.run(control)  # which does not exist in live mode
         if isinstance(outcome, Refusal):
-            response: Reply = await show(desk, outcome)
-            return response
+            return await show(desk, outcome)
         return desk.go(f"/{section}/{desk.visit.params['id']}", done="controlled")
 
     return decide
@@ -63,23 +57,22 @@ async def set_wallet(desk: Desk) -> Reply:
     balance = read_rufiyaa(desk.form.get("balance", ""))
     if balance is None:
         return await show(desk, invalid("balance", "The balance must be a number such as 1250.50."))
-    outcome = await _run(
-        desk, "/sandbox/wallet", {"balance": balance, "tier": desk.form.get("tier", "")}
-    )
+    fields = {"balance": balance, "tier": desk.form.get("tier", "")}
+    outcome = await desk.run(interface.SET_WALLET, fields)
     return await show(desk, outcome) if isinstance(outcome, Refusal) else _moved(desk, "wallet")
 
 
 async def move_clock(desk: Desk) -> Reply:
     if desk.tenant.mode != "sandbox":
         return desk.missing()
-    body: dict[str, Any] = {"reset": True}
+    fields: dict[str, object] = {"reset": True}
     if "reset" not in desk.form:
         number, unit = desk.form.get("number", ""), SECONDS.get(desk.form.get("unit", ""))
         digits = number.strip().removeprefix("-")
         if unit is None or not (digits.isascii() and digits.isdigit()) or len(digits) > 9:
             return await show(desk, invalid("number", "Say by how much, in whole numbers."))
-        body = {"advance_seconds": int(number) * unit}
-    outcome = await _run(desk, "/sandbox/clock", body)
+        fields = {"advance_seconds": int(number) * unit}
+    outcome = await desk.run(interface.MOVE_CLOCK, fields)
     return await show(desk, outcome) if isinstance(outcome, Refusal) else _moved(desk, "clock")
 
 
@@ -93,14 +86,14 @@ ROUTES = [
     desk_route("/sandbox/clock", post=move_clock),
     desk_route(
         "/payments/{id}/sandbox/{action}",
-        post=_decisions("payments", "payments", payments.show),
+        post=_decisions("payments", interface.PAYMENT_CONTROLS, payments.show),
     ),
     desk_route(
         "/requests/{id}/sandbox/{action}",
-        post=_decisions("requests", "payment-requests", requests.show),
+        post=_decisions("requests", interface.REQUEST_CONTROLS, requests.show),
     ),
     desk_route(
         "/authorizations/{id}/sandbox/{action}",
-        post=_decisions("authorizations", "authorizations", authorizations.show),
+        post=_decisions("authorizations", interface.AUTHORIZATION_CONTROLS, authorizations.show),
     ),
 ]

@@ -6,7 +6,7 @@ import json
 
 from laari.edge.fields import choice
 from laari.edge.http import Reply
-from laari.edge.merchant.events import LISTING
+from laari.edge.merchant.events import LISTING, EventQuery
 from laari.edge.merchant.lists import AFTER, LIMIT, Query
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import older, read_list
@@ -18,7 +18,9 @@ from laari.rules.webhooks import check_webhook_url
 from laari.store import deliveries, events, merchants
 
 TYPES = (*EVENTS, SAMPLE_EVENT)
-LIST_QUERY = Query(LIMIT, AFTER, choice("type", TYPES), choice("delivered", ("true", "false")))
+LIST_QUERY = Query(
+    EventQuery, LIMIT, AFTER, choice("type", TYPES), choice("delivered", ("true", "false"))
+)
 
 
 async def show(desk: Desk, problem: Refusal | None = None, url: str | None = None) -> Reply:
@@ -28,7 +30,7 @@ async def show(desk: Desk, problem: Refusal | None = None, url: str | None = Non
             "webhooks.html", problem=asked, url=None, written={}, rows=[], states={}, older=None,
             types=TYPES,
         )  # fmt: skip
-    delivered, event_type = asked.filters.get("delivered"), asked.filters.get("type")
+    delivered, event_type = asked.query.delivered, asked.query.type
     found = await desk.backend.page(
         events.of_tenant(
             desk.tenant.id,

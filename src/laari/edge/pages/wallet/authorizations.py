@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -134,7 +134,7 @@ async def _find(visit: Visit, customer: CustomerSession) -> Given | None:
 
 
 async def _page(
-    visit: Visit, customer: CustomerSession, given: Given, status: int = 200, **values: Any
+    visit: Visit, customer: CustomerSession, given: Given, status: int = 200, **values: object
 ) -> Reply:
     payments = await visit.backend.page(
         authorizations.payments_of(given.authorization.id, Window(RECENT))

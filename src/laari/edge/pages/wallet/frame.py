@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
@@ -94,7 +94,7 @@ async def own_row(
 
 
 def app_page(
-    visit: Visit, customer: CustomerSession, section: str, status: int = 200, **values: Any
+    visit: Visit, customer: CustomerSession, section: str, status: int = 200, **values: object
 ) -> Reply:
     """A page in the application's frame; `section` is its template and its place in the menu."""
     return visit.page(

@@ -6,7 +6,7 @@ As on the checkout, only the rules change a request: pressed twice or in two tab
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -118,7 +118,7 @@ async def _find(visit: Visit, customer: CustomerSession) -> Asked | None:
 
 
 async def _page(
-    visit: Visit, customer: CustomerSession, asked: Asked, status: int = 200, **values: Any
+    visit: Visit, customer: CustomerSession, asked: Asked, status: int = 200, **values: object
 ) -> Reply:
     standing = await visit.backend.wallets.get(customer.account)
     assert standing is not None

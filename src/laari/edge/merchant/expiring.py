@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from uuid import UUID
 
 from laari.edge.backend import Backend
 from laari.edge.http import Reply
-from laari.edge.merchant.lists import page_reply, read_window
-from laari.edge.merchant.operations import Call
+from laari.edge.merchant.lists import ListQuery, page_reply, read_window
+from laari.edge.merchant.operations import Context
 from laari.rules.command import Command
 from laari.rules.payments import Asked, is_overdue
 from laari.rules.records import Tenant
@@ -22,47 +22,46 @@ from laari.store.listing import Found, Listing
 Expire: TypeAlias = Callable[[Tenant, UUID], Command[Asked]]
 
 
-async def as_it_is(call: Call, row: Asked, expire: Expire[Asked]) -> Asked:
+async def as_it_is(context: Context, row: Asked, expire: Expire[Asked]) -> Asked:
     """The row, expired first where it is overdue."""
-    tenant = call.caller.tenant
+    tenant = context.tenant
     if not is_overdue(row, local_time(datetime.now(UTC), tenant)):
         return row
-    outcome = await call.backend.spine.submit(expire(tenant, row.id))
+    outcome = await context.backend.spine.submit(expire(tenant, row.id))
     # Refused: somebody is changing it at this moment, and it is as it was read.
     return row if isinstance(outcome, Refusal) else outcome
 
 
-async def list_asked(
-    call: Call,
-    filters: dict[str, Any],
+async def list_expiring(
+    context: Context,
+    query: ListQuery,
     listing: str,
     listed: Callable[..., Listing[Asked]],
     expire: Expire[Asked],
-    shown: Callable[[Asked, Backend], Any],
+    shown: Callable[[Asked, Backend], object],
 ) -> Reply | Refusal:
-    tenant, backend = call.caller.tenant, call.backend
-    window = read_window(filters, backend.cursors, listing, tenant.id)
+    tenant, backend = context.tenant, context.backend
+    window = read_window(query, backend.cursors, listing, tenant.id)
     if isinstance(window, Refusal):
         return window
     now = local_time(datetime.now(UTC), tenant)
-    status = filters.get("status")
     found = await backend.page(
         listed(
             tenant.id,
             now,
             window,
-            status=status,
-            terminal_label=filters.get("terminal_label"),
-            bill_number=filters.get("bill_number"),
+            status=query.status,
+            terminal_label=query.terminal_label,
+            bill_number=query.bill_number,
         )
     )
-    found = await _expire_overdue(call, found, expire, now, status)
+    found = await _expire_overdue(context, found, expire, now, query.status)
     shapes = (shown(row, backend) for row in found.rows)
     return page_reply(shapes, found, window, backend.cursors, listing, tenant.id)
 
 
 async def _expire_overdue(
-    call: Call,
+    context: Context,
     found: Found[Asked],
     expire: Expire[Asked],
     now: datetime,
@@ -72,7 +71,7 @@ async def _expire_overdue(
     overdue = [row.id for row in found.rows if is_overdue(row, now)]
     if not overdue:
         return found
-    tenant, submit = call.caller.tenant, call.backend.spine.submit
+    tenant, submit = context.tenant, context.backend.spine.submit
     outcomes = await asyncio.gather(*(submit(expire(tenant, row_id)) for row_id in overdue))
     current = {row.id: row for row in outcomes if not isinstance(row, Refusal)}
     rows = [current.get(row.id, row) for row in found.rows]
