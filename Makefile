@@ -12,7 +12,7 @@ TEST_PACKAGES := chromium-headless-shell curl jq pgbouncer php-cli php-curl php-
 FAULT_PACKAGES := nginx-light haproxy caddy etcd-server iproute2 \
 	golang-go golang-golang-x-oauth2-dev golang-gopkg-validator.v2-dev
 
-.PHONY: help run test lint mutants bench bench-peers faults docs screenshots format lock clean
+.PHONY: help run test lint mutants bench bench-peers faults docs clients screenshots format lock clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -29,6 +29,7 @@ lint: $(READY_DEV) ## check style, types and the directions of imports
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@cd clients/python && ../../$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
 mutants: $(READY_DEV) ## plant known mistakes one by one and see that the tests catch them
@@ -51,6 +52,9 @@ faults: $(READY_DEV) ## run the long fault campaigns that `make test` leaves out
 docs: $(READY_DEV) ## write the generated pages of docs/ anew
 	@$(BIN)/python tools/generate_docs.py
 
+clients: $(READY_DEV) ## write what the client packages have of the OpenAPI document anew
+	@$(BIN)/python -m tools.clients
+
 screenshots: $(READY_DEV) ## take the pictures of the pages in docs/img/pages anew
 	@tools/debian-packages chromium-headless-shell
 	@$(BIN)/python -m tests.pages.screenshots $(ARGS)
@@ -63,8 +67,8 @@ lock: ## choose the newest allowed versions and write constraints.txt
 	@tools/lock
 
 clean: ## remove what was installed and built; laari-data stays
-	rm -rf .venv build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-	find src tests bench tools -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf .venv build src/*.egg-info clients/python/src/*.egg-info clients/python/.mypy_cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find src tests bench tools clients -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # Set-up runs when a version changed, not each time.
 $(READY): $(VERSIONS)

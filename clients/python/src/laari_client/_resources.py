@@ -1,0 +1,574 @@
+"""The methods of the client.
+
+Made from the OpenAPI document by `make clients`; changes belong there or in tools/clients.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, List, Literal, Mapping, Optional
+
+from laari_client import _operations as ops
+from laari_client._call import Call, many
+from laari_client._listing import Listing
+from laari_client.models import (
+    Authorization,
+    AuthorizationPayment,
+    Balance,
+    ChargePreview,
+    Event,
+    HostedPayment,
+    Payment,
+    PaymentRequest,
+    SandboxClock,
+    SandboxWallet,
+    Usage,
+    WalletTransaction,
+    read_event,
+    read_payment,
+)
+from laari_client.params import CustomerParams, LimitsParams, Moment
+
+if TYPE_CHECKING:
+    from laari_client._sync import Connection
+
+
+class SandboxPayments:
+    """`client.sandbox.payments`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def pay(self, id: str) -> HostedPayment:
+        """The sandbox customer pays."""
+        call = Call(
+            ops.SANDBOX_PAY_PAYMENT,
+            id=id,
+        )
+        return self._connection.run(call, HostedPayment.from_json)
+
+    def reject(self, id: str) -> HostedPayment:
+        """The sandbox customer declines."""
+        call = Call(
+            ops.SANDBOX_REJECT_PAYMENT,
+            id=id,
+        )
+        return self._connection.run(call, HostedPayment.from_json)
+
+    def reserve(self, id: str) -> HostedPayment:
+        """An attempt to pay starts and stays processing."""
+        call = Call(
+            ops.SANDBOX_RESERVE_PAYMENT,
+            id=id,
+        )
+        return self._connection.run(call, HostedPayment.from_json)
+
+    def release(self, id: str) -> HostedPayment:
+        """The attempt in processing is given up."""
+        call = Call(
+            ops.SANDBOX_RELEASE_PAYMENT,
+            id=id,
+        )
+        return self._connection.run(call, HostedPayment.from_json)
+
+
+class SandboxPaymentRequests:
+    """`client.sandbox.payment_requests`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def pay(self, id: str) -> PaymentRequest:
+        """The sandbox customer pays a request."""
+        call = Call(
+            ops.SANDBOX_PAY_PAYMENT_REQUEST,
+            id=id,
+        )
+        return self._connection.run(call, PaymentRequest.from_json)
+
+    def reject(self, id: str) -> PaymentRequest:
+        """The sandbox customer declines a request."""
+        call = Call(
+            ops.SANDBOX_REJECT_PAYMENT_REQUEST,
+            id=id,
+        )
+        return self._connection.run(call, PaymentRequest.from_json)
+
+    def reserve(self, id: str) -> PaymentRequest:
+        """An attempt to pay a request starts and stays processing."""
+        call = Call(
+            ops.SANDBOX_RESERVE_PAYMENT_REQUEST,
+            id=id,
+        )
+        return self._connection.run(call, PaymentRequest.from_json)
+
+    def release(self, id: str) -> PaymentRequest:
+        """The attempt in processing on a request is given up."""
+        call = Call(
+            ops.SANDBOX_RELEASE_PAYMENT_REQUEST,
+            id=id,
+        )
+        return self._connection.run(call, PaymentRequest.from_json)
+
+
+class SandboxAuthorizations:
+    """`client.sandbox.authorizations`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def approve(self, id: str) -> Authorization:
+        """The sandbox customer approves."""
+        call = Call(
+            ops.SANDBOX_APPROVE_AUTHORIZATION,
+            id=id,
+        )
+        return self._connection.run(call, Authorization.from_json)
+
+    def reject(self, id: str) -> Authorization:
+        """The sandbox customer declines."""
+        call = Call(
+            ops.SANDBOX_REJECT_AUTHORIZATION,
+            id=id,
+        )
+        return self._connection.run(call, Authorization.from_json)
+
+    def suspend(self, id: str) -> Authorization:
+        """Charges are stopped until the authorization is resumed."""
+        call = Call(
+            ops.SANDBOX_SUSPEND_AUTHORIZATION,
+            id=id,
+        )
+        return self._connection.run(call, Authorization.from_json)
+
+    def resume(self, id: str) -> Authorization:
+        """Charges are let go on."""
+        call = Call(
+            ops.SANDBOX_RESUME_AUTHORIZATION,
+            id=id,
+        )
+        return self._connection.run(call, Authorization.from_json)
+
+
+class Payments:
+    """`client.payments`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        status: Optional[
+            Literal["pending", "paid", "rejected", "expired", "cancelled", "refunded"]
+        ] = None,
+        terminal_label: Optional[str] = None,
+        bill_number: Optional[str] = None,
+        created_from: Optional[Moment] = None,
+        created_to: Optional[Moment] = None,
+    ) -> Listing[Payment]:
+        """List payments, newest first."""
+        call = Call(
+            ops.LIST_PAYMENTS,
+            query={
+                "limit": limit,
+                "status": status,
+                "terminal_label": terminal_label,
+                "bill_number": bill_number,
+                "created_from": created_from,
+                "created_to": created_to,
+            },
+        )
+        return Listing(self._connection, call, read_payment)
+
+    def create(
+        self,
+        *,
+        reference: str,
+        amount: int,
+        title: Optional[str] = None,
+        description: Optional[str] = None,
+        terminal_label: Optional[str] = None,
+        bill_number: Optional[str] = None,
+        return_url: Optional[str] = None,
+        expires_at: Optional[Moment] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> HostedPayment:
+        """Create a hosted payment."""
+        call = Call(
+            ops.CREATE_PAYMENT,
+            body={
+                "reference": reference,
+                "amount": amount,
+                "title": title,
+                "description": description,
+                "terminal_label": terminal_label,
+                "bill_number": bill_number,
+                "return_url": return_url,
+                "expires_at": expires_at,
+                "metadata": metadata,
+            },
+            key=idempotency_key,
+        )
+        return self._connection.run(call, HostedPayment.from_json)
+
+    def get(self, id: str) -> Payment:
+        """Get a payment."""
+        call = Call(
+            ops.GET_PAYMENT,
+            id=id,
+        )
+        return self._connection.run(call, read_payment)
+
+    def cancel(self, id: str) -> HostedPayment:
+        """Cancel a pending payment."""
+        call = Call(
+            ops.CANCEL_PAYMENT,
+            id=id,
+        )
+        return self._connection.run(call, HostedPayment.from_json)
+
+    def qr(self, id: str) -> bytes:
+        """QR image of a payment link."""
+        call = Call(
+            ops.GET_QR,
+            id=id,
+        )
+        return self._connection.run(call, bytes)
+
+
+class PaymentRequests:
+    """`client.payment_requests`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        status: Optional[
+            Literal["pending", "paid", "rejected", "expired", "cancelled", "refunded"]
+        ] = None,
+        terminal_label: Optional[str] = None,
+        bill_number: Optional[str] = None,
+        created_from: Optional[Moment] = None,
+        created_to: Optional[Moment] = None,
+    ) -> Listing[PaymentRequest]:
+        """List payment requests, newest first."""
+        call = Call(
+            ops.LIST_PAYMENT_REQUESTS,
+            query={
+                "limit": limit,
+                "status": status,
+                "terminal_label": terminal_label,
+                "bill_number": bill_number,
+                "created_from": created_from,
+                "created_to": created_to,
+            },
+        )
+        return Listing(self._connection, call, PaymentRequest.from_json)
+
+    def create(
+        self,
+        *,
+        reference: str,
+        amount: int,
+        customer: CustomerParams,
+        title: Optional[str] = None,
+        description: Optional[str] = None,
+        terminal_label: Optional[str] = None,
+        bill_number: Optional[str] = None,
+        return_url: Optional[str] = None,
+        expires_at: Optional[Moment] = None,
+    ) -> PaymentRequest:
+        """Ask a customer for a payment."""
+        call = Call(
+            ops.CREATE_PAYMENT_REQUEST,
+            body={
+                "reference": reference,
+                "amount": amount,
+                "customer": customer,
+                "title": title,
+                "description": description,
+                "terminal_label": terminal_label,
+                "bill_number": bill_number,
+                "return_url": return_url,
+                "expires_at": expires_at,
+            },
+        )
+        return self._connection.run(call, PaymentRequest.from_json)
+
+    def get(self, id: str) -> PaymentRequest:
+        """Get a payment request."""
+        call = Call(
+            ops.GET_PAYMENT_REQUEST,
+            id=id,
+        )
+        return self._connection.run(call, PaymentRequest.from_json)
+
+    def cancel(self, id: str) -> PaymentRequest:
+        """Cancel a pending payment request."""
+        call = Call(
+            ops.CANCEL_PAYMENT_REQUEST,
+            id=id,
+        )
+        return self._connection.run(call, PaymentRequest.from_json)
+
+
+class Authorizations:
+    """`client.authorizations`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        status: Optional[
+            Literal[
+                "pending",
+                "active",
+                "rejected",
+                "revoked",
+                "expired",
+                "cancelled",
+                "suspended",
+                "consumed",
+            ]
+        ] = None,
+    ) -> Listing[Authorization]:
+        """List authorizations, newest first."""
+        call = Call(
+            ops.LIST_AUTHORIZATIONS,
+            query={"limit": limit, "status": status},
+        )
+        return Listing(self._connection, call, Authorization.from_json)
+
+    def create(
+        self,
+        *,
+        reference: str,
+        title: str,
+        description: Optional[str] = None,
+        type: Optional[Literal["recurring", "unscheduled", "one_time"]] = None,
+        limits: Optional[LimitsParams] = None,
+        expires_at: Optional[Moment] = None,
+        return_url: Optional[str] = None,
+    ) -> Authorization:
+        """Create an authorization for the customer to approve."""
+        call = Call(
+            ops.CREATE_AUTHORIZATION,
+            body={
+                "reference": reference,
+                "title": title,
+                "description": description,
+                "type": type,
+                "limits": limits,
+                "expires_at": expires_at,
+                "return_url": return_url,
+            },
+        )
+        return self._connection.run(call, Authorization.from_json)
+
+    def get(self, id: str) -> Authorization:
+        """Get an authorization."""
+        call = Call(
+            ops.GET_AUTHORIZATION,
+            id=id,
+        )
+        return self._connection.run(call, Authorization.from_json)
+
+    def charge(
+        self,
+        id: str,
+        *,
+        reference: str,
+        amount: int,
+        title: Optional[str] = None,
+        description: Optional[str] = None,
+        bill_number: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> AuthorizationPayment:
+        """Charge an active authorization."""
+        call = Call(
+            ops.CHARGE_AUTHORIZATION,
+            id=id,
+            body={
+                "reference": reference,
+                "amount": amount,
+                "title": title,
+                "description": description,
+                "bill_number": bill_number,
+            },
+            key=idempotency_key,
+        )
+        return self._connection.run(call, AuthorizationPayment.from_json)
+
+    def preview_charge(self, id: str, *, amount: int) -> ChargePreview:
+        """Say what a charge would answer now, and what remains of each limit."""
+        call = Call(
+            ops.PREVIEW_CHARGE,
+            id=id,
+            query={"amount": amount},
+        )
+        return self._connection.run(call, ChargePreview.from_json)
+
+    def payments(
+        self,
+        id: str,
+        *,
+        limit: Optional[int] = None,
+        status: Optional[Literal["paid", "refunded"]] = None,
+        bill_number: Optional[str] = None,
+        created_from: Optional[Moment] = None,
+        created_to: Optional[Moment] = None,
+    ) -> Listing[AuthorizationPayment]:
+        """List the payments of an authorization, newest first."""
+        call = Call(
+            ops.LIST_AUTHORIZATION_PAYMENTS,
+            id=id,
+            query={
+                "limit": limit,
+                "status": status,
+                "bill_number": bill_number,
+                "created_from": created_from,
+                "created_to": created_to,
+            },
+        )
+        return Listing(self._connection, call, AuthorizationPayment.from_json)
+
+    def cancel(self, id: str) -> Authorization:
+        """Cancel a pending authorization, revoke an approved one."""
+        call = Call(
+            ops.CANCEL_AUTHORIZATION,
+            id=id,
+        )
+        return self._connection.run(call, Authorization.from_json)
+
+
+class Events:
+    """`client.events`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        type: Optional[
+            Literal[
+                "payment.created",
+                "payment.paid",
+                "payment.cancelled",
+                "payment.expired",
+                "payment_request.created",
+                "payment_request.paid",
+                "payment_request.rejected",
+                "payment_request.cancelled",
+                "payment_request.expired",
+                "authorization.created",
+                "authorization.approved",
+                "authorization.rejected",
+                "authorization.cancelled",
+                "authorization.revoked",
+            ]
+        ] = None,
+        delivered: Optional[bool] = None,
+        created_from: Optional[Moment] = None,
+        created_to: Optional[Moment] = None,
+    ) -> Listing[Event]:
+        """List events, newest first."""
+        call = Call(
+            ops.LIST_EVENTS,
+            query={
+                "limit": limit,
+                "type": type,
+                "delivered": delivered,
+                "created_from": created_from,
+                "created_to": created_to,
+            },
+        )
+        return Listing(self._connection, call, read_event)
+
+    def get(self, id: str) -> Event:
+        """Get an event."""
+        call = Call(
+            ops.GET_EVENT,
+            id=id,
+        )
+        return self._connection.run(call, read_event)
+
+
+class Sandbox:
+    """`client.sandbox`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.authorizations = SandboxAuthorizations(connection)
+        self.payment_requests = SandboxPaymentRequests(connection)
+        self.payments = SandboxPayments(connection)
+
+    def set_wallet(
+        self, *, balance: Optional[int] = None, tier: Optional[str] = None
+    ) -> SandboxWallet:
+        """Set the sandbox customer's balance and tier."""
+        call = Call(
+            ops.SANDBOX_SET_WALLET,
+            body={"balance": balance, "tier": tier},
+        )
+        return self._connection.run(call, SandboxWallet.from_json)
+
+    def move_clock(
+        self, *, advance_seconds: Optional[int] = None, reset: Optional[bool] = None
+    ) -> SandboxClock:
+        """Move the sandbox's time."""
+        call = Call(
+            ops.SANDBOX_MOVE_CLOCK,
+            body={"advance_seconds": advance_seconds, "reset": reset},
+        )
+        return self._connection.run(call, SandboxClock.from_json)
+
+
+class Wallet:
+    """`client.wallet`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def balance(self) -> List[Balance]:
+        """Read the balances."""
+        call = Call(
+            ops.WALLET_BALANCE,
+        )
+        return self._connection.run(call, many(Balance.from_json))
+
+    def usage(self) -> Usage:
+        """Read limits and usage."""
+        call = Call(
+            ops.WALLET_USAGE,
+        )
+        return self._connection.run(call, Usage.from_json)
+
+    def transactions(self, *, limit: Optional[int] = None) -> Listing[WalletTransaction]:
+        """Read the history, newest first."""
+        call = Call(
+            ops.WALLET_TRANSACTIONS,
+            query={"limit": limit},
+        )
+        return Listing(self._connection, call, WalletTransaction.from_json)
+
+
+class Resources:
+    """Everything the interface offers, by what it is about."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.payments = Payments(connection)
+        self.payment_requests = PaymentRequests(connection)
+        self.authorizations = Authorizations(connection)
+        self.events = Events(connection)
+        self.sandbox = Sandbox(connection)
+        self.wallet = Wallet(connection)

@@ -1,0 +1,1 @@
+"""Writes the parts of the client packages that follow from the OpenAPI document."""
