@@ -25,6 +25,9 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).parents[1]
 CATALOGUE = ROOT / "tests" / "mutants" / "catalogue"
 PACKAGE = "laari"
+# Where the sources of a package are; an entry names its `package` where it is not the service.
+SOURCES = {"laari_client": Path("clients/python/src")}
+OWN_SOURCES = Path("src")
 FIELDS = {"name", "why", "file", "original", "replacement", "tests"}
 PARALLEL = 2
 # Far more than the tests of one mutant need: a test that hangs shows nothing.
@@ -52,14 +55,18 @@ class Mutant:
     original: str
     replacement: str
     tests: tuple[str, ...]  # node ids; each of them fails when the mistake is made
+    package: str = ""  # the service's own where it is left out
 
     @property
     def label(self) -> str:
         return f"{self.group}/{self.name}"
 
+    def path(self, source: Path) -> Path:
+        return source / (self.package or PACKAGE) / self.file
+
     def problem(self, source: Path) -> str | None:
         """Why the mistake cannot be made in this copy of the sources, if so."""
-        path = source / PACKAGE / self.file
+        path = self.path(source)
         if not path.is_file():
             return f"there is no file {self.file}"
         found = path.read_text().count(self.original)
@@ -70,7 +77,7 @@ class Mutant:
         return None
 
     def plant(self, source: Path) -> None:
-        path = source / PACKAGE / self.file
+        path = self.path(source)
         path.write_text(path.read_text().replace(self.original, self.replacement))
 
 
@@ -79,7 +86,7 @@ def read_catalogue(folder: Path = CATALOGUE) -> list[Mutant]:
     mutants: list[Mutant] = []
     for path in sorted(folder.glob("*.toml")):
         for number, entry in enumerate(tomllib.loads(path.read_text())["mutant"], 1):
-            if set(entry) != FIELDS:
+            if set(entry) - {"package"} != FIELDS:
                 raise CatalogueError(f"{path.name}, entry {number}: the fields are not {FIELDS}")
             fields = entry | {"tests": tuple(entry["tests"])}
             mutants.append(Mutant(group=path.stem, **fields))
@@ -213,9 +220,12 @@ def try_mutant(mutant: Mutant, folder: Path) -> tuple[Verdict, str]:
 
 
 def copy_sources(scratch: Path) -> Path:
+    """One directory with every package."""
     source = scratch / "src"
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    shutil.copytree(ROOT / "src", source, ignore=ignored)
+    for folder in (OWN_SOURCES, *SOURCES.values()):
+        if (ROOT / folder).is_dir():
+            shutil.copytree(ROOT / folder, source, ignore=ignored, dirs_exist_ok=True)
     return source
 
 
@@ -227,15 +237,16 @@ def check_first(mutants: Sequence[Mutant], folder: Path) -> str | None:
     with tempfile.TemporaryDirectory(dir=folder, prefix="m") as made:
         scratch = Path(made)
         source = copy_sources(scratch)
-        used = subprocess.run(  # noqa: S603  # our own Python
-            [sys.executable, "-c", f"import {PACKAGE}; print({PACKAGE}.__file__)"],
-            env=os.environ | {"PYTHONPATH": str(source)},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        if not used.startswith(str(source)):
-            return f"the tests would run on {used.strip()} and not on the copy"
+        for package in sorted({mutant.package or PACKAGE for mutant in mutants}):
+            used = subprocess.run(  # noqa: S603  # our own Python
+                [sys.executable, "-c", f"import {package}; print({package}.__file__)"],
+                env=os.environ | {"PYTHONPATH": str(source)},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+            if not used.startswith(str(source)):
+                return f"the tests would run on {used.strip()} and not on the copy"
         run = run_tests((test for mutant in mutants for test in mutant.tests), source, scratch)
     if run.trouble is not None:
         return run.trouble

@@ -19,8 +19,9 @@ ALL = read_catalogue()
 @pytest.mark.parametrize("mutant", ALL, ids=lambda mutant: mutant.label)
 def test_a_mutant_fits_the_code(mutant: Mutant) -> None:
     """Whoever moves the code moves its mistakes along, and the tests that catch them."""
-    assert mutant.problem(ROOT / "src") is None
-    path = ROOT / "src" / "laari" / mutant.file
+    source = ROOT / mutants.SOURCES.get(mutant.package, mutants.OWN_SOURCES)
+    assert mutant.problem(source) is None
+    path = mutant.path(source)
     # A mistake that nobody could import would be caught by any test.
     compile(path.read_text().replace(mutant.original, mutant.replacement), mutant.file, "exec")
     assert [test for test in mutant.tests if missing_test(test)] == []
