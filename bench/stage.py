@@ -164,7 +164,7 @@ def stage(data_dir: Path, size: Size, *, keep: bool) -> Iterator[Stage]:
     load_master_key(data_dir)
     with ExitStack() as stack:
         dsn = stack.enter_context(embedded_server(data_dir))
-        service = stack.enter_context(running(data_dir))
+        service = stack.enter_context(running(data_dir, LAARI_WEBHOOK_ALLOW_PRIVATE="on"))
         asyncio.run(_install_functions(dsn))
         known, filled, seconds = _filled(dsn, data_dir / KEPT, service, size)
         target = Target(service.origin, known["secret_key"], filled)

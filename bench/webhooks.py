@@ -17,6 +17,8 @@ import multiprocessing
 import statistics
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -56,6 +58,19 @@ def receive(pipe: Connection) -> None:
         await asyncio.Event().wait()
 
     uvloop.run(serve())
+
+
+@contextmanager
+def receiver() -> Iterator[str]:
+    """A process that acknowledges every event; gives its address."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=receive, args=(theirs,))
+    process.start()
+    try:
+        yield f"http://127.0.0.1:{ours.recv()}/hook"
+    finally:
+        process.kill()
+        process.join()
 
 
 def new_events(tenant_id: int, count: int) -> list[Event]:
@@ -147,16 +162,12 @@ def main() -> None:
 
 def run(events: int = 3000, concurrency: int = 32, rounds: int = 4) -> float:
     """The median ratio, on an engine and a receiver of its own."""
-    ours, theirs = multiprocessing.Pipe()
-    receiver = multiprocessing.get_context("spawn").Process(target=receive, args=(theirs,))
-    receiver.start()
-    try:
-        url = f"http://127.0.0.1:{ours.recv()}/hook"
-        with tempfile.TemporaryDirectory() as folder, embedded_server(Path(folder, "data")) as dsn:
-            return uvloop.run(measure(dsn, url, events, concurrency, rounds))
-    finally:
-        receiver.kill()
-        receiver.join()
+    with (
+        receiver() as url,
+        tempfile.TemporaryDirectory() as folder,
+        embedded_server(Path(folder, "data")) as dsn,
+    ):
+        return uvloop.run(measure(dsn, url, events, concurrency, rounds))
 
 
 if __name__ == "__main__":
