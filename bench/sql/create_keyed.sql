@@ -11,7 +11,7 @@ FROM merchants m JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mo
 WHERE m.secret_digest = decode(:digest, 'hex');
 SELECT pg_try_advisory_xact_lock(:n::bigint);
 SELECT tenant_id, operation, key, fingerprint, status, body, completed_at, replays,
-    last_replayed_at
+    last_replayed_at, resource_id
 FROM saved_responses
 WHERE tenant_id = :tenant AND operation = 'create_payment' AND key = :run || '-' || :n::bigint;
 SELECT tenant_id, reference, kind, resource_id FROM reference_claims
@@ -37,10 +37,12 @@ WITH kept AS (
 )
 SELECT pg_notify('laari_deliveries', '') FROM made LIMIT 1;
 INSERT INTO saved_responses
-    (tenant_id, operation, key, fingerprint, status, body, completed_at, replays, last_replayed_at)
+    (tenant_id, operation, key, fingerprint, status, body, completed_at, replays, last_replayed_at,
+    resource_id)
 VALUES (:tenant, 'create_payment', :run || '-' || :n::bigint, decode(:digest, 'hex'), 201, :event,
-    now(), 0, NULL)
+    now(), 0, NULL, :payment)
 ON CONFLICT (tenant_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint,
     status = excluded.status, body = excluded.body, completed_at = excluded.completed_at,
-    replays = excluded.replays, last_replayed_at = excluded.last_replayed_at;
+    replays = excluded.replays, last_replayed_at = excluded.last_replayed_at,
+    resource_id = excluded.resource_id;
 COMMIT;

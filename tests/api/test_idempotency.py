@@ -160,3 +160,33 @@ def test_replays_are_counted_and_begin_anew_with_the_key(shop: Merchant) -> None
     shop.advance(24 * 3600 + 1)
     create(shop, {"reference": "other", "amount": 7}, key="k")
     assert replays_of(shop, "k") == (0, False)
+
+
+def resources_of(shop: Merchant) -> dict[str, str | None]:
+    """What each saved response is about, by its key."""
+    rows = shop.service.execute(
+        "SELECT s.key, s.resource_id FROM saved_responses s "
+        "JOIN tenants t ON t.id = s.tenant_id WHERE t.merchant_id = $1",
+        shop.id,
+    )
+    return {key: None if found is None else f"pay_{found.hex}" for key, found in rows}
+
+
+def test_a_saved_response_names_what_it_shows(shop: Merchant) -> None:
+    body = {"reference": "named", "amount": 7}
+    payment = create(shop, body, key="first").json()["data"]["id"]
+    create(shop, body, key="same-payment")
+    create(shop, {**body, "amount": 8}, key="refused")
+    assert resources_of(shop) == {"first": payment, "same-payment": payment, "refused": None}
+    shop.advance(24 * 3600 + 1)
+    other = create(shop, {"reference": "another", "amount": 7}, key="first").json()["data"]["id"]
+    assert resources_of(shop)["first"] == other
+
+
+def test_a_response_that_was_saved_without_a_name_is_replayed(shop: Merchant) -> None:
+    """As an older version of the service left it."""
+    first = create(shop, key="old")
+    shop.service.execute("UPDATE saved_responses SET resource_id = NULL WHERE key = 'old'")
+    again = create(shop, key="old")
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert again.json() == first.json()

@@ -103,13 +103,21 @@ async def test_a_payment_tells_its_whole_story_and_is_refunded_once(
     owner.shop.control(f"payments/{payment['id']}/pay")
     page = await owner.open(visitors, f"/sandbox/payments/{payment['id']}", size)
     timeline = page.locator(".timeline")
-    for told in ("Request answered with 201", "key-7", "Created", "Event payment.created", "Paid"):
+    for told in ("Response 201", "key-7:", "Created", "Event payment.created", "Paid"):
         await expect(timeline).to_contain_text(told)
     await expect(timeline).not_to_contain_text("Repeated")
     for words in ("Repeated once, last", "Repeated 2 times, last"):
         assert owner.shop.post("/payments", body, Idempotency_Key="key-7").status_code == 201
         await page.reload()
         await expect(timeline).to_contain_text(words)
+    # The same reference under another key is the same payment, and another one that names this
+    # payment's id is not.
+    assert owner.shop.post("/payments", body, Idempotency_Key="other-7").status_code == 201
+    named = {"reference": "ORDER-8", "amount": 1, "title": payment["id"]}
+    assert owner.shop.post("/payments", named, Idempotency_Key="key-8").status_code == 201
+    await page.reload()
+    await expect(timeline).to_contain_text("other-7")
+    await expect(timeline).not_to_contain_text("key-8")
     await expect(timeline).to_contain_text("the payer's wallet → your account")
     await expect(timeline).to_contain_text("your account → service fees")
     await page.get_by_role("link", name="Refund").click()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, NamedTuple, TypeVar
+from uuid import UUID
 
 from msgspec.structs import replace
 
@@ -62,6 +63,7 @@ class Response(NamedTuple):
     status: int
     body: bytes
     replayed: bool = False
+    resource_id: UUID | None = None  # what the body shows; None where it refuses
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,7 @@ class Keyed(TenantCommand[Response], Generic[T]):
                     status=response.status,
                     body=response.body,
                     completed_at=now,
+                    resource_id=response.resource_id,
                 ),
             )
         return response

@@ -254,7 +254,8 @@ class AccessToken(Struct, frozen=True):
 
 
 class SavedResponse(Struct, frozen=True):
-    """What an idempotency key answered, kept for replay, and how often that has happened."""
+    """The response to a request with an idempotency key, kept for replay, and how often that has
+    happened; `resource_id` is what it shows."""
 
     tenant_id: int
     operation: str
@@ -265,6 +266,7 @@ class SavedResponse(Struct, frozen=True):
     completed_at: datetime
     replays: int = 0
     last_replayed_at: datetime | None = None
+    resource_id: UUID | None = None
 
 
 class Event(Struct, frozen=True):

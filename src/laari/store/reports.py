@@ -8,9 +8,10 @@ from uuid import UUID
 
 import asyncpg
 
-from laari.rules import ids
 from laari.rules.records import Payment, SavedResponse, Transfer
 from laari.store.tables import SAVED_RESPONSES, TRANSFERS
+
+MOST_SAVED_RESPONSES = 50  # of one payment
 
 
 class Day(NamedTuple):
@@ -64,18 +65,17 @@ async def transfers_of(connection: asyncpg.Connection, payment_id: UUID) -> list
     return [TRANSFERS.read(row) for row in rows]
 
 
-async def saved_response_of(
+async def saved_responses_of(
     connection: asyncpg.Connection, payment: Payment
-) -> SavedResponse | None:
-    """What the key of the request that made this payment answers, while it is kept.
+) -> list[SavedResponse]:
+    """The responses that show this payment and are kept under idempotency keys, oldest first.
 
-    Both were written at one time by the same clock, which is how it is found.
+    More than one where the merchant asked for the same reference again under another key.
     """
-    row = await connection.fetchrow(
-        f"{SAVED_RESPONSES.select} WHERE tenant_id = $1 AND completed_at = $2 "
-        "AND position($3::bytea IN body) > 0 LIMIT 1",
+    rows = await connection.fetch(
+        f"{SAVED_RESPONSES.select} WHERE resource_id = $1 AND tenant_id = $2 "
+        f"ORDER BY completed_at LIMIT {MOST_SAVED_RESPONSES}",
+        payment.id,
         payment.tenant_id,
-        payment.created_at,
-        ids.show_id(ids.PAYMENT, payment.id).encode(),
     )
-    return None if row is None else SAVED_RESPONSES.read(row)
+    return [SAVED_RESPONSES.read(row) for row in rows]

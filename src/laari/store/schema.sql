@@ -284,6 +284,7 @@ CREATE TABLE public.saved_responses (
     completed_at timestamp with time zone NOT NULL,
     replays bigint DEFAULT 0 NOT NULL,
     last_replayed_at timestamp with time zone,
+    resource_id uuid,
     CONSTRAINT saved_responses_check CHECK (((replays > 0) = (last_replayed_at IS NOT NULL))),
     CONSTRAINT saved_responses_fingerprint_check CHECK ((length(fingerprint) = 32)),
     CONSTRAINT saved_responses_key_check CHECK ((key ~ '^[!-~]{1,255}$'::text))
@@ -595,6 +596,8 @@ CREATE INDEX payments_by_status ON public.payments USING btree (tenant_id, statu
 CREATE INDEX payments_by_time ON public.payments USING btree (tenant_id, created_at, id);
 
 CREATE INDEX saved_responses_by_age ON public.saved_responses USING btree (completed_at);
+
+CREATE INDEX saved_responses_by_resource ON public.saved_responses USING btree (resource_id) WHERE (resource_id IS NOT NULL);
 
 CREATE INDEX sessions_by_age ON public.sessions USING btree (seen_at);
 

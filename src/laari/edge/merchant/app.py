@@ -140,7 +140,9 @@ def _shown(found: Reply | Refusal) -> Reply:
 def _render(operation: Write[B, T], outcome: T | Refusal, backend: Backend) -> Response:
     if isinstance(outcome, Refusal):
         return Response(outcome.status, refusal_body(outcome))
-    return Response(operation.status, to_json(Data(operation.show(outcome, backend))))
+    resource_id = None if operation.resource_id is None else operation.resource_id(outcome)
+    body = to_json(Data(operation.show(outcome, backend)))
+    return Response(operation.status, body, resource_id=resource_id)
 
 
 def _read_json_object(request: Request) -> dict[str, object] | Refusal:

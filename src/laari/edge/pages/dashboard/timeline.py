@@ -34,12 +34,11 @@ class Entry(NamedTuple):
 
 async def timeline(desk: Desk, payment: Payment) -> list[Entry]:
     ask = desk.backend.ask
-    saved = await ask(reports.saved_response_of, payment)
+    saved = await ask(reports.saved_responses_of, payment)
     told = await ask(events.of_object, payment.id)
     attempts = await ask(events.attempts_of, [event.id for event in told])
     entries = _states(payment)
-    if saved is not None:
-        entries.append(_request(saved))
+    entries += [_request(response) for response in saved]
     entries += [_moved(desk, transfer) for transfer in await ask(reports.transfers_of, payment.id)]
     for event in told:
         event_id = ids.show_id(ids.EVENT, event.id)
@@ -73,8 +72,8 @@ def _request(saved: SavedResponse) -> Entry:
     return Entry(
         saved.completed_at,
         "request",
-        f"Request answered with {saved.status}",
-        f"Idempotency-Key {saved.key}: the same request again gets the same answer.",
+        f"Response {saved.status}",
+        f"Idempotency-Key {saved.key}: the same request again gets the same response.",
         until=saved.completed_at + RETENTION,
         replays=saved.replays,
         last_replayed_at=saved.last_replayed_at,
