@@ -20,7 +20,10 @@ PATIENCE_SECONDS = 60.0
 
 async def test_processes_that_are_killed_under_load(tmp_path: Path) -> None:
     faults = [INTERFACE, INTERFACE, INTERFACE, POSTMASTER]
-    patient = [each._replace(back_seconds=PATIENCE_SECONDS) for each in faults]
+    patient = [
+        each._replace(back_seconds=PATIENCE_SECONDS, replaced_seconds=PATIENCE_SECONDS)
+        for each in faults
+    ]
     plan = Plan(patient, tmp_path, clients=8, waits_for_webhooks=False, says=False)
     outcome = await campaign(plan)
     assert outcome.complaints() == []

@@ -251,6 +251,25 @@ def operation_of(operation: Operation) -> tuple[str, str]:
     return operation.kind, operation.reference
 
 
+def test_a_retry_that_is_refused_on_its_merits_settles_what_was_in_doubt() -> None:
+    refused = asked("charge", "h6", told(None), told(409, code="period_limit_exceeded"), key="k6")
+    operations = [*OPERATIONS[:-1], refused]
+    assert check(operations, GOOD) == []
+    row = Payment("6", "mer_1", "h6", 100, "paid", "charge", authorization="a")
+    assert "ghost" in kinds(replace(GOOD, payments=[*PAYMENTS, row]), operations)
+    for last in (told(503, retry_after=True), told(500)):
+        again = asked("charge", "h6", told(None), last, key="k6")
+        assert kinds(GOOD, [*OPERATIONS[:-1], again]) == {"unresolved"}
+
+
+def test_a_decision_that_is_refused_on_its_merits_has_not_happened() -> None:
+    limit = told(422, code="wallet_limit_exceeded")
+    pay = asked("pay", "c4", told(None), limit, payment_id="pay_4")
+    assert check([*OPERATIONS, pay], GOOD) == []
+    found = replace(GOOD, payments=payment(3, state="paid"))
+    assert "ghost" in kinds(found, [each for each in [*OPERATIONS, pay] if each.kind != "cancel"])
+
+
 def test_an_event_that_waits_is_not_lost_until_it_has_had_its_time() -> None:
     waits = [EVENTS[0]._replace(delivery="pending"), *EVENTS[1:]]
     found = replace(GOOD, events=waits, received={each.id for each in waits[1:]})

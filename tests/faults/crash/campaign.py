@@ -56,6 +56,7 @@ class Plan:
     clients: int = CLIENTS
     waits_for_webhooks: bool = True
     says: bool = True
+    home: Path | None = None  # where the service keeps its data; None: a temporary directory
 
 
 def plan_from(environment: Mapping[str, str]) -> Plan:
@@ -78,9 +79,10 @@ class Outcome:
     def complaints(self) -> list[str]:
         told = [f"{each.what}: {each.detail}" for each in self.problems]
         for turn, (fault, back, replaced) in enumerate(self.measured, 1):
-            for what, seconds in (("payments", back), ("its successor", replaced or 0.0)):
-                if seconds is None or seconds > fault.back_seconds:
-                    told.append(f"{turn}. {fault.name}: {what} back after {seconds} s")
+            if back is None or back > fault.back_seconds:
+                told.append(f"{turn}. {fault.name}: payments back after {back} s")
+            if replaced is not None and replaced > fault.replaced_seconds:
+                told.append(f"{turn}. {fault.name}: its successor after {replaced} s")
         return told if self.audit.get("ok") else [*told, f"audit: {self.audit}"]
 
 
@@ -88,7 +90,7 @@ async def campaign(plan: Plan) -> Outcome:
     plan.results.mkdir(parents=True, exist_ok=True)
     outcome, journal = Outcome(), Journal(plan.results / "journal.jsonl")
     try:
-        with tempfile.TemporaryDirectory(prefix="laari-crash-", dir="/tmp") as home:
+        with tempfile.TemporaryDirectory(prefix="laari-crash-", dir=plan.home or "/tmp") as home:
             async with installed(Path(home, "data")) as place:
                 caller = Caller(place.service.origin, journal)
                 try:
@@ -139,7 +141,7 @@ async def judge(plan: Plan, place: Place, caller: Caller) -> list[Problem]:
     operations = caller.journal.operations
     found = await read_everything(place.service.dsn, place.receiver.ids)
     problems = await replay_every_key(caller, place.shops, operations)
-    problems += await use_up_limits(caller, place.shops, _remaining(place, found))
+    problems += await use_up_limits(caller, place.shops, remaining(place, found))
     deadline = time.monotonic() + (DELIVERED_SECONDS if plan.waits_for_webhooks else 0.0)
     while True:
         delivered = plan.waits_for_webhooks
@@ -150,9 +152,9 @@ async def judge(plan: Plan, place: Place, caller: Caller) -> list[Problem]:
         await asyncio.sleep(1)
 
 
-def _remaining(place: Place, found: Found) -> dict[str, int]:
+def remaining(place: Place, found: Found, now: datetime | None = None) -> dict[str, int]:
     """What can still be charged with each limited authorization in the period that runs now."""
-    now = datetime.now(UTC)
+    now = now or datetime.now(UTC)
     accounts = {
         row.authorization: spend.account
         for spend in found.spends

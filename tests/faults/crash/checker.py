@@ -67,6 +67,19 @@ def check(operations: list[Operation], found: Found, *, delivered: bool = False)
     ]
 
 
+def _refused_for_good(operation: Operation) -> bool:
+    """A retry was refused for a reason of its own, and not just for now: it had not happened."""
+    last = operation.attempts[-1] if operation.attempts else None
+    return last is not None and last.outcome == "refused" and last.code not in NOT_NOW
+
+
+def _in_doubt(operation: Operation) -> bool:
+    """Nobody was ever told what came of it."""
+    if operation.acknowledged is not None or _refused_for_good(operation):
+        return False
+    return operation.was_in_doubt
+
+
 def _doubled(operations: list[Operation], found: Found) -> Iterator[Problem]:
     for operation in operations:
         shown = {each.payment_id for each in operation.attempts if each.outcome == "ok"}
@@ -89,7 +102,7 @@ def _made(operations: list[Operation], found: Found) -> Iterator[Problem]:
     asked = {(each.merchant, each.reference): each for each in operations if each.kind in MAKING}
     for operation in asked.values():
         if operation.acknowledged is None:
-            if operation.was_in_doubt:
+            if _in_doubt(operation):
                 yield Problem("unresolved", f"{operation.kind} {operation.reference}")
             continue
         row = rows.get(number(operation.acknowledged.payment_id))
@@ -102,7 +115,7 @@ def _made(operations: list[Operation], found: Found) -> Iterator[Problem]:
         made = asked.get((row.merchant, row.reference))
         if made is None:
             yield Problem("ghost", f"{row.reference} is there and nobody asked for it")
-        elif made.was_refused:
+        elif made.was_refused or _refused_for_good(made):
             codes = [each.code or each.status for each in made.attempts]
             yield Problem("ghost", f"{row.reference} is there, and its client was told {codes}")
 
@@ -112,7 +125,7 @@ def _states(operations: list[Operation], found: Found) -> Iterator[Problem]:
     for operation in operations:
         if operation.kind in DECIDING:
             about[number(operation.payment_id)].append(operation)
-            if operation.acknowledged is None and operation.was_in_doubt:
+            if _in_doubt(operation):
                 yield Problem("unresolved", f"{operation.kind} {operation.reference}")
     requests = {row.id: row.state for row in found.requests}
     for row in (*found.payments, *found.requests):
@@ -120,7 +133,7 @@ def _states(operations: list[Operation], found: Found) -> Iterator[Problem]:
         first = "paid" if getattr(row, "kind", "") == "charge" else "pending"
         told = {DECIDING[each.kind] for each in about[row.id] if each.acknowledged}
         expected = origin or max(told, key=LATER.__getitem__, default=first)
-        doubt = {DECIDING[each.kind] for each in about[row.id] if each.was_in_doubt}
+        doubt = {DECIDING[each.kind] for each in about[row.id] if _in_doubt(each)}
         if "cancelled" in told and len(told) > 1:
             yield Problem("doubled", f"{row.reference} was told to be {told}")
         if row.state == expected or (row.state in doubt - told and origin is None):

@@ -13,6 +13,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import NamedTuple
 
 import asyncpg
@@ -23,6 +24,8 @@ from tests.faults.crash.place import Place
 LOOK_SECONDS = 0.02
 CONNECTIONS = 4
 REPLACED_SECONDS = 60.0  # much longer than it may take: what takes longer has to show
+FULL_SECONDS = 4.0
+FULL_TURNS = 8
 STOPPED_SECONDS = 3.0  # less than a silence that the supervisor does not forgive
 
 
@@ -35,6 +38,7 @@ class Fault(NamedTuple):
     name: str
     run: Callable[[Place], Awaitable[Done]]
     back_seconds: float  # within which payments have to be made again
+    replaced_seconds: float = 10.0  # within which the victim's successor has to answer
 
 
 async def kill_interface(place: Place) -> Done:
@@ -118,6 +122,28 @@ async def stop_interface(place: Place) -> Done:
     return Done(at)
 
 
+async def fill_disk(place: Place) -> Done:
+    """Nothing can be added to a file, then not even to the log: PostgreSQL stops and stays away."""
+    ballast = place.data_dir.parent / "ballast"
+    await asyncio.to_thread(_fill, ballast)
+    try:
+        for _ in range(FULL_TURNS):
+            await asyncio.sleep(FULL_SECONDS / FULL_TURNS)
+            with suppress(OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                await _backends(place, "SELECT pg_switch_wal()")
+    finally:
+        at = time.monotonic()
+        ballast.unlink()
+    await _until_accepting(place)
+    return Done(at)
+
+
+def _fill(ballast: Path) -> None:
+    with ballast.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(1 << 12))
+
+
 async def _backends(place: Place, statement: str = "SELECT pid FROM all_of_them") -> list[int]:
     """What the service's own sessions are asked, by their number."""
     connection = await asyncpg.connect(place.service.dsn, timeout=10)
@@ -151,9 +177,11 @@ async def _until(happened: Callable[[], bool]) -> None:
         await asyncio.sleep(LOOK_SECONDS)
 
 
-INTERFACE = Fault("SIGKILL of an interface process", kill_interface, 2.0)
+# A start takes most of a second of a processor, which others may be using.
+INTERFACE = Fault("SIGKILL of an interface process", kill_interface, 2.0, 5.0)
 POSTMASTER = Fault("SIGKILL of the postmaster", kill_postmaster, 10.0)
 BACKGROUND = Fault("SIGKILL of the background process", kill_background, 2.0)
 BACKEND = Fault("SIGKILL of a single backend", kill_backend, 10.0)
 TERMINATE = Fault("pg_terminate_backend of every session", terminate_backends, 5.0)
 STOP = Fault("SIGSTOP of an interface process for 3 s", stop_interface, 5.0)
+FULL_DISK = Fault("a full disk for 4 s", fill_disk, 15.0)

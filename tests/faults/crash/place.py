@@ -93,11 +93,11 @@ def embedded(data_dir: Path, *, workers: int = 2, **settings: str) -> Iterator[S
 
 
 @asynccontextmanager
-async def installed(data_dir: Path, shops: int = 4) -> AsyncIterator[Place]:
+async def installed(data_dir: Path, shops: int = 4, **settings: str) -> AsyncIterator[Place]:
     receiver = Receiver("127.0.0.1")
     await receiver.start()
     try:
-        with embedded(data_dir) as service:
+        with embedded(data_dir, **settings) as service:
             made = await asyncio.to_thread(
                 lambda: [open_shop(service, receiver.url, number) for number in range(shops)]
             )
