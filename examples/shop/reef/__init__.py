@@ -1,0 +1,1 @@
+"""Reef: a small dive shop that takes its money through Laari."""
