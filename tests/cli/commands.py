@@ -13,6 +13,8 @@ OPTIONS = {
     "merchant update": ["--webhooks", "on"],
     "session end": ["--email", "evil@shop.mv"],
     "webhook train": ["--secret", "sk_secret"],
+    "listen": ["--key", "sk_nobody", "--url", "http://127.0.0.1:9"],
+    "trigger": ["--key", "sk_nobody", "--url", "http://127.0.0.1:9"],
 }
 # Where the name of a parameter does not say what it may be.
 SPECIAL = {
@@ -41,6 +43,7 @@ NOBODY = {
     "laari": "5",
     "reason": "because",
     "url": "http://127.0.0.1:9/hook",
+    "event": "payment.paid",
 }
 
 

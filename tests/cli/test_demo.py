@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import html
+import json
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
-from laari.cli.demo import EMAIL, prepare
+import httpx
+
+from laari.cli.demo import CUSTOMER_EMAIL, EMAIL, demo_settings, greeting, prepare
 from laari.cli.open import Service
 from laari.rules.scopes import SCOPES
 from laari.settings import read_settings
-from laari.store import oauth, tenants
+from laari.store import customers, logins, merchants, oauth, tenants
 from laari.store.audit import audit
 from laari.store.database import connection_to
 from laari.store.passwords import password_fits
@@ -17,7 +28,7 @@ from laari.store.secrets import digest
 
 async def test_a_second_start_finds_the_demo_again(dsn: str) -> None:
     service = Service(dsn, bytes(range(32)), read_settings({"LAARI_PUBLIC_URL": "http://pay.test"}))
-    first, second = await prepare(service), await prepare(service)
+    first, second = greeting(await prepare(service)), greeting(await prepare(service))
     assert _without_reference(first) == _without_reference(second)
     async with connection_to(dsn) as connection:
         assert await connection.fetchval("SELECT count(*) FROM merchants") == 1
@@ -44,3 +55,126 @@ async def test_a_second_start_finds_the_demo_again(dsn: str) -> None:
 
 def _without_reference(text: str) -> str:
     return re.sub(r"order-\d+", "", text)
+
+
+def test_a_demo_switches_on_what_is_not_said_otherwise() -> None:
+    private, signup = "LAARI_WEBHOOK_ALLOW_PRIVATE", "LAARI_SANDBOX_SIGNUP"
+    for host in ("127.0.0.1", "::1", "localhost"):
+        assert demo_settings({}, host) == {private: "on", signup: "on"}
+    # Others reach it there, and could reach through it what only this machine can.
+    for host in ("0.0.0.0", "::", "192.168.1.7", "shop.local"):
+        assert demo_settings({}, host) == {signup: "on"}
+    assert demo_settings({private: "off", signup: "off"}, "127.0.0.1") == {}
+    assert demo_settings({private: " "}, "127.0.0.1")[private] == "on"
+
+
+class Demo:
+    """A running demo, and what it has told about itself."""
+
+    def __init__(self, directory: Path) -> None:
+        own = {name: v for name, v in os.environ.items() if not name.startswith("LAARI_")}
+        self.env = {**own, "LAARI_DATA_DIR": str(directory)}
+        self.process = subprocess.Popen(
+            self._command("serve", "--demo", "--json", "--port", "0", "--workers", "1"),
+            env=self.env,
+            stdout=subprocess.PIPE,
+        )
+        assert self.process.stdout is not None
+        self.facts: dict[str, Any] = json.loads(self.process.stdout.readline())
+        self.url: str = self.facts["url"]
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "laari", *arguments]
+
+    def laari(self, *arguments: str) -> int:
+        ended = subprocess.run(self._command(*arguments), env=self.env, check=False, timeout=60)
+        return ended.returncode
+
+    def listed(self, what: str) -> list[dict[str, Any]]:
+        key = {"X-API-Key": self.facts["secret_key"]}
+        found: list[dict[str, Any]] = httpx.get(f"{self.url}/merchant/{what}", headers=key).json()[
+            "data"
+        ]
+        return found
+
+
+@contextmanager
+def demonstrating(directory: Path) -> Iterator[Demo]:
+    demo = Demo(directory)
+    try:
+        yield demo
+    finally:
+        demo.process.terminate()
+        assert demo.process.wait(60) == 0
+        assert demo.process.stdout is not None
+        assert demo.process.stdout.read() == b""  # one JSON value, and nothing else
+
+
+def form(browser: httpx.Client, page: httpx.Response, action: str, **fields: str) -> httpx.Response:
+    """Sends the form of the page that goes to this address."""
+    found = re.search(rf'<form[^>]*action="{re.escape(action)}".*?</form>', page.text, re.DOTALL)
+    assert found, page.text
+    hidden = re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', found[0])
+    data = {name: html.unescape(value) for name, value in hidden} | fields
+    return browser.post(
+        action, data=data, headers={"Sec-Fetch-Site": "same-origin"}, follow_redirects=True
+    )
+
+
+def test_there_is_something_to_look_at_and_to_pay(tmp_path: Path) -> None:
+    with demonstrating(tmp_path / "data") as demo:
+        facts = demo.facts
+        for name in ("dashboard_url", "reference_url", "wallet_application_url", "signup_url"):
+            assert httpx.get(facts[name], follow_redirects=True).status_code == 200, name
+        assert {each["status"] for each in demo.listed("payments")} >= {"paid", "pending"}
+        assert {each["status"] for each in demo.listed("authorizations")} == {"active", "pending"}
+        waiting = [each for each in demo.listed("payment-requests") if each["status"] == "pending"]
+        customer = facts["customer"]
+        usage = httpx.get(f"{demo.url}/wallet/usage", headers={"X-API-Key": customer["api_key"]})
+        assert usage.json()["data"]["usage"]["daily"] == 0  # limits are as if nothing had happened
+        with httpx.Client(base_url=demo.url) as browser:
+            page = browser.get("/app/login?mode=sandbox")
+            who = {"identity": customer["email"], "password": customer["password"]}
+            page = form(browser, page, "/app/login", **who)
+            assert page.url.path == "/app"
+            page = browser.get(f"/app/requests/{waiting[0]['id']}")
+            page = form(browser, page, f"/app/requests/{waiting[0]['id']}/pay")
+            assert page.status_code == 200, page.text
+        [paid] = [
+            each for each in demo.listed("payment-requests") if each["id"] == waiting[0]["id"]
+        ]
+        assert paid["status"] == "paid"
+        hook = {"webhook_url": "http://127.0.0.1:9/hook"}
+        assert httpx.post(f"{demo.url}/sandbox/merchants", json=hook).status_code == 201
+        assert demo.laari("audit") == 0
+        before = demo.listed("payments?limit=100")
+        assert demo.laari("merchant", "create", "Real Shop", "--mode", "live") == 0
+    with demonstrating(tmp_path / "data") as demo:
+        again = {name: value for name, value in demo.facts.items() if "url" not in name}
+        assert again == {name: value for name, value in facts.items() if "url" not in name}
+        assert [e["id"] for e in demo.listed("payments?limit=100")] == [e["id"] for e in before]
+        # A merchant is live now: strangers make none beside it.
+        assert "signup_url" not in demo.facts
+        assert httpx.post(f"{demo.url}/sandbox/merchants").status_code == 404
+
+
+async def test_only_a_demos_sandbox_customer_logs_in(dsn: str) -> None:
+    service = Service(dsn, bytes(range(32)), read_settings({"LAARI_PUBLIC_URL": "http://pay.test"}))
+    demo = await prepare(service)
+    async with connection_to(dsn) as connection:
+        other = await merchants.create(connection, bytes(32), name="Shop", mode="sandbox")
+        await connection.execute("UPDATE customers SET email = 'customer@laari.test'")
+        who = {"mobile": None, "email": CUSTOMER_EMAIL, "vpa": None}
+        login = await logins.of_customer(connection, "sandbox", **who)
+        assert login is not None
+        account = await connection.fetchval(
+            "SELECT account FROM wallets WHERE customer_id = $1", login.whose
+        )
+        assert account == demo.tenant.sandbox_account != other.sandbox_account
+        # A person of that address is meant first.
+        person = await customers.create(
+            connection, name="A", mode="sandbox", tier="basic", email=CUSTOMER_EMAIL, password="x"
+        )
+        found = await logins.of_customer(connection, "sandbox", **who)
+        assert found is not None
+        assert found.whose == person.id

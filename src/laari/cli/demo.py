@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
 
 from laari.cli.open import Service
 from laari.cli.terminal import visible
 from laari.rules.records import Tenant
 from laari.rules.scopes import SCOPES
-from laari.store import merchants, tenants
+from laari.store import customers, merchants, tenants
 from laari.store.database import connection_to
 from laari.store.oauth import SECRET_PREFIX, create_client, list_clients
 from laari.store.secrets import derive
@@ -17,12 +21,83 @@ from laari.store.wallet_keys import sandbox_wallet_key
 
 NAME = "Demo Shop"
 EMAIL = "demo@laari.test"  # its login is how the demo of an earlier start is found again
+CUSTOMER_EMAIL = "customer@laari.test"  # of the sandbox customer, for the wallet application
 
 
-async def prepare(service: Service) -> str:
-    """Makes the demo merchant where there is none yet; answers what to print about it."""
-    # Derived and not drawn, so that a later start can show it again.
+@dataclass(frozen=True)
+class Demo:
+    """The demo merchant and its customer, with their credentials."""
+
+    origin: str
+    tenant: Tenant
+    secret_key: str
+    client_id: str
+    client_secret: str
+    password: str
+    wallet_key: str
+    customer_password: str
+    signup: bool
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        found = {
+            "Dashboard": f"{self.origin}/dashboard",
+            "Wallet application": f"{self.origin}/app/login?mode=sandbox",
+            "Reference": f"{self.origin}/docs",
+        }
+        return found | ({"Sign-up": f"{self.origin}/dashboard/signup"} if self.signup else {})
+
+    def facts(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            **{f"{_name(what)}_url": url for what, url in self.addresses.items()},
+            "merchant_id": self.tenant.merchant_id,
+            "name": self.tenant.merchant_name,
+            "mode": self.tenant.mode,
+            "secret_key": self.secret_key,
+            "client_id": self.client_id,
+            "client_secret": self.client_secret,
+            "email": EMAIL,
+            "password": self.password,
+            "customer": {
+                "account_number": str(self.tenant.sandbox_account),
+                "api_key": self.wallet_key,
+                "email": CUSTOMER_EMAIL,
+                "password": self.customer_password,
+            },
+        }
+
+
+def _name(words: str) -> str:
+    return words.lower().replace(" ", "_").replace("-", "")
+
+
+def demo_settings(environ: Mapping[str, str], host: str) -> dict[str, str]:
+    """What a demo switches on, unless the environment says otherwise.
+
+    Webhooks to this machine only where nobody else reaches the service: whoever can set their
+    address could otherwise reach what is on it.
+    """
+    wanted = {"LAARI_SANDBOX_SIGNUP": "on"}
+    if _is_loopback(host):
+        wanted["LAARI_WEBHOOK_ALLOW_PRIVATE"] = "on"
+    return {name: value for name, value in wanted.items() if not environ.get(name, "").strip()}
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+async def prepare(service: Service) -> Demo:
+    """Makes the demo merchant where there is none yet."""
+    # Derived and not drawn, so that a later start can show them again.
     password = _text(derive(service.master_key, "demo-password", EMAIL))[:20]
+    customer_password = _text(derive(service.master_key, "demo-password", CUSTOMER_EMAIL))[:20]
     async with connection_to(service.dsn) as connection:
         found = await merchants.of_login(connection, EMAIL)
         if found is None:
@@ -37,7 +112,10 @@ async def prepare(service: Service) -> str:
             found = new.merchant
         secret_key = await merchants.secret_key_of(connection, service.master_key, found.id)
         tenant = await tenants.of_merchant(connection, found.id, "sandbox")
-        # Derived like the password.
+        await customers.let_log_in(
+            connection, tenant.sandbox_account, CUSTOMER_EMAIL, customer_password
+        )
+        # Derived like the passwords.
         client_secret = SECRET_PREFIX + _text(
             derive(service.master_key, "demo-client-secret", found.id)
         )
@@ -45,19 +123,16 @@ async def prepare(service: Service) -> str:
         client = clients[0] if clients else None
         if client is None:
             client, _ = await create_client(connection, found.id, " ".join(SCOPES), client_secret)
-    wallet_key = sandbox_wallet_key(service.master_key, tenant.sandbox_account)
-    return _described(
-        service.settings.public_url,
-        tenant,
-        {
-            "Merchant id": tenant.merchant_id,
-            "Secret key": secret_key,
-            "OAuth client": f"{client.id}  {client_secret}",
-            "Dashboard login": f"{EMAIL}  {password}",
-            "Sandbox customer": f"account {tenant.sandbox_account}",
-            "Its wallet API key": wallet_key,
-        },
-        secret_key,
+    return Demo(
+        origin=service.settings.public_url,
+        tenant=tenant,
+        secret_key=secret_key,
+        client_id=client.id,
+        client_secret=client_secret,
+        password=password,
+        wallet_key=sandbox_wallet_key(service.master_key, tenant.sandbox_account),
+        customer_password=customer_password,
+        signup=service.settings.sandbox_signup,
     )
 
 
@@ -65,13 +140,26 @@ def _text(key: bytes) -> str:
     return base64.b32encode(key).decode().lower().rstrip("=")
 
 
-def _described(origin: str, tenant: Tenant, facts: dict[str, str], secret_key: str) -> str:
+def greeting(demo: Demo) -> str:
+    """For people."""
     order = int(time.time())  # another reference at every start: an old one would be a retry
-    base, credentials = f"{origin}/merchant", f"-H 'X-API-Key: {secret_key}'"
-    listed = "\n".join(f"  {name:<20}  {value}" for name, value in facts.items())
-    return f"""{visible(tenant.merchant_name)} is ready, in sandbox mode.
+    base, credentials = f"{demo.origin}/merchant", f"-H 'X-API-Key: {demo.secret_key}'"
+    facts = {
+        "Merchant id": demo.tenant.merchant_id,
+        "Secret key": demo.secret_key,
+        "OAuth client": f"{demo.client_id}  {demo.client_secret}",
+        "Dashboard login": f"{EMAIL}  {demo.password}",
+        "Sandbox customer": f"account {demo.tenant.sandbox_account}",
+        "Its wallet API key": demo.wallet_key,
+        "Its login": f"{CUSTOMER_EMAIL}  {demo.customer_password}",
+    }
+    return f"""{visible(demo.tenant.merchant_name)} is ready, in sandbox mode.
 
-{listed}
+{_listed(facts)}
+
+Look around:
+
+{_listed(demo.addresses)}
 
 Create a payment:
 
@@ -88,3 +176,7 @@ Read it back:
 
   curl -sS {base}/payments/$PAYMENT_ID {credentials}
 """
+
+
+def _listed(facts: Mapping[str, str]) -> str:
+    return "\n".join(f"  {name:<20}  {value}" for name, value in facts.items())

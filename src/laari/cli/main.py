@@ -15,6 +15,7 @@ from laari.cli.backup import backup_command, restore_command
 from laari.cli.clients import client
 from laari.cli.customers import customer
 from laari.cli.init import init_command
+from laari.cli.listen import listen_command
 from laari.cli.merchants import merchant
 from laari.cli.migrate import migrate_command
 from laari.cli.payments import payment
@@ -22,6 +23,7 @@ from laari.cli.people import session
 from laari.cli.serve import serve_command
 from laari.cli.terminal import complain, complain_of_defect
 from laari.cli.tiers import tier
+from laari.cli.trigger import trigger_command
 from laari.cli.wallets import wallet
 from laari.cli.webhooks import webhook
 from laari.errors import LaariError
@@ -47,6 +49,8 @@ for command in (
     payment,
     authorization,
     webhook,
+    listen_command,
+    trigger_command,
     audit_command,
     migrate_command,
     backup_command,

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from dataclasses import replace
 
 import click
 
 from laari.cli import fields
+from laari.cli.demo import demo_settings, prepare
+from laari.cli.greeting import Greeting
 from laari.cli.logs import configure_logs
 from laari.cli.open import Service, open_service
+from laari.cli.operation import json_option
 from laari.cli.supervisor import Supervisor, listen
-from laari.cli.terminal import say
 from laari.errors import LaariError
 from laari.settings import VARIABLES, default_origin, read_settings
 from laari.store.database import connection_to
@@ -54,43 +57,54 @@ class _ServeCommand(click.Command):
     help="Interface processes.",
 )
 @click.option("--demo", is_flag=True, help="Make a sandbox merchant once and print how to use it.")
-def serve_command(host: str, port: int, workers: int, demo: bool) -> None:
+@json_option
+def serve_command(host: str, port: int, workers: int, demo: bool, as_json: bool) -> None:
     """Run the service.
 
     One process tree: interfaces, pages, webhook delivery.
     """
     configure_logs()
-    asyncio.run(_serve(host, port, workers, demo))
+    asyncio.run(_serve(host, port, workers, demo, as_json))
 
 
-async def _serve(host: str, port: int, workers: int, demo: bool) -> None:
+async def _serve(host: str, port: int, workers: int, demo: bool, as_json: bool) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    read_settings(os.environ)  # what is wrong with them is worth saying before anything is taken
+    # What is wrong with them is worth saying before anything is taken.
+    asked_for_signup = read_settings(os.environ).sandbox_signup
+    if demo:
+        os.environ.update(demo_settings(os.environ, host))  # for the other processes too
     listener = listen(host, port)
     port = listener.getsockname()[1]
     settings = read_settings(os.environ, host, port)
     metrics = None if settings.metrics_address is None else listen(*settings.metrics_address)
     async with open_service(settings, "upgrade") as service:
-        if settings.sandbox_signup:
-            await _refuse_where_live(service)
-        greeting = f"Laari is ready at {default_origin(host, port)}"
-        if metrics is not None:
-            greeting += f"\nIts metrics are at {default_origin(*metrics.getsockname()[:2])}/metrics"
-        if demo:
-            from laari.cli.demo import prepare  # noqa: PLC0415  # only a demo pays for it
+        if settings.sandbox_signup and await _is_live(service):
+            _close_signup(asked_for_signup)
+            settings = read_settings(os.environ, host, port)
+        made = await prepare(replace(service, settings=settings)) if demo else None
+        greeting = Greeting(
+            default_origin(host, port),
+            None if metrics is None else f"{default_origin(*metrics.getsockname()[:2])}/metrics",
+            made,
+            settings,
+        )
+        supervisor = Supervisor(listener, metrics, settings, workers, stop)
+        await supervisor.run(lambda: greeting.give(as_json))
 
-            greeting += "\n\n" + await prepare(service)
-        await Supervisor(listener, metrics, settings, workers, stop).run(lambda: say(greeting))
 
-
-async def _refuse_where_live(service: Service) -> None:
-    """Nobody who moves real money wants strangers to make merchants beside it."""
+async def _is_live(service: Service) -> bool:
     async with connection_to(service.dsn) as connection:
-        if await is_live(connection):
-            raise LaariError(
-                "LAARI_SANDBOX_SIGNUP is on, and this installation has live merchants: "
-                "sign-up is for an installation that is a sandbox"
-            )
+        return await is_live(connection)
+
+
+def _close_signup(asked_for: bool) -> None:
+    """Nobody who moves real money wants strangers to make merchants beside it."""
+    if asked_for:
+        raise LaariError(
+            "LAARI_SANDBOX_SIGNUP is on, and this installation has live merchants: "
+            "sign-up is for an installation that is a sandbox"
+        )
+    os.environ["LAARI_SANDBOX_SIGNUP"] = "off"  # a demo does without

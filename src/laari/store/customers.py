@@ -102,6 +102,25 @@ async def create_sandbox_customer(
     await open_wallet(connection, customer_id, account, "sandbox", tier, balance)
 
 
+async def let_log_in(
+    connection: asyncpg.Connection, account: int, email: str, password: str
+) -> None:
+    """Gives the owner of a wallet a log-in for the wallet application, unless there is one."""
+    customer_id = await connection.fetchval(
+        "SELECT c.id FROM wallets w JOIN customers c ON c.id = w.customer_id "
+        "WHERE w.account = $1 AND c.password_hash IS NULL",
+        account,
+    )
+    if customer_id is not None:
+        await connection.execute(
+            "UPDATE customers SET email = $2, password_hash = $3 "
+            "WHERE id = $1 AND password_hash IS NULL",
+            customer_id,
+            email,
+            hash_password(password),
+        )
+
+
 async def open_wallet(
     connection: asyncpg.Connection,
     customer_id: UUID,

@@ -52,12 +52,14 @@ async def of_customer(
 ) -> Login | None:
     """The customer with this mobile number, email or VPA; a number is first of all a mobile's.
 
-    A merchant's own sandbox customer cannot log in: the page lets anyone act as it.
+    A merchant's own sandbox customer has no password and cannot log in, but for a demo's: the page
+    lets anyone act as it. Anybody else with the same contact comes first.
     """
     row = await connection.fetchrow(
         "SELECT id, password_hash, password_first FROM customers "
-        "WHERE mode = $1 AND sandbox_of IS NULL "
-        "AND (mobile = $2 OR email = $3 OR vpa = $4) ORDER BY mobile = $2 DESC NULLS LAST LIMIT 1",
+        "WHERE mode = $1 AND (sandbox_of IS NULL OR password_hash IS NOT NULL) "
+        "AND (mobile = $2 OR email = $3 OR vpa = $4) "
+        "ORDER BY sandbox_of NULLS FIRST, mobile = $2 DESC NULLS LAST LIMIT 1",
         mode,
         mobile,
         email,

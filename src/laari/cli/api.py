@@ -1,0 +1,143 @@
+"""A service's merchant interface, as a developer's commands speak to it: over HTTP, with its key.
+
+The service may be far away, asleep, or something else altogether: whatever comes back is either
+the JSON that was asked for or an error in one line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any, TypeAlias
+
+import aiohttp
+import msgspec
+
+from laari import __version__
+from laari.errors import LaariError
+from laari.workers.failures import describe
+
+TIMEOUT_SECONDS = 20.0
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+MAX_TRIES = 5  # of one call that is told to come back
+LONGEST_WAIT_SECONDS = 30.0
+
+Json: TypeAlias = dict[str, Any]
+
+
+class ApiError(LaariError):
+    """The service refused a call."""
+
+    def __init__(self, message: str, status: int = 0, code: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+
+
+class AwayError(LaariError):
+    """The service cannot be reached, or says that it cannot answer now; that may pass."""
+
+    def __init__(self, message: str, wait_seconds: float = 0.0) -> None:
+        super().__init__(message)
+        self.wait_seconds = wait_seconds
+
+
+class Api:
+    def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
+        self._session = session
+        self.url = url
+
+    async def get(self, path: str, **query: str) -> Any:
+        return await self._patiently("GET", path, None, query)
+
+    async def post(self, path: str, body: Json | None = None) -> Any:
+        return await self._patiently("POST", path, body, {})
+
+    async def create(self, path: str, **body: Any) -> Json:
+        """The resource that was made."""
+        made: Json = (await self.post(path, body))["data"]
+        return made
+
+    async def sandbox_now(self) -> datetime | None:
+        """The sandbox's time; None where the key acts in live mode, which has no such control."""
+        try:
+            clock = await self.post("/sandbox/clock", {"advance_seconds": 0})
+        except ApiError as error:
+            if error.status == 404 and error.code == "not_found":
+                return None
+            raise
+        try:
+            now = datetime.fromisoformat(clock["data"]["now"])
+        except (TypeError, KeyError, ValueError):
+            raise self._foreign(200) from None
+        if now.tzinfo is None:
+            raise self._foreign(200)
+        return now
+
+    async def _patiently(self, method: str, path: str, body: Json | None, query: Json) -> Any:
+        """Comes back where the service says when, a few times."""
+        for _ in range(MAX_TRIES - 1):
+            try:
+                return await self._call(method, path, body, query)
+            except AwayError as error:
+                if not error.wait_seconds:
+                    raise
+                await asyncio.sleep(min(error.wait_seconds, LONGEST_WAIT_SECONDS))
+        return await self._call(method, path, body, query)
+
+    async def _call(self, method: str, path: str, body: Json | None, query: Json) -> Any:
+        try:
+            async with self._session.request(
+                method,
+                f"{self.url}/merchant{path}",
+                params=query,
+                json=body,
+                allow_redirects=False,
+            ) as response:
+                status, headers = response.status, response.headers
+                content = await response.content.read(MAX_ANSWER_BYTES)
+                while len(content) < MAX_ANSWER_BYTES and not response.content.at_eof():
+                    content += await response.content.read(MAX_ANSWER_BYTES - len(content))
+        except TimeoutError:
+            raise AwayError(f"{self.url} does not answer") from None
+        except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
+            raise AwayError(f"{self.url} cannot be reached: {describe(error)}") from None
+        answer = _parsed(content)
+        if 200 <= status <= 299 and isinstance(answer, dict) and "data" in answer:
+            return answer
+        raise self._refused(status, headers.get("Retry-After", ""), answer)
+
+    def _foreign(self, status: int) -> AwayError:
+        """Something is there that is no Laari, or stands before it."""
+        return AwayError(f"{self.url} answers {status}, but not as Laari does: see --url")
+
+    def _refused(self, status: int, retry_after: str, answer: Any) -> LaariError:
+        error = answer.get("error") if isinstance(answer, dict) else None
+        if not isinstance(error, dict) or not isinstance(error.get("message"), str):
+            return self._foreign(status)
+        if status in (429, 503):
+            wait = float(retry_after) if retry_after.isdigit() else 1.0
+            return AwayError(f"{self.url}: {error['message']}", max(wait, 0.1))
+        if status >= 500:
+            return AwayError(f"{self.url}: {error['message']}")
+        return ApiError(f"{self.url}: {error['message']}", status, str(error.get("code", "")))
+
+
+@asynccontextmanager
+async def open_api(url: str, key: str) -> AsyncIterator[Api]:
+    headers = {"X-API-Key": key, "User-Agent": f"laari-cli/{__version__}"}
+    timeout = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
+    async with aiohttp.ClientSession(
+        headers=headers, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()
+    ) as session:
+        yield Api(session, url)
+
+
+def _parsed(content: bytes) -> Any:
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None

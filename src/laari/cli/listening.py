@@ -1,0 +1,108 @@
+"""What `laari listen` does: each new event signed, posted and shown with its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any
+
+from laari.cli.api import AwayError, Json, open_api
+from laari.cli.follow import Follower
+from laari.cli.terminal import complain, say, say_json
+from laari.errors import LaariError
+from laari.rules.shapes import to_json
+from laari.workers.sender import Answer, Sender
+
+POLL_SECONDS = 1.0
+FIRST_RETRY_SECONDS = 1.0
+LAST_RETRY_SECONDS = 30.0
+SHOWN_ANSWER = 200  # characters of what a receiver replied to what it did not accept
+
+
+async def until_told(work: Coroutine[Any, Any, None]) -> None:
+    """Runs until it ends, or Ctrl-C or SIGTERM does, which is no error."""
+    task = asyncio.create_task(work)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, task.cancel)
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+async def listen(
+    url: str, key: str, target: str | None, secret: str, live: bool, as_json: bool
+) -> None:
+    async with open_api(url, key) as api, _sender() as sender:
+        follower = Follower(api)
+        mode = await follower.begin()  # a wrong key or address is worth an error at once
+        _refuse_live(mode, live)
+        if not as_json:
+            signed = "your secret key" if secret == key else "the secret you gave"
+            say(f"Following the {mode} events of {url}; Ctrl-C ends it.")
+            if target is not None:
+                say(f"Each is posted to {target}, signed with {signed}.")
+        async for event in _events(follower, live):
+            body = to_json({name: v for name, v in event.items() if name != "delivery"})
+            answer = None if target is None else await sender.send(target, secret, body)
+            _show(event, target, answer, as_json)
+
+
+def _refuse_live(mode: str, live: bool) -> None:
+    if mode == "live" and not live:
+        raise LaariError("this key acts in live mode: --live forwards the events of real payments")
+
+
+@contextlib.asynccontextmanager
+async def _sender() -> AsyncIterator[Sender]:
+    sender = Sender(allow_private=True)
+    try:
+        yield sender
+    finally:
+        await sender.close()
+
+
+async def _events(follower: Follower, live: bool) -> AsyncIterator[Json]:
+    """New events for ever, the oldest first; a service that is away is waited for."""
+    wait, away = FIRST_RETRY_SECONDS, False
+    while True:
+        try:
+            found = await follower.new()
+        except AwayError as error:
+            if not away:
+                complain(f"{error}; trying again")
+            away = True
+            await asyncio.sleep(max(wait, error.wait_seconds))
+            wait = min(2 * wait, LAST_RETRY_SECONDS)
+            continue
+        if away:
+            complain("the service is back")
+        wait, away = FIRST_RETRY_SECONDS, False
+        _refuse_live(follower.mode, live)
+        for event in found:
+            yield event
+        await asyncio.sleep(POLL_SECONDS)
+
+
+def _show(event: Json, target: str | None, answer: Answer | None, as_json: bool) -> None:
+    if as_json:
+        forwarded = answer and {
+            "url": target,
+            "acknowledged": answer.acknowledged,
+            "http_status": answer.status,
+            "duration_ms": answer.duration_ms,
+            "error": answer.error,
+            "answer": answer.text,
+        }
+        say_json(to_json({"event": event, "forwarded": forwarded}))
+        return
+    data = event.get("data")
+    about = data.get("id", "") if isinstance(data, dict) else ""
+    line = f"{time.strftime('%H:%M:%S')}  {event.get('type')}  {event.get('id')}  {about}"
+    if answer is not None:
+        line += f"  {answer.status or answer.error} in {answer.duration_ms} ms"
+        if not answer.acknowledged and answer.text:
+            line += f"  {' '.join(answer.text.split())[:SHOWN_ANSWER]}"
+    say(line.replace("\n", " "))
