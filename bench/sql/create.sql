@@ -29,5 +29,5 @@ WITH kept AS (
     WHERE m.webhooks_enabled AND m.webhook_url IS NOT NULL
     RETURNING 1
 )
-SELECT pg_notify('laari_deliveries', '') FROM made LIMIT 1;
+SELECT 1 FROM made LIMIT 1;
 COMMIT;

@@ -35,7 +35,7 @@ WITH kept AS (
     WHERE m.webhooks_enabled AND m.webhook_url IS NOT NULL
     RETURNING 1
 )
-SELECT pg_notify('laari_deliveries', '') FROM made LIMIT 1;
+SELECT 1 FROM made LIMIT 1;
 INSERT INTO saved_responses
     (tenant_id, operation, key, fingerprint, status, body, completed_at, replays, last_replayed_at,
     resource_id)

@@ -28,9 +28,6 @@ BEGIN
     INSERT INTO deliveries (event_id, tenant_id)
     SELECT event_id, tenant FROM tenants t JOIN merchants m ON m.id = t.merchant_id
     WHERE t.id = tenant AND m.webhooks_enabled AND m.webhook_url IS NOT NULL;
-    IF FOUND THEN
-        PERFORM pg_notify('laari_deliveries', '');
-    END IF;
 END $$;
 
 CREATE OR REPLACE FUNCTION bench.create_payment(

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
-from laari_client import APIError, LaariError, WebhookVerificationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -17,6 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
+from laari_client import APIError, LaariError, WebhookVerificationError
 from reef.shop import CLUB_FEE, CLUB_TITLE, PRODUCTS, Shop, settings_from_environment
 
 HERE = Path(__file__).parent

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from laari_client import Laari, errors, verify_webhook
-
 from reef import store
 from reef.store import Database, Member, Order
 

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import re
 
-from laari_client import Laari
 from reef.shop import Shop
+
+from laari_client import Laari
 
 NOWHERE = "http://127.0.0.1:9"  # where nobody listens
 
