@@ -1,4 +1,4 @@
-"""Turns at hashing: few wait, the least demanding goes first, and who left is not worked for."""
+"""A queue for hashing: few wait, the least demanding goes first, and who left is not worked for."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ import pytest
 import uvloop
 from argon2 import PasswordHasher
 
-from laari.edge.hashing import FIRST, Busy, Hashing, HashingProcess, Turns
+from laari.edge.hashing import FIRST, Hashing, HashingProcess, RankedQueue
 from laari.edge.http import ClientGone
+from laari.edge.overload import Overloaded
 from laari.store.password_process import NICENESS
 from laari.store.passwords import nobodys_hash, password_fits
 
@@ -38,8 +39,8 @@ async def hashing() -> AsyncIterator[Hashing]:
     await hashing.close()
 
 
-async def begin(turns: Turns, *ranks: float) -> list[asyncio.Task[None]]:
-    tasks = [asyncio.create_task(turns.take(rank)) for rank in ranks]
+async def begin(queue: RankedQueue, *ranks: float) -> list[asyncio.Task[None]]:
+    tasks = [asyncio.create_task(queue.acquire(rank)) for rank in ranks]
     await asyncio.sleep(0)
     return tasks
 
@@ -50,47 +51,47 @@ async def done(tasks: list[asyncio.Task[None]]) -> list[bool]:
 
 
 async def test_the_lowest_rank_goes_first_and_equals_in_the_order_they_came() -> None:
-    turns = Turns()
-    await turns.take(5)
-    tasks = await begin(turns, 2, 0, 1, 0, FIRST)
+    queue = RankedQueue()
+    await queue.acquire(5)
+    tasks = await begin(queue, 2, 0, 1, 0, FIRST)
     for served in (4, 1, 3, 2, 0):
-        turns.give_back()
+        queue.release()
         assert (await done(tasks))[served]
         assert sum(await done(tasks)) == [4, 1, 3, 2, 0].index(served) + 1
-    turns.give_back()
-    await asyncio.wait_for(turns.take(9), 1)
+    queue.release()
+    await asyncio.wait_for(queue.acquire(9), 1)
 
 
 async def test_a_full_queue_sends_the_highest_rank_away() -> None:
-    turns = Turns(most=2)
-    await turns.take(0)
-    tasks = await begin(turns, 3, 7)
-    with pytest.raises(Busy):
-        await turns.take(7)
-    newcomer = await begin(turns, 1)
+    queue = RankedQueue(most=2)
+    await queue.acquire(0)
+    tasks = await begin(queue, 3, 7)
+    with pytest.raises(Overloaded):
+        await queue.acquire(7)
+    newcomer = await begin(queue, 1)
     assert await done(tasks) == [False, True]
-    with pytest.raises(Busy):
+    with pytest.raises(Overloaded):
         await tasks[1]
-    assert turns.waiting == 2
-    turns.give_back()
+    assert queue.waiting == 2
+    queue.release()
     assert await done(newcomer) == [True]
-    turns.give_back()
+    queue.release()
     assert await done(tasks[:1]) == [True]
 
 
 async def test_nobody_waits_for_long_and_nobody_who_left_keeps_a_turn() -> None:
-    turns = Turns(longest_seconds=0.05)
-    await turns.take(0)
-    with pytest.raises(Busy):
-        await turns.take(0)
-    (leaving,) = await begin(turns, 0)
+    queue = RankedQueue(longest_seconds=0.05)
+    await queue.acquire(0)
+    with pytest.raises(Overloaded):
+        await queue.acquire(0)
+    (leaving,) = await begin(queue, 0)
     leaving.cancel()
     await asyncio.gather(leaving, return_exceptions=True)
-    (unlucky,) = await begin(turns, 0)
-    turns.give_back()  # the turn is given …
+    (unlucky,) = await begin(queue, 0)
+    queue.release()  # the turn is given …
     unlucky.cancel()  # … in the moment when it is given up
     await asyncio.gather(unlucky, return_exceptions=True)
-    await asyncio.wait_for(turns.take(0), 1)
+    await asyncio.wait_for(queue.acquire(0), 1)
 
 
 async def test_passwords_are_verified_and_hashed_in_another_process(hashing: Hashing) -> None:

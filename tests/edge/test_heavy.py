@@ -15,23 +15,24 @@ from laari.edge import heavy
 from laari.edge.heavy import (
     MOST_EXPORTS,
     MOST_EXPORTS_OF_A_MERCHANT,
-    Busy,
     Coalescing,
+    DutyCycle,
     Heavy,
-    Turns,
     patiently,
 )
+from laari.edge.merchant.lists import ListQuery
+from laari.edge.overload import Overloaded
 from laari.edge.pages.dashboard import export
-from laari.edge.pages.dashboard.listing import Asked
+from laari.edge.pages.dashboard.listing import ListRequest
 from laari.rules.records import Payment
 from laari.store.listing import Found, Window
 
 
 async def test_one_at_a_time_with_a_rest_in_between() -> None:
-    turns, spans = Turns(rest=2.0), []
+    cycle, spans = DutyCycle(rest=2.0), []
 
     async def work() -> None:
-        async with turns.turn():
+        async with cycle.slot():
             began = time.monotonic()
             await asyncio.sleep(0.05)
             spans.append((began, time.monotonic()))
@@ -42,10 +43,10 @@ async def test_one_at_a_time_with_a_rest_in_between() -> None:
 
 
 async def test_a_turn_that_fails_or_is_given_up_ends() -> None:
-    turns = Turns(rest=1.0)
+    cycle = DutyCycle(rest=1.0)
 
     async def work(error: BaseException) -> None:
-        async with turns.turn():
+        async with cycle.slot():
             await asyncio.sleep(0.001)
             raise error
 
@@ -53,13 +54,13 @@ async def test_a_turn_that_fails_or_is_given_up_ends() -> None:
         await work(ValueError("x"))
     with pytest.raises(asyncio.CancelledError):
         await work(asyncio.CancelledError())
-    async with asyncio.timeout(5), turns.turn():
+    async with asyncio.timeout(5), cycle.slot():
         pass
 
 
 async def test_whoever_waits_too_long_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heavy, "PATIENCE_SECONDS", 0.05)
-    with pytest.raises(Busy):
+    with pytest.raises(Overloaded):
         await patiently(asyncio.sleep(60))
     assert await patiently(asyncio.sleep(0, "done")) == "done"
 
@@ -68,12 +69,12 @@ async def test_a_turn_for_somebody_who_waits_comes_soon_or_not_at_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(heavy, "PATIENCE_SECONDS", 0.05)
-    turns = Turns(rest=0.0)
-    async with turns.turn():
-        with pytest.raises(Busy):
-            async with turns.turn(soon=True):
+    cycle = DutyCycle(rest=0.0)
+    async with cycle.slot():
+        with pytest.raises(Overloaded):
+            async with cycle.slot(soon=True):
                 pass
-    async with asyncio.timeout(5), turns.turn(soon=True):
+    async with asyncio.timeout(5), cycle.slot(soon=True):
         pass  # whoever gave up has not taken it
 
 
@@ -89,11 +90,11 @@ async def test_pages_do_not_wait_for_the_rows_of_an_export(
 
     monkeypatch.setattr(export, "find", find)
     desk: Any = SimpleNamespace(backend=SimpleNamespace(heavy=Heavy()))
-    lines = export._lines(desk, Asked({}, {}, Window(limit=20)))
+    lines = export._lines(desk, ListRequest({}, ListQuery(), Window(limit=20)))
     await anext(lines)  # the names of the columns
     rest = asyncio.create_task(_all(lines))
     await looking.wait()
-    async with asyncio.timeout(1), desk.backend.heavy.writing.turn(soon=True):
+    async with asyncio.timeout(1), desk.backend.heavy.writing.slot(soon=True):
         answer.set()
     assert await rest == []
 
@@ -107,7 +108,7 @@ def test_one_merchant_does_not_take_every_export() -> None:
     held = [work.export("mrc_1") for _ in range(MOST_EXPORTS_OF_A_MERCHANT)]
     for place in held:
         place.__enter__()
-    with pytest.raises(Busy), work.export("mrc_1"):
+    with pytest.raises(Overloaded), work.export("mrc_1"):
         pass
     with work.export("mrc_2"):
         pass
@@ -121,7 +122,7 @@ def test_exports_are_bounded_altogether() -> None:
     held = [work.export(f"mrc_{number}") for number in range(MOST_EXPORTS)]
     for place in held:
         place.__enter__()
-    with pytest.raises(Busy), work.export("mrc_other"):
+    with pytest.raises(Overloaded), work.export("mrc_other"):
         pass
     for place in held:
         place.__exit__(None, None, None)

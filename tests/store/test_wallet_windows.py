@@ -11,7 +11,7 @@ import pytest
 
 from laari.rules import ids
 from laari.store.database import connection_to
-from laari.store.wallets import Visit, visit
+from laari.store.wallets import KeyUse, count_use
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ async def open_wallet(connection: asyncpg.Connection, *keys: bytes) -> int:
 
 
 async def numbers(connection: asyncpg.Connection, *keys: bytes) -> list[int | None]:
-    return [found and found.number for found in await visit(connection, list(keys))]
+    return [found and found.number for found in await count_use(connection, list(keys))]
 
 
 async def test_requests_are_numbered_in_the_order_they_came(
@@ -50,13 +50,13 @@ async def test_requests_are_numbered_in_the_order_they_came(
 ) -> None:
     mine = await open_wallet(connection, key(1), key(9))
     other = await open_wallet(connection, key(2))
-    first = await visit(connection, [key(9), key(2), key(1), key(5), key(9)])
+    first = await count_use(connection, [key(9), key(2), key(1), key(5), key(9)])
     assert first == [
-        Visit(mine, 1, 60),
-        Visit(other, 1, 60),
-        Visit(mine, 2, 60),
+        KeyUse(mine, 1, 60),
+        KeyUse(other, 1, 60),
+        KeyUse(mine, 2, 60),
         None,  # nobody's
-        Visit(mine, 3, 60),
+        KeyUse(mine, 3, 60),
     ]
     assert await numbers(connection, key(2), key(1), key(2)) == [2, 4, 3]
 
@@ -79,7 +79,7 @@ async def test_a_window_lasts_60_seconds_from_its_first_request(
     account = await open_wallet(connection, key(1))
     assert await numbers(connection, *[key(1)] * 7) == [1, 2, 3, 4, 5, 6, 7]
     await connection.execute(f"UPDATE wallet_windows SET opened_at = now() - interval '{age}'")
-    assert await visit(connection, [key(1)]) == [Visit(account, number, seconds_left)]
+    assert await count_use(connection, [key(1)]) == [KeyUse(account, number, seconds_left)]
 
 
 async def test_no_number_is_given_twice_and_nobody_deadlocks(
@@ -94,7 +94,7 @@ async def test_no_number_is_given_twice_and_nobody_deadlocks(
         ordered = keys[turn % 4 :] + keys[: turn % 4]
         async with connection_to(dsn) as own:
             for _ in range(20):
-                for found in await visit(own, ordered * 2):
+                for found in await count_use(own, ordered * 2):
                     assert found is not None
                     given[found.account][found.number] += 1
 

@@ -93,7 +93,7 @@ class Backend:
         self.payments_by_token = Coalesced(self._reading(payments.by_token))
         self.events = Coalesced(self._reading(events.by_id))
         self.delivery_states = self._reading(events.delivery_states)
-        self.wallet_visits = Gathered(self._count_visits)
+        self.wallet_key_uses = Gathered(self._count_key_uses)
         self.wallets = Coalesced(self._reading(wallets.by_account))
         self._days = Coalescing(self._add_up)
 
@@ -157,7 +157,7 @@ class Backend:
         return lambda keys: self._interfaces.ask(fetch, keys)
 
     async def days(self, span: Span) -> list[Day]:
-        """What a merchant's days came to; `Busy` where that would take too long."""
+        """What a merchant's days came to; `Overloaded` where that would take too long."""
         return await patiently(self._days.get(span))
 
     async def _add_up(self, span: Span) -> list[Day]:
@@ -166,7 +166,7 @@ class Backend:
         until, length = span.until, ONE_DAY
         while until > span.since:
             since = max(until - length, span.since)
-            async with self.heavy.reports.turn():
+            async with self.heavy.reports.slot():
                 began = time.monotonic()
                 piece = Span(span.tenant_id, since, until)
                 found = await self._pages.ask(reports.by_day, piece) + found
@@ -196,5 +196,5 @@ class Backend:
         """Runs one function of the store that writes; not for money, which takes the spine."""
         return await self._connections.write(query, *arguments, **named)
 
-    async def _count_visits(self, keys: list[bytes]) -> list[wallets.Visit | None]:
-        return await self._interfaces.pool.write_each(wallets.visit, keys)
+    async def _count_key_uses(self, keys: list[bytes]) -> list[wallets.KeyUse | None]:
+        return await self._interfaces.pool.write_each(wallets.count_use, keys)

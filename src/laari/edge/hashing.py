@@ -1,4 +1,4 @@
-"""Turns at verifying passwords: one at a time, few in the queue, the least demanding first.
+"""A queue for verifying passwords: one at a time, few waiting, the least demanding first.
 
 A hash takes a fifth of a second of a processor, so whoever asks for many could keep everybody else
 out. Each attempt has a rank, which says how much was asked for from where it comes: the lowest goes
@@ -20,6 +20,7 @@ from itertools import count
 from typing import NamedTuple, TypeAlias
 
 from laari.edge.http import ClientGone
+from laari.edge.overload import Overloaded
 from laari.store.password_process import FAILED, FITS
 
 log = logging.getLogger(__name__)
@@ -33,21 +34,22 @@ RETRY_AFTER_SECONDS = 3
 FIRST = -1.0  # the rank of those who go before all others
 
 
-class Busy(Exception):  # noqa: N818  # named for what happened
-    """There is no turn to be had now: nothing was tried, and it may be tried again."""
-
-
 class _Waiting(NamedTuple):
     rank: float
     number: int  # of two with one rank the first comes first
-    turn: asyncio.Future[None]
+    admitted: asyncio.Future[None]
+
+    @property
+    def is_admitted(self) -> bool:
+        turn = self.admitted
+        return turn.done() and not turn.cancelled() and turn.exception() is None
 
     @property
     def place(self) -> tuple[float, int]:
         return self.rank, self.number
 
 
-class Turns:
+class RankedQueue:
     """Lets one in at a time, the lowest rank first; a bounded number waits, for a bounded time."""
 
     def __init__(
@@ -63,8 +65,8 @@ class Turns:
     def waiting(self) -> int:
         return len(self._waiting)
 
-    async def take(self, rank: float) -> None:
-        """Returns when it is this one's turn, which `give_back` ends; raises Busy."""
+    async def acquire(self, rank: float) -> None:
+        """Returns when it is this one's turn, which `release` ends; raises Overloaded."""
         if not self._taken:
             self._taken = True
             return
@@ -73,14 +75,14 @@ class Turns:
         self._waiting.append(one)
         try:
             async with asyncio.timeout(self._longest_seconds):
-                await one.turn
+                await one.admitted
         except (TimeoutError, asyncio.CancelledError) as error:
             if one in self._waiting:
                 self._waiting.remove(one)
-            elif one.turn.done() and not one.turn.cancelled() and not one.turn.exception():
-                self.give_back()  # it was given in the moment when nobody waited for it any more
+            elif one.is_admitted:
+                self.release()  # it was admitted in the moment when nobody waited for it any more
             if isinstance(error, TimeoutError):
-                raise Busy from None
+                raise Overloaded(RETRY_AFTER_SECONDS) from None
             raise
 
     def _make_room(self, rank: float) -> None:
@@ -88,19 +90,19 @@ class Turns:
             return
         last = max(self._waiting, key=lambda one: one.place)
         if last.rank <= rank:
-            raise Busy
+            raise Overloaded(RETRY_AFTER_SECONDS)
         self._waiting.remove(last)
-        last.turn.set_exception(Busy())
+        last.admitted.set_exception(Overloaded(RETRY_AFTER_SECONDS))
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """To the next one, who is there and has the lowest rank."""
-        self._waiting = [one for one in self._waiting if not one.turn.done()]
+        self._waiting = [one for one in self._waiting if not one.admitted.done()]
         if not self._waiting:
             self._taken = False
             return
         following = min(self._waiting, key=lambda one: one.place)
         self._waiting.remove(following)
-        following.turn.set_result(None)
+        following.admitted.set_result(None)
 
 
 class HashingProcess:
@@ -123,13 +125,13 @@ class HashingProcess:
                 if reply.endswith(b"\n"):
                     return reply.decode().rstrip("\n")
                 how = "ended"
-            # No memory, too many processes, no answer; RuntimeError is how uvloop says that the
+            # No memory, too many processes, no reply; RuntimeError is how uvloop says that the
             # pipe to a process is closed since it ended.
             except (OSError, RuntimeError, TimeoutError) as error:
                 how = f"failed ({type(error).__name__})"
             log.warning("the process that hashes passwords %s; starting another one", how)
             await self.end()
-        raise Busy
+        raise Overloaded(RETRY_AFTER_SECONDS)
 
     async def _exchange(self, line: bytes) -> bytes:
         if self._process is None:
@@ -167,10 +169,10 @@ class _Job:
 
 
 class Hashing:
-    """What the pages use: a password verified or hashed, in turn, for who is still there."""
+    """What the pages use: a password verified or hashed, in turn, for who is still connected."""
 
     def __init__(self) -> None:
-        self._turns = Turns()
+        self._queue = RankedQueue()
         self._process = HashingProcess()
         self._tasks: set[asyncio.Task[str]] = set()
 
@@ -187,7 +189,7 @@ class Hashing:
         return await self._run(_Job(password, None, rank), disconnected)
 
     async def _run(self, job: _Job, disconnected: Disconnected) -> str:
-        """Raises ClientGone as soon as the client has left: nobody would read the answer."""
+        """Raises ClientGone as soon as the client has gone: nobody would read the result."""
         task = asyncio.create_task(self._work(job))
         self._tasks.add(task)
         task.add_done_callback(self._over)
@@ -196,22 +198,22 @@ class Hashing:
             await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
                 raise ClientGone
-            answer = task.result()
+            result = task.result()
         finally:
             gone.cancel()
-            if not job.begun:  # one that is with the process is answered, and that has to be read
+            if not job.begun:  # of one that is with the process, the result has to be read
                 task.cancel()
-        if answer == FAILED:
+        if result == FAILED:
             raise RuntimeError("a stored password hash cannot be read, or there is no memory")
-        return answer
+        return result
 
     async def _work(self, job: _Job) -> str:
-        await self._turns.take(job.rank)
+        await self._queue.acquire(job.rank)
         job.begun = True
         try:
             return await self._process.ask(job.password, job.password_hash)
         finally:
-            self._turns.give_back()
+            self._queue.release()
 
     def _over(self, task: asyncio.Task[str]) -> None:
         self._tasks.discard(task)

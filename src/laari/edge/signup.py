@@ -15,9 +15,9 @@ from msgspec import UNSET, Struct, UnsetType
 from laari.edge.addresses import household
 from laari.edge.backend import Backend
 from laari.edge.fields import Body, Field, choice, described, integer, text
-from laari.edge.hashing import RETRY_AFTER_SECONDS, Busy
 from laari.edge.http import NO_STORE, Reply, Request
 from laari.edge.merchant.envelope import refused
+from laari.edge.overload import Overloaded
 from laari.edge.rate import named_bucket
 from laari.edge.strict_json import read_object
 from laari.rules.contacts import read_email
@@ -220,8 +220,8 @@ async def make_merchant(
             password=password,
             password_hash=password_hash,
         )
-    except Busy:
-        return refuse("service_unavailable")._replace(retry_after=RETRY_AFTER_SECONDS)
+    except Overloaded as full:
+        return refuse("service_unavailable")._replace(retry_after=full.retry_after)
     except EmailTakenError:
         return invalid("email", "This email address has a login already.")
     if made is None:

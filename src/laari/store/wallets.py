@@ -16,7 +16,7 @@ WINDOW_SECONDS = 60
 USE_KNOWN_TO_SECONDS = 60  # how exactly a key's last use is kept: not one write per request
 
 
-class Visit(NamedTuple):
+class KeyUse(NamedTuple):
     """One request with a valid key: whose it is, and its number in the account's window."""
 
     account: int
@@ -31,7 +31,7 @@ _STILL_OPEN = f"held.opened_at > excluded.opened_at - interval '{WINDOW_SECONDS}
 # never wait for each other. Time is that of the transaction's start, the same in every place; who
 # had to wait for the row may find a window that opened later, and counts in that one.
 # A key's row is written under the lock of its account's window, so nobody waits for it either.
-_VISIT = f"""
+_COUNT_USE = f"""
 WITH asked AS (
     SELECT place, digest, account,
            row_number() OVER (PARTITION BY account ORDER BY place) AS nth,
@@ -57,12 +57,12 @@ FROM asked JOIN counted USING (account)
 """
 
 
-async def visit(connection: asyncpg.Connection, digests: list[bytes]) -> list[Visit | None]:
+async def count_use(connection: asyncpg.Connection, digests: list[bytes]) -> list[KeyUse | None]:
     """Finds the keys and counts the requests in one round trip; None where a key is not valid."""
-    visits: list[Visit | None] = [None] * len(digests)
-    for place, *found in await connection.fetch(_VISIT, digests):
-        visits[place - 1] = Visit(*found)
-    return visits
+    uses: list[KeyUse | None] = [None] * len(digests)
+    for place, *found in await connection.fetch(_COUNT_USE, digests):
+        uses[place - 1] = KeyUse(*found)
+    return uses
 
 
 class Standing(NamedTuple):

@@ -20,7 +20,7 @@ from laari.store.sessions import CustomerSession
 LEAD_BACK_WITHIN = timedelta(minutes=2)
 
 
-class Asked(Protocol):
+class Decidable(Protocol):
     """What a merchant asks for, as it stands now."""
 
     @property
@@ -31,7 +31,7 @@ class Asked(Protocol):
     def address(self) -> str: ...
 
 
-A = TypeVar("A", bound=Asked)
+A = TypeVar("A", bound=Decidable)
 
 
 class Linked(Generic[A]):

@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple
 from markupsafe import Markup
 
 from laari.edge.addresses import household, neighbourhood
-from laari.edge.hashing import FIRST, RETRY_AFTER_SECONDS, Busy
+from laari.edge.hashing import FIRST
+from laari.edge.overload import Overloaded
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.visit import Visit
 from laari.edge.rate import named_bucket
@@ -213,7 +214,7 @@ async def _verify(visit: Visit, password_hash: str | None, rank: float) -> Probl
             rank=rank,
             disconnected=visit.http.disconnected,
         )
-    except Busy:
-        visit.retry_after = RETRY_AFTER_SECONDS
+    except Overloaded as full:
+        visit.retry_after = full.retry_after
         return "busy"
     return None if fits and password_hash is not None else "wrong"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from laari.edge.hashing import FIRST, RETRY_AFTER_SECONDS, Busy
+from laari.edge.hashing import FIRST
+from laari.edge.overload import Overloaded
 from laari.edge.pages.known import remember_browser
 from laari.edge.pages.login import STATUSES, confirm_password
 from laari.edge.pages.visit import Visit
@@ -47,8 +48,8 @@ async def change_password(visit: Visit, session: Session) -> NotChanged | None:
         password_hash = await visit.backend.hashing.hash(
             new, rank=FIRST, disconnected=visit.http.disconnected
         )
-    except Busy:
-        visit.retry_after = RETRY_AFTER_SECONDS
+    except Overloaded as full:
+        visit.retry_after = full.retry_after
         return NotChanged(STATUSES["busy"], visit.language.text("login.busy"))
     ended = await visit.backend.write(
         logins.set_password, session.whose, password_hash, verified=present

@@ -71,13 +71,13 @@ def _origin(url: str) -> tuple[str, str, int | None] | None:
         return None
 
 
-def new_visit() -> str:
+def new_browser_id() -> str:
     """What a browser without a session is recognised by."""
     return secrets.token_urlsafe(32)
 
 
 def form_token(master_key: bytes, held: str) -> str:
-    """The token for forms of the browser that holds this session or visit."""
+    """The token for forms of the browser that holds this session or id."""
     return derive(master_key, "form-token", held).hex()
 
 

@@ -20,12 +20,12 @@ from uuid import UUID
 import msgspec
 
 from laari.edge.backend import Backend
-from laari.edge.heavy import RETRY_AFTER_SECONDS, Busy
 from laari.edge.http import HTML, NO_STORE, ClientGone, Header, Reply, Request
+from laari.edge.overload import Overloaded
 from laari.edge.pages.cookies import HOST_PREFIX, own_cookies, set_cookie
 from laari.edge.pages.language import Language, choose
 from laari.edge.pages.render import render, render_long
-from laari.edge.pages.security import form_token, new_visit, stranger, token_fits
+from laari.edge.pages.security import form_token, new_browser_id, stranger, token_fits
 from laari.edge.rate import named_bucket
 from laari.errors import UnavailableError
 from laari.spine.engine import OutcomeUnknown
@@ -51,7 +51,7 @@ S = TypeVar("S", CustomerSession, UserSession)
 Audience = Literal["customer", "user"]
 _SESSION_COOKIES: dict[Audience, str] = {"customer": "laari", "user": "laari-dashboard"}
 _PAGE_COOKIE = "laari-page"  # with the page's own mark behind it: two pages, two log-ins
-_VISIT_COOKIE = "laari-visit"
+_BROWSER_COOKIE = "laari-visit"
 _LANGUAGE_COOKIE = "laari-lang"
 
 
@@ -134,15 +134,15 @@ class Visit:
     @property
     def _held(self) -> str | None:
         """What the tokens of this browser's forms are bound to."""
-        return next(iter(self._session_tokens.values()), None) or self.cookie(_VISIT_COOKIE)
+        return next(iter(self._session_tokens.values()), None) or self.cookie(_BROWSER_COOKIE)
 
     @cached_property
     def form_token(self) -> str:
         """For the page's forms: bound to the session, or to this browser where there is none."""
         held = self._held
         if held is None:
-            held = new_visit()
-            self.keep_cookie(_VISIT_COOKIE, held)
+            held = new_browser_id()
+            self.keep_cookie(_BROWSER_COOKIE, held)
         return form_token(self.backend.master_key, held)
 
     def token_fits(self, token: str) -> bool:
@@ -224,7 +224,7 @@ class Visit:
 
     async def long_page(self, template: str, status: int = 200, **values: object) -> Reply:
         """A page with many rows, written in its turn and in slices."""
-        async with self.backend.heavy.writing.turn(soon=True):
+        async with self.backend.heavy.writing.slot(soon=True):
             html = await render_long(template, self.language, **self._common(), **values)
         return _html(html, status)
 
@@ -319,8 +319,8 @@ async def _served(visit: Visit, handler: Handler) -> Reply:
         raise
     except TooFast as fast:
         return visit.come_back(429, "too_fast", fast.seconds)
-    except Busy:
-        return visit.come_back(503, "busy", RETRY_AFTER_SECONDS)
+    except Overloaded as full:
+        return visit.come_back(503, "busy", full.retry_after)
     except UnavailableError:
         return visit.come_back(503, "unavailable", 1)
     except Exception:

@@ -124,14 +124,14 @@ class WalletInterface:
         if endpoint is not None:
             request.operation = endpoint.name
         key = request.headers.get(b"x-api-key", "").strip()
-        visit = await self._backend.wallet_visits.ask(digest(key)) if key else None
-        if visit is None:
+        use = await self._backend.wallet_key_uses.ask(digest(key)) if key else None
+        if use is None:
             return refused(refuse("unauthorized"))
-        if visit.number > WINDOW_REQUESTS:
-            return refused(refuse("rate_limited")._replace(retry_after=visit.seconds_left))
+        if use.number > WINDOW_REQUESTS:
+            return refused(refuse("rate_limited")._replace(retry_after=use.seconds_left))
         if endpoint is None:
             return refused(refuse("not_found"))
         if request.method != "GET":
             return refused(refuse("method_not_allowed"), (b"allow", b"GET"))
-        answer = await endpoint.answer(self._backend, visit.account, request.query)
+        answer = await endpoint.answer(self._backend, use.account, request.query)
         return refused(answer) if isinstance(answer, Refusal) else Reply(200, to_json(answer))

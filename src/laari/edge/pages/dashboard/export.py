@@ -85,9 +85,9 @@ async def _lines(desk: Desk, asked: ListRequest[ListQuery]) -> AsyncGenerator[by
     window: Window | None = replace(asked.window, limit=ROWS_AT_ONCE, after=None)
     yield (BYTE_ORDER_MARK + csv_text([list(COLUMNS)])).encode()
     while window is not None:
-        async with desk.backend.heavy.reading.turn():
+        async with desk.backend.heavy.reading.slot():
             found = await find(desk, asked._replace(window=window))
-        async with desk.backend.heavy.writing.turn():
+        async with desk.backend.heavy.writing.slot():
             written = csv_text([_cells(desk, payment) for payment in found.rows])
         if written:
             yield written.encode()

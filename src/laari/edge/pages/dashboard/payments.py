@@ -60,7 +60,7 @@ async def _show_matches(desk: Desk, sought: str) -> Reply:
     payment_id = ids.read_id(ids.PAYMENT, sought)
     if payment_id is not None:
         return desk.go(f"/payments/{sought}")
-    async with desk.backend.heavy.searches.turn(soon=True):
+    async with desk.backend.heavy.searches.slot(soon=True):
         matches = await desk.backend.ask(search, desk.tenant.id, sought, MOST_MATCHES)
     return await desk.long_page(
         "search.html", sought=sought, matches=matches, most=MOST_MATCHES, state_of=state_of

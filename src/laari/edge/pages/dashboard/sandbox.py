@@ -27,9 +27,9 @@ def _decisions(section: str, controls: Mapping[str, Write[None, T]], show: Show)
 
     async def decide(desk: Desk) -> Reply:
         control = controls.get(desk.visit.params["action"])
-        if control is None:
+        if control is None or not control.exists_for(desk.tenant):
             return desk.missing()
-        outcome = await desk.run(control)  # which does not exist in live mode
+        outcome = await desk.run(control)
         if isinstance(outcome, Refusal):
             return await show(desk, outcome)
         return desk.go(f"/{section}/{desk.visit.params['id']}", done="controlled")

@@ -39,7 +39,7 @@ ON_FIRST_PAGE = 3  # requests that the wallet's first page names
 _WAITING, _ENDED = "requests waiting", "requests ended"  # the two listings, one after the other
 
 
-class Asked(NamedTuple):
+class ReceivedRequest(NamedTuple):
     """A request, who asks, and the time on that merchant's clock."""
 
     request: PaymentRequest
@@ -61,21 +61,21 @@ class Asked(NamedTuple):
         return f"/app/requests/{ids.show_id(ids.PAYMENT_REQUEST, self.request.id)}"
 
 
-async def _asked(visit: Visit, requests: list[PaymentRequest]) -> list[Asked]:
+async def _received(visit: Visit, requests: list[PaymentRequest]) -> list[ReceivedRequest]:
     tenants = await tenants_of(visit, requests)
     return [
-        Asked(request, tenant, local_time(visit.now, tenant))
+        ReceivedRequest(request, tenant, local_time(visit.now, tenant))
         for request in requests
         for tenant in (tenants[request.tenant_id],)
     ]
 
 
-async def first_waiting(visit: Visit, customer: CustomerSession) -> list[Asked]:
+async def first_waiting(visit: Visit, customer: CustomerSession) -> list[ReceivedRequest]:
     """The newest requests that can be paid now."""
     found = await visit.backend.page(
         payment_requests.of_account(customer.account, Window(ON_FIRST_PAGE), waiting=True)
     )
-    asked = await _asked(visit, found.rows)
+    asked = await _received(visit, found.rows)
     return [each for each in asked if each.state in ("pending", "processing")]
 
 
@@ -103,22 +103,26 @@ async def show_all(visit: Visit, customer: CustomerSession) -> Reply:
         visit,
         customer,
         "requests",
-        waiting=await _asked(visit, waiting),
-        ended=await _asked(visit, ended),
+        waiting=await _received(visit, waiting),
+        ended=await _received(visit, ended),
         is_first=in_waiting is None and in_ended is None,
         begins_ended=in_ended is None,
         older=link,
     )
 
 
-async def _find(visit: Visit, customer: CustomerSession) -> Asked | None:
+async def _find(visit: Visit, customer: CustomerSession) -> ReceivedRequest | None:
     rows = visit.backend.payment_requests
     request = await own_row(visit, customer, ids.PAYMENT_REQUEST, rows)
-    return None if request is None else (await _asked(visit, [request]))[0]
+    return None if request is None else (await _received(visit, [request]))[0]
 
 
 async def _page(
-    visit: Visit, customer: CustomerSession, asked: Asked, status: int = 200, **values: object
+    visit: Visit,
+    customer: CustomerSession,
+    asked: ReceivedRequest,
+    status: int = 200,
+    **values: object,
 ) -> Reply:
     standing = await visit.backend.wallets.get(customer.account)
     assert standing is not None
@@ -139,7 +143,7 @@ async def status(visit: Visit, customer: CustomerSession) -> Reply:
     return visit.json({"status": "not_found" if asked is None else asked.state})
 
 
-async def pay(visit: Visit, customer: CustomerSession, asked: Asked) -> Reply:
+async def pay(visit: Visit, customer: CustomerSession, asked: ReceivedRequest) -> Reply:
     if asked.state != "pending":  # in another tab, or by the merchant: the page says what it is
         return visit.go(asked.address)
     problem = await unconfirmed(visit, customer)
@@ -149,7 +153,7 @@ async def pay(visit: Visit, customer: CustomerSession, asked: Asked) -> Reply:
     return await _decide(visit, customer, asked, command)
 
 
-async def reject(visit: Visit, customer: CustomerSession, asked: Asked) -> Reply:
+async def reject(visit: Visit, customer: CustomerSession, asked: ReceivedRequest) -> Reply:
     if asked.state != "pending":
         return visit.go(asked.address)
     command = RejectRequest(asked.tenant, asked.request.id, customer.payer)
@@ -157,7 +161,10 @@ async def reject(visit: Visit, customer: CustomerSession, asked: Asked) -> Reply
 
 
 async def _decide(
-    visit: Visit, customer: CustomerSession, asked: Asked, command: PayRequest | RejectRequest
+    visit: Visit,
+    customer: CustomerSession,
+    asked: ReceivedRequest,
+    command: PayRequest | RejectRequest,
 ) -> Reply:
     outcome = await visit.backend.spine.submit(command)
     if not isinstance(outcome, Refusal):
