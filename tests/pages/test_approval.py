@@ -81,8 +81,8 @@ async def test_no_limit_is_said_clearly_and_rejecting_needs_no_script(
     page = await context.new_page()
     await page.goto(asked["approval_url"])
     await expect(page.get_by_text("No limit on the amount is set")).to_be_visible()
-    await page.get_by_role("button", name="Reject").click()
-    await expect(heading(page)).to_have_text("Rejected")
+    await page.get_by_role("button", name="Decline").click()
+    await expect(heading(page)).to_have_text("Declined")
     assert state_of(live_shop, asked) == "rejected"
     link = page.get_by_role("link", name="Return to Seagull Café")
     await expect(link).to_have_attribute("href", f"{service.origin}/healthz")

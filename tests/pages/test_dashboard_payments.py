@@ -40,7 +40,7 @@ async def test_payments_are_filtered_as_on_the_interface(
     assert await references(page) == ["second"]
     await page.get_by_label("Status").select_option("")
     await page.get_by_label("Bill number", exact=True).fill("B-1")
-    await page.get_by_label("Terminal label").fill("T1")
+    await page.get_by_label("Till").fill("T1")
     await page.get_by_role("button", name="Apply").click()
     assert await references(page) == ["first"]
     await page.get_by_role("link", name="Show all").click()
@@ -263,8 +263,8 @@ async def test_requests_and_authorizations_are_followed_and_ended(
     await page.get_by_role("link", name="LEAVE").click()
     await page.get_by_role("button", name="Approve").click()
     await expect(badge).to_have_text("active")
-    await page.get_by_role("button", name="Suspend").click()
-    await expect(badge).to_have_text("suspended")
+    await page.get_by_role("button", name="Pause").click()
+    await expect(badge).to_have_text("paused")
     await page.get_by_role("button", name="Resume").click()
     await expect(page.get_by_text("Left in all")).to_be_visible()
     await page.get_by_text("Revoke this authorization").click()

@@ -63,8 +63,8 @@ async def test_a_request_is_rejected_without_a_password(
     request = ask(live_shop, customer)
     path = f"/app/requests/{request['id']}"
     page = await open_app(visitors, customer, path, age=LONG_AGO, java_script_enabled=scripts)
-    await page.get_by_role("button", name="Reject").click()
-    await heading(page).to_have_text("Rejected")
+    await page.get_by_role("button", name="Decline").click()
+    await heading(page).to_have_text("Declined")
     assert (await find(live_shop, request, "payment-requests"))["status"] == "rejected"
 
 

@@ -18,7 +18,7 @@ OTHER = "other"  # the operation of a request that is neither the interfaces' no
 LATENCY_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 BATCH_BOUNDS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 GAUGES = {
-    "requests_in_flight": "Requests being answered.",
+    "requests_in_flight": "Requests being worked on.",
     "commands_waiting": "Write commands that wait for their batch.",
     "read_connections": "Database connections open for reads.",
     "read_connections_idle": "Those of them that nobody uses.",
@@ -42,7 +42,7 @@ class Metrics:
         refusals: Iterable[tuple[int, str]],  # every status and code there is
         fd: int | None = None,
         process: int = 0,
-        pages: Iterable[str] = (),  # operations that answer people, with a status and no code
+        pages: Iterable[str] = (),  # operations for people, with a status and no code
     ) -> None:
         refusals = sorted(set(refusals))
         outcomes = _places((*_ANSWERS, *refusals, _UNKNOWN))
@@ -120,7 +120,7 @@ class Metrics:
             yield f"{name}_sum{shown} {sum(part[cell + len(bounds) + 1] for part in sums):.6f}"
             yield f"{name}_count{shown} {totals[-1]}"
 
-        yield from _head("laari_requests_total", "counter", "Requests that were answered.")
+        yield from _head("laari_requests_total", "counter", "Requests that got a response.")
         for operation, first in self._requests.items():
             for (status, code), place in self._outcomes[operation].items():
                 if counts[first + place]:
@@ -129,7 +129,7 @@ class Metrics:
                         f'code="{code}"}} {counts[first + place]}'
                     )
         name = "laari_request_seconds"
-        yield from _head(name, "histogram", "Time from a request's arrival to its answer.")
+        yield from _head(name, "histogram", "Time from a request's arrival to its response.")
         for operation, first in self._latencies.items():
             if any(counts[first : first + len(LATENCY_BOUNDS) + 1]):
                 yield from histogram(name, f'operation="{operation}"', first, LATENCY_BOUNDS)

@@ -41,7 +41,7 @@ _AN_HOUR = b"public, max-age=3600"  # the assets change only with a release
 
 # Nothing inline and nothing from elsewhere: Swagger UI sets its styles through the DOM, which this
 # allows, and evaluates no text. Its style sheet holds icons as data:, and an image that an
-# operation answered (a QR code) is shown from memory as blob:.
+# operation returned (a QR code) is shown from memory as blob:.
 _POLICY = b"; ".join(
     (
         b"default-src 'none'",

@@ -68,7 +68,7 @@ BODY = Body(
     described(integer("fee_bps", 0, 10_000), "Fee in basis points."),
     described(integer("fee_fixed", 0, MAX_FEE_FIXED), "Fixed fee in laari."),
     described(text("webhook_url", MAX_URL_LENGTH), "Where events are sent."),
-    described(_email("email"), "Makes a login for the dashboard; its `password` is answered."),
+    described(_email("email"), "Makes a login for the dashboard; its `password` is returned."),
     name="SandboxMerchantCreate",
     examples={
         "as it comes": {},

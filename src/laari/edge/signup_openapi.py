@@ -46,9 +46,9 @@ def paths(schemas: Schemas) -> dict[str, Schema]:
 
 
 def _operation(schemas: Schemas) -> Schema:
-    answer = {"schema": schemas.of(SandboxMerchant), "example": json.loads(to_json(_SAMPLE))}
+    response = {"schema": schemas.of(SandboxMerchant), "example": json.loads(to_json(_SAMPLE))}
     responses: dict[str, Schema] = {
-        "201": {"description": "Created", "content": {JSON: answer}},
+        "201": {"description": "Created", "content": {JSON: response}},
     }
     by_status: dict[int, list[str]] = {}
     for code in REFUSALS:

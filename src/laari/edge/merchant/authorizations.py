@@ -206,7 +206,7 @@ CREATE = Write(
     body=CREATE_AUTHORIZATION,
     shape=AuthorizationShape,
     description="The customer has 24 hours to decide at `approval_url`. The same `reference` "
-    "again answers the original, unchanged, whatever else is sent.",
+    "again returns the original, unchanged, whatever else is sent.",
 )
 LIST = Read(
     path="/authorizations",
@@ -257,7 +257,7 @@ CHARGE = Write(
         "wallet_limit_exceeded",
     ),
     description="Takes a payment at once. The same `reference` and `amount` on the same "
-    "authorization again answer the original payment, also after the authorization has ended. "
+    "authorization again return the original payment, also after the authorization has ended. "
     "After `payment_in_progress` wait and send the same request again.",
 )
 PREVIEW_CHARGE = Read(
@@ -303,7 +303,7 @@ CANCEL = Write(
     shape=AuthorizationShape,
     refusals=("authorization_not_found", "authorization_not_cancellable"),
     description="No new charge is accepted; payments made before stay as they are. "
-    "Cancelling it again answers the same and sends no further event.",
+    "Cancelling it again returns the same and sends no further event.",
 )
 
 OPERATIONS: tuple[Operation, ...] = (

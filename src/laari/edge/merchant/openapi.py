@@ -54,7 +54,7 @@ SECTIONS = (
     Section(
         "Authorizations",
         ("/authorizations",),
-        "A customer's leave to be charged later, within limits. You decide when to charge.",
+        "A customer's permission to be charged later, within limits. You decide when to charge.",
     ),
     Section(
         "Events",
@@ -125,7 +125,7 @@ PARAMETERS: dict[str, Schema] = {
         "name": "Idempotency-Key",
         "in": "header",
         "description": "Makes it safe to send the request again: for 24 hours the same key with "
-        "the same body is answered with the saved response.",
+        "the same body gets the saved response.",
         "schema": {"type": "string", "pattern": f"^{KEY_PATTERN}$"},
     },
     "ServiceSignature": {

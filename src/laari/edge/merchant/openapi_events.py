@@ -22,7 +22,9 @@ def _webhook(name: str, kind: EventKind, schemas: Schemas) -> Schema:
         "parameters": [{"$ref": "#/components/parameters/ServiceSignature"}],
         "requestBody": {"required": True, "content": {JSON: {"schema": body}}},
         "responses": {
-            "2XX": {"description": "Received. Any other answer is tried again, three times in all."}
+            "2XX": {
+                "description": "Received. Any other response is tried again, three times in all."
+            }
         },
         "security": [],
     }

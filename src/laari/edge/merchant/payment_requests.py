@@ -194,7 +194,7 @@ CREATE = Write(
     shape=PaymentRequest,
     refusals=("reference_conflict", "sandbox_recipient_not_allowed", "customer_not_found"),
     description="It appears in the customer's wallet application; there is no public link. "
-    "Asking again with the same reference answers the first request if every field is the "
+    "Asking again with the same reference returns the first request if every field is the "
     "same. In sandbox mode the designated sandbox recipient is the only one.",
 )
 LIST = Read(

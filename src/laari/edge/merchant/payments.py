@@ -62,7 +62,7 @@ AMOUNT = described(
 )
 TITLE = described(text("title", 255), "What the customer pays for.")
 DESCRIPTION = text("description", 500)
-LABEL = described(text("terminal_label", 10), "The till or counter; may be used again.")
+LABEL = described(text("terminal_label", 10), "The till; may be used again.")
 BILL = text("bill_number", 25, pattern=BILL_NUMBER_CHARACTERS, charset=BILL_NUMBER_CHARSET)
 
 LIST_QUERY = Query(
@@ -165,8 +165,8 @@ CREATE = Write(
     resource_id=payment_id,
     shape=HostedPayment,
     refusals=("reference_conflict",),
-    description="Answers a payment with a hosted checkout page, `payment_url`, and a QR image "
-    "of its address, `qr_url`. The same `reference` and `amount` again answer the original "
+    description="Returns a payment with a hosted checkout page, `payment_url`, and a QR image "
+    "of its address, `qr_url`. The same `reference` and `amount` again return the original "
     "payment, unchanged, also after it expired.",
 )
 LIST = Read(
@@ -203,7 +203,7 @@ CANCEL = Write(
     shape=HostedPayment,
     refusals=("not_found", "payment_not_cancellable", "payment_conflict"),
     description="Its checkout page and QR image stop accepting payment. Cancelling it again "
-    "answers the same and sends no further event. This is not a refund.",
+    "returns the same and sends no further event. This is not a refund.",
 )
 QR = Public(
     path="/public/qr/{id}",
@@ -213,7 +213,7 @@ QR = Public(
     refusals=("not_found",),
     media_type=PNG,
     description="For as long as the payment can be paid. Use `qr_url` exactly as returned. "
-    "HEAD answers its headers alone.",
+    "HEAD returns its headers alone.",
 )
 
 OPERATIONS: tuple[Operation, ...] = (CREATE, LIST, GET, CANCEL, QR)

@@ -1,4 +1,4 @@
-"""What each operation of the merchant interface answers, as an example for the reference.
+"""What each operation of the merchant interface returns, as an example for the reference.
 
 One order, one invoice and one subscription, in the states that the operations leave them in: a
 payment that was just created is pending and has no fee yet.

@@ -51,7 +51,7 @@ def known_browser(visit: Visit, login: Login | None) -> str | None:
 
 
 def remember_browser(visit: Visit, login: Login) -> None:
-    """After a log-in. Marks that nobody's password fits any more leave as newer ones come."""
+    """After a log-in. Marks that nobody's password fits any more go as newer ones come."""
     browser, marks = _held(visit) or (secrets.token_hex(_ID_BYTES), [])
     mark = _mark(visit, browser, login)
     kept = [mark, *(other for other in marks if other != mark)][:MOST_PEOPLE]

@@ -1,4 +1,4 @@
-"""What protects the pages: headers on every answer, and two checks on every form.
+"""What protects the pages: headers on every reply, and two checks on every form.
 
 A form counts only where the browser says that it was sent from one of our own pages, and where it
 carries the token that this browser was given: the first stops other sites, the second also stops

@@ -77,7 +77,7 @@ class Visit:
         self.now = datetime.now(UTC)
         self._cookies = own_cookies(request.fields)
         self._audience = audience
-        self.retry_after: int | None = None  # seconds, where the answer is to come back later
+        self.retry_after: int | None = None  # seconds, where the visitor is to come back later
         self.has_first_password = False  # whoever has just logged in, chosen by an operator
         self._set: list[tuple[str, str, int | None]] = []
         self._counted = False
@@ -207,7 +207,7 @@ class Visit:
             await self.backend.write(sessions.end, old)
         life = LIFE if self.page_alone is None else IDLE
         self.keep_cookie(self._session_cookie, token, int(life.total_seconds()))
-        # A page that answers this very request is the new session's already, forms and all.
+        # A page in reply to this very request is the new session's already, forms and all.
         self._cookies[self._cookie_name(self._session_cookie)] = token
         return True
 

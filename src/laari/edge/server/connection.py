@@ -28,7 +28,7 @@ class State(Enum):
     HEAD = auto()
     BODY = auto()
     BUSY = auto()  # the application has the request
-    DRAIN = auto()  # answered and done; what still comes is dropped, so that the answer is read
+    DRAIN = auto()  # done; what still comes is dropped, so that the response is read
     CLOSED = auto()
 
 
@@ -229,7 +229,7 @@ class Connection(asyncio.Protocol):
             self._paused = True
             self._transport.pause_reading()
 
-    # Answering.
+    # Responding.
 
     def _start(self, head: Head, body: bytes, *, unread: bool = False) -> None:
         """Hands a request on. `unread`: the rest of its body stays where it is."""
@@ -300,7 +300,7 @@ class Connection(asyncio.Protocol):
         self._server.draining[self] = self._server.now
 
     def close(self) -> None:
-        """Ends it as soon as the request under way is answered."""
+        """Ends it as soon as the request under way has its response."""
         if self.state is State.BUSY and self._cycle is not None:
             self._cycle.keep_alive = False
         elif self.state is not State.DRAIN:

@@ -74,12 +74,12 @@ async def transactions(backend: Backend, account: int, query: bytes) -> WalletPa
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One path, which only GET reads; it answers resources of one shape in an envelope."""
+    """One path, which only GET reads; it returns resources of one shape in an envelope."""
 
     path: str
     name: str
     summary: str
-    answer: Callable[[Backend, int, bytes], Awaitable[Struct | Refusal]]
+    get: Callable[[Backend, int, bytes], Awaitable[Struct | Refusal]]
     envelope: type[Struct]
     shape: type[Struct]
     parameters: dict[str, Schema] = field(default_factory=dict)
@@ -133,5 +133,5 @@ class WalletInterface:
             return refused(refuse("not_found"))
         if request.method != "GET":
             return refused(refuse("method_not_allowed"), (b"allow", b"GET"))
-        answer = await endpoint.answer(self._backend, use.account, request.query)
-        return refused(answer) if isinstance(answer, Refusal) else Reply(200, to_json(answer))
+        shown = await endpoint.get(self._backend, use.account, request.query)
+        return refused(shown) if isinstance(shown, Refusal) else Reply(200, to_json(shown))

@@ -103,7 +103,7 @@ def codes_of(endpoint: Endpoint) -> tuple[str, ...]:
 
 
 def _operation(endpoint: Endpoint, schemas: Schemas) -> Schema:
-    answer = schemas.enveloped(
+    response = schemas.enveloped(
         endpoint.envelope, endpoint.shape, success={"type": "boolean", "const": True}
     )
     responses: dict[str, Schema] = {
@@ -111,7 +111,7 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Schema:
             "description": "OK",
             "content": {
                 JSON: {
-                    "schema": answer,
+                    "schema": response,
                     "example": json.loads(to_json(_SAMPLES[endpoint.name])),
                 }
             },

@@ -53,7 +53,7 @@ DONE = {
     "clock": "The sandbox's clock is moved.",
     "password": "Your password is changed. Whoever else used the old one is logged out.",
 }
-# The code of what `unconfirmed` says: a page shows the words, and answers with the code's status.
+# The code of what `unconfirmed` says: a page shows the words, and has the code's status.
 PASSWORD_CODES: dict[Problem, str] = {
     "wrong": "invalid_request",
     "throttled": "rate_limited",

@@ -1,7 +1,7 @@
 """Credentials: the secret key, OAuth clients, and the mode that both act in.
 
-A secret is shown in the answer to the form that made it and never again. So that a reload of that
-answer makes no second one, each form says which state it was made for.
+A secret is shown in the reply to the form that made it and never again. So that a reload of that
+reply makes no second one, each form says which state it was made for.
 """
 
 from __future__ import annotations

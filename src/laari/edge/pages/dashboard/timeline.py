@@ -93,7 +93,7 @@ def _account(desk: Desk, account: int) -> str:
 
 
 def _delivery(event_type: str, attempt: AttemptMade, at: datetime) -> Entry:
-    answer = attempt.error or f"answered {attempt.http_status}"
+    outcome = attempt.error or f"status {attempt.http_status}"
     failed = attempt.http_status is None or not 200 <= attempt.http_status < 300
-    detail = f"{attempt.url}: {answer} ({attempt.duration_ms} ms)"
+    detail = f"{attempt.url}: {outcome} ({attempt.duration_ms} ms)"
     return Entry(at, "delivery", f"Delivery of {event_type}", detail, failed=failed)

@@ -49,7 +49,7 @@ async def show(visit: Visit, customer: CustomerSession) -> Reply:
 
 
 async def create(visit: Visit, customer: CustomerSession) -> Reply:
-    """Answers the key itself, once; only its digest stays.
+    """Shows the key itself, once; only its digest stays.
 
     The form says how many keys there had been when it was shown, so that one form makes one key.
     """
