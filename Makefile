@@ -7,7 +7,9 @@ READY_DEV := .venv/.ready-dev
 VERSIONS := pyproject.toml constraints.txt
 
 # What the tests use that pip does not install: Debian's names.
-TEST_PACKAGES := chromium-headless-shell curl jq pgbouncer php-cli php-curl php-sqlite3 postgresql
+NODE_PACKAGES := nodejs node-typescript
+TEST_PACKAGES := chromium-headless-shell curl jq pgbouncer php-cli php-curl php-sqlite3 postgresql \
+	$(NODE_PACKAGES)
 # What the campaigns use besides; the last three compile generated clients.
 FAULT_PACKAGES := nginx-light haproxy caddy etcd-server iproute2 \
 	golang-go golang-golang-x-oauth2-dev golang-gopkg-validator.v2-dev
@@ -30,6 +32,8 @@ lint: $(READY_DEV) ## check style, types and the directions of imports
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@cd clients/python && ../../$(BIN)/mypy
+	@tools/debian-packages $(NODE_PACKAGES)
+	@tools/check-typescript
 	@$(BIN)/lint-imports --no-logo
 
 mutants: $(READY_DEV) ## plant known mistakes one by one and see that the tests catch them
@@ -67,7 +71,7 @@ lock: ## choose the newest allowed versions and write constraints.txt
 	@tools/lock
 
 clean: ## remove what was installed and built; laari-data stays
-	rm -rf .venv build src/*.egg-info clients/python/src/*.egg-info clients/python/.mypy_cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf .venv build src/*.egg-info clients/python/src/*.egg-info clients/python/.mypy_cache clients/typescript/dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests bench tools clients -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # Set-up runs when a version changed, not each time.

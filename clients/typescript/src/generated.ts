@@ -1,0 +1,964 @@
+// Made from the OpenAPI document by `make clients`; changes belong there or in
+// tools/clients.
+import type { CallOptions, Connection, KeyedOptions, Operation } from "./connection.js";
+import { Listing } from "./listing.js";
+import { APIError, BadRequestError, ConflictError, ForbiddenError, NotFoundError, RateLimitedError, ServerError, UnauthorizedError } from "./errors.js";
+
+export const API_VERSION = "2027-07-01";
+
+/** The values there are now; others may come. */
+export type Open<T extends string> = T | (string & Record<never, never>);
+
+/** A customer's leave to be charged later, within limits. */
+export interface Authorization {
+  id: string;
+  /** Your own. */
+  reference: string;
+  title: string;
+  description: string | null;
+  type: Open<"one_time" | "recurring" | "unscheduled">;
+  currency: Open<"MVR">;
+  limits: AuthorizationLimits;
+  usage: AuthorizationUsage;
+  status: Open<"active" | "cancelled" | "consumed" | "expired" | "pending" | "rejected" | "revoked" | "suspended">;
+  /** Where the customer approves. Use it exactly as returned. */
+  approval_url: string;
+  approval_expires_at: string;
+  expires_at: string | null;
+  return_url: string | null;
+  approved_at: string | null;
+  rejected_at: string | null;
+  revoked_at: string | null;
+  last_used_at: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface AuthorizationEvent {
+  /** The same in every attempt to deliver it. */
+  id: string;
+  type: "authorization.created" | "authorization.approved" | "authorization.rejected" | "authorization.cancelled" | "authorization.revoked";
+  payload_version: number;
+  mode: Open<"active" | "sandbox">;
+  /** In UTC. */
+  created_at: string;
+  data: Authorization;
+  delivery: EventDelivery | null;
+}
+
+/** All of them apply at once. */
+export interface AuthorizationLimits {
+  /** In laari; null is no limit of this kind. */
+  per_payment: number | bigint | null;
+  period: PeriodLimit | null;
+  /** In laari; null is no limit of this kind. */
+  total: number | bigint | null;
+  /** Number of payments; null is no limit. */
+  max_payments: number | null;
+}
+
+/** A payment made by charging an authorization. */
+export interface AuthorizationPayment {
+  id: string;
+  /** Your own. */
+  reference: string;
+  /** In laari. */
+  amount: number;
+  /** In laari; null until paid. */
+  fee: number | null;
+  /** Amount minus fee; null until paid. */
+  net_amount: number | null;
+  title: string | null;
+  description: string | null;
+  bill_number: string | null;
+  status: Open<"cancelled" | "expired" | "paid" | "pending" | "refunded" | "rejected">;
+  /** The service's transaction reference. */
+  payment_reference: string | null;
+  created_at: string;
+  paid_at: string | null;
+  /** The strings sent with the payment. */
+  metadata: Record<string, string>;
+}
+
+/** Use over the whole life of the authorization; refunds do not give it back. */
+export interface AuthorizationUsage {
+  payment_count: number;
+  /** In laari. */
+  total_paid: number | bigint;
+}
+
+/** What a wallet holds; nothing is ever held back, so all of it is available. */
+export interface Balance {
+  account_number: string;
+  currency: string;
+  /** In MVR, exact. */
+  ledger_balance: number;
+  /** In MVR, exact. */
+  available_balance: number;
+  /** In MVR, exact. */
+  hold_balance: number;
+}
+
+/** What a new charge would answer now; the customer's balance and wallet limits stay private. */
+export interface ChargePreview {
+  /** In laari. */
+  amount: number;
+  would_succeed: boolean;
+  code: string | null;
+  message: string | null;
+  remaining: RemainingLimits;
+  period_resets_at: string | null;
+}
+
+/** Who a payment is asked of. */
+export interface Customer {
+  type: Open<"email" | "mobile" | "vpa">;
+  /** A mobile number as seven digits, an email address, or a VPA's name part. */
+  value: string;
+}
+
+export type Event = PaymentEvent | PaymentRequestEvent | AuthorizationEvent | SampleEvent;
+
+/** What became of sending the event; `next_attempt_at` only while it is pending. */
+export interface EventDelivery {
+  status: Open<"delivered" | "failed" | "pending">;
+  attempts: number;
+  next_attempt_at: string | null;
+}
+
+/** A payment with a hosted checkout page, or one made from a payment request. */
+export interface HostedPayment {
+  id: string;
+  /** Your own. */
+  reference: string;
+  /** In laari. */
+  amount: number;
+  /** In laari; null until paid. */
+  fee: number | null;
+  /** Amount minus fee; null until paid. */
+  net_amount: number | null;
+  title: string | null;
+  description: string | null;
+  terminal_label: string | null;
+  bill_number: string | null;
+  status: Open<"cancelled" | "expired" | "paid" | "pending" | "refunded" | "rejected">;
+  /** The checkout page. Use it exactly as returned. */
+  payment_url: string;
+  /** The service's transaction reference. */
+  payment_reference: string | null;
+  /** A PNG image of the checkout page's address. Use it exactly as returned. */
+  qr_url: string;
+  return_url: string | null;
+  created_at: string;
+  paid_at: string | null;
+  expires_at: string | null;
+  /** The strings sent with the payment. */
+  metadata: Record<string, string>;
+}
+
+/** HostedPayment: A payment with a hosted checkout page, or one made from a payment request. AuthorizationPayment: A payment made by charging an authorization. */
+export interface Payment {
+  id: string;
+  /** Your own. */
+  reference: string;
+  /** In laari. */
+  amount: number;
+  /** In laari; null until paid. */
+  fee: number | null;
+  /** Amount minus fee; null until paid. */
+  net_amount: number | null;
+  title: string | null;
+  description: string | null;
+  terminal_label?: string | null;
+  bill_number: string | null;
+  status: Open<"cancelled" | "expired" | "paid" | "pending" | "refunded" | "rejected">;
+  /** The checkout page. Use it exactly as returned. */
+  payment_url?: string;
+  /** The service's transaction reference. */
+  payment_reference: string | null;
+  /** A PNG image of the checkout page's address. Use it exactly as returned. */
+  qr_url?: string;
+  return_url?: string | null;
+  created_at: string;
+  paid_at: string | null;
+  expires_at?: string | null;
+  /** The strings sent with the payment. */
+  metadata: Record<string, string>;
+}
+
+export interface PaymentEvent {
+  /** The same in every attempt to deliver it. */
+  id: string;
+  type: "payment.created" | "payment.paid" | "payment.cancelled" | "payment.expired";
+  payload_version: number;
+  mode: Open<"active" | "sandbox">;
+  /** In UTC. */
+  created_at: string;
+  data: Payment;
+  delivery: EventDelivery | null;
+}
+
+/** A payment asked of a customer, who finds it in the wallet application. */
+export interface PaymentRequest {
+  id: string;
+  /** Your own. */
+  reference: string;
+  /** In laari. */
+  amount: number;
+  /** In laari; null until paid. */
+  fee: number | null;
+  /** Amount minus fee; null until paid. */
+  net_amount: number | null;
+  title: string | null;
+  description: string | null;
+  terminal_label: string | null;
+  bill_number: string | null;
+  status: Open<"cancelled" | "expired" | "paid" | "pending" | "refunded" | "rejected">;
+  /** The payment made from it; null until paid. */
+  payment_id: string | null;
+  /** The service's transaction reference. */
+  payment_reference: string | null;
+  customer: Customer;
+  return_url: string | null;
+  created_at: string;
+  paid_at: string | null;
+  expires_at: string;
+  cancelled_at: string | null;
+  rejected_at: string | null;
+}
+
+export interface PaymentRequestEvent {
+  /** The same in every attempt to deliver it. */
+  id: string;
+  type: "payment_request.created" | "payment_request.paid" | "payment_request.rejected" | "payment_request.cancelled" | "payment_request.expired";
+  payload_version: number;
+  mode: Open<"active" | "sandbox">;
+  /** In UTC. */
+  created_at: string;
+  data: PaymentRequest;
+  delivery: EventDelivery | null;
+}
+
+/** A limit within one calendar period of Maldives time; an interval alone limits nothing. */
+export interface PeriodLimit {
+  interval: Open<"day" | "month" | "week" | "year">;
+  /** In laari; null is no limit of this kind. */
+  amount: number | bigint | null;
+}
+
+/** What may still be spent, never below 0; null where there is no limit. */
+export interface Remaining {
+  /** In MVR, exact. */
+  daily: number | null;
+  /** In MVR, exact. */
+  weekly: number | null;
+  /** In MVR, exact. */
+  monthly: number | null;
+}
+
+/** What is left of each limit. */
+export interface RemainingLimits {
+  /** In laari; null is no limit of this kind. */
+  per_payment: number | bigint | null;
+  /** In laari; null is no limit of this kind. */
+  period: number | bigint | null;
+  /** In laari; null is no limit of this kind. */
+  total: number | bigint | null;
+  /** Number of payments; null is no limit. */
+  payments: number | null;
+}
+
+export interface ResetAt {
+  daily: string;
+  weekly: string;
+  monthly: string;
+}
+
+/** What a sample carries instead of a resource. */
+export interface SampleData {
+  message: string;
+}
+
+export interface SampleEvent {
+  /** The same in every attempt to deliver it. */
+  id: string;
+  type: "webhook.test";
+  payload_version: number;
+  mode: Open<"active" | "sandbox">;
+  /** In UTC. */
+  created_at: string;
+  data: SampleData;
+  delivery: EventDelivery | null;
+}
+
+/** The sandbox's time and how far it is from real time. */
+export interface SandboxClock {
+  now: string;
+  offset_seconds: number;
+}
+
+/** The merchant's own sandbox customer: balance in laari, tier, key of the wallet interface. */
+export interface SandboxWallet {
+  balance: number | bigint;
+  tier: string;
+  api_key: string;
+}
+
+export interface Spent {
+  /** In MVR, exact. */
+  daily: number;
+  /** In MVR, exact. */
+  weekly: number;
+  /** In MVR, exact. */
+  monthly: number;
+}
+
+/** What the tier allows; null is no limit. */
+export interface TierLimits {
+  /** In MVR, exact. */
+  per_transaction: number | null;
+  /** In MVR, exact. */
+  daily: number | null;
+  /** In MVR, exact. */
+  weekly: number | null;
+  /** In MVR, exact. */
+  monthly: number | null;
+}
+
+/** Limits of the wallet's tier and how much of them is used up now. */
+export interface Usage {
+  tier: string;
+  limits: TierLimits;
+  usage: Spent;
+  remaining: Remaining;
+  reset_at: ResetAt;
+}
+
+/** A line of the history; a failed one moved no money. */
+export interface WalletTransaction {
+  tid: string;
+  time: string;
+  type: Open<"adjustment" | "payment" | "refund" | "topup" | "transfer" | "withdraw">;
+  name: string;
+  details: string;
+  /** In MVR, exact. */
+  amount: number;
+  status: Open<"failed" | "success">;
+}
+
+export interface ListPaymentsParams {
+  /** Clamped to 1-100. */
+  limit?: number;
+  status?: "pending" | "paid" | "rejected" | "expired" | "cancelled" | "refunded";
+  /** Exactly this label. */
+  terminal_label?: string;
+  /** Exactly this bill number. May contain only letters, digits, space, - _ . and /. */
+  bill_number?: string;
+  /** Created at or after. A date means midnight; without an offset it is +05:00. */
+  created_from?: string | Date;
+  /** Created before. A date means midnight; without an offset it is +05:00. */
+  created_to?: string | Date;
+}
+
+export interface CreatePaymentParams {
+  /** Your own name for the payment; no other payment, charge or payment request may have it. */
+  reference: string;
+  /** In laari: `12500` is MVR 125.00. */
+  amount: number;
+  /** What the customer pays for. */
+  title?: string | null;
+  description?: string | null;
+  /** The till or counter; may be used again. */
+  terminal_label?: string | null;
+  /** May contain only letters, digits, space, - _ . and /. */
+  bill_number?: string | null;
+  /** Where the customer goes from the checkout page. An absolute http or https URL without credentials. */
+  return_url?: string | null;
+  /** In the future; 24 hours from now where it is left out. RFC 3339; without an offset it is read as +05:00. */
+  expires_at?: string | Date | null;
+  /** Strings of your own, kept as sent; the customer does not see them. */
+  metadata?: Record<string, string>;
+}
+
+export interface ListPaymentRequestsParams {
+  /** Clamped to 1-100. */
+  limit?: number;
+  status?: "pending" | "paid" | "rejected" | "expired" | "cancelled" | "refunded";
+  /** Exactly this label. */
+  terminal_label?: string;
+  /** Exactly this bill number. May contain only letters, digits, space, - _ . and /. */
+  bill_number?: string;
+  /** Created at or after. A date means midnight; without an offset it is +05:00. */
+  created_from?: string | Date;
+  /** Created before. A date means midnight; without an offset it is +05:00. */
+  created_to?: string | Date;
+}
+
+export interface CreatePaymentRequestParams {
+  /** Your own name for the payment; no other payment, charge or payment request may have it. */
+  reference: string;
+  /** In laari: `12500` is MVR 125.00. */
+  amount: number;
+  customer: {
+    type: "mobile" | "email" | "vpa";
+    /** A mobile number, an email address, or a VPA with or without its suffix. */
+    value: string;
+  };
+  /** What the customer pays for. */
+  title?: string | null;
+  description?: string | null;
+  /** The till or counter; may be used again. */
+  terminal_label?: string | null;
+  /** May contain only letters, digits, space, - _ . and /. */
+  bill_number?: string | null;
+  /** Where the customer goes from the wallet application. An absolute http or https URL without credentials. */
+  return_url?: string | null;
+  /** In the future; 24 hours from now where it is left out. RFC 3339; without an offset it is read as +05:00. */
+  expires_at?: string | Date | null;
+}
+
+export interface ListAuthorizationsParams {
+  /** Clamped to 1-100. */
+  limit?: number;
+  status?: "pending" | "active" | "rejected" | "revoked" | "expired" | "cancelled" | "suspended" | "consumed";
+}
+
+export interface CreateAuthorizationParams {
+  /** Your own name for the authorization; no other authorization may have it. */
+  reference: string;
+  /** What the customer agrees to. */
+  title: string;
+  description?: string | null;
+  /** `unscheduled` where it is left out. */
+  type?: "recurring" | "unscheduled" | "one_time" | null;
+  /** All that are given apply at once. */
+  limits?: {
+    /** In laari. */
+    per_payment?: number | bigint | null;
+    /** Calendar periods of Maldives time; a week begins on Sunday. */
+    period?: {
+      interval?: "day" | "week" | "month" | "year" | null;
+      /** In laari; needs an interval. */
+      amount?: number | bigint | null;
+    } | null;
+    /** In laari, over the whole life. */
+    total?: number | bigint | null;
+    /** Left out or 1 where the type is `one_time`. */
+    max_payments?: number | null;
+  } | null;
+  /** When charges end; never where it is left out. RFC 3339; without an offset it is read as +05:00. */
+  expires_at?: string | Date | null;
+  /** Where the customer goes after deciding. An absolute http or https URL without credentials. */
+  return_url?: string | null;
+}
+
+export interface ChargeAuthorizationParams {
+  /** Your own name for the payment; no other payment, charge or payment request may have it. */
+  reference: string;
+  /** In laari: `12500` is MVR 125.00. */
+  amount: number;
+  /** What the customer pays for. */
+  title?: string | null;
+  description?: string | null;
+  /** May contain only letters, digits, space, - _ . and /. */
+  bill_number?: string | null;
+}
+
+export interface PreviewChargeParams {
+  /** In laari: `12500` is MVR 125.00. */
+  amount: number;
+}
+
+export interface ListAuthorizationPaymentsParams {
+  /** Clamped to 1-100. */
+  limit?: number;
+  status?: "paid" | "refunded";
+  /** Exactly this bill number. May contain only letters, digits, space, - _ . and /. */
+  bill_number?: string;
+  /** Created at or after. A date means midnight; without an offset it is +05:00. */
+  created_from?: string | Date;
+  /** Created before. A date means midnight; without an offset it is +05:00. */
+  created_to?: string | Date;
+}
+
+export interface ListEventsParams {
+  /** Clamped to 1-100. */
+  limit?: number;
+  type?: "payment.created" | "payment.paid" | "payment.cancelled" | "payment.expired" | "payment_request.created" | "payment_request.paid" | "payment_request.rejected" | "payment_request.cancelled" | "payment_request.expired" | "authorization.created" | "authorization.approved" | "authorization.rejected" | "authorization.cancelled" | "authorization.revoked";
+  delivered?: boolean;
+  /** Created at or after. A date means midnight; without an offset it is +05:00. */
+  created_from?: string | Date;
+  /** Created before. A date means midnight; without an offset it is +05:00. */
+  created_to?: string | Date;
+}
+
+export interface SandboxSetWalletParams {
+  /** In laari. */
+  balance?: number | bigint | null;
+  /** The verification tier, which sets the wallet's limits. */
+  tier?: string | null;
+}
+
+export interface SandboxMoveClockParams {
+  /** Adds to what the clock was moved before. */
+  advance_seconds?: number | null;
+  /** `true` goes back to real time. */
+  reset?: boolean | null;
+}
+
+export interface WalletTransactionsParams {
+  /** How many transactions a page holds. */
+  limit?: number;
+}
+
+/** `authorization_expired` */
+export class AuthorizationExpiredError extends ConflictError {}
+/** `authorization_inactive` */
+export class AuthorizationInactiveError extends ConflictError {}
+/** `authorization_not_cancellable` */
+export class AuthorizationNotCancellableError extends ConflictError {}
+/** `authorization_not_found` */
+export class AuthorizationNotFoundError extends NotFoundError {}
+/** `authorization_not_pending` */
+export class AuthorizationNotPendingError extends ConflictError {}
+/** `authorization_unapproved` */
+export class AuthorizationUnapprovedError extends ConflictError {}
+/** `authorization_unavailable` */
+export class AuthorizationUnavailableError extends ConflictError {}
+/** `currency_mismatch` */
+export class CurrencyMismatchError extends ConflictError {}
+/** `customer_not_found` */
+export class CustomerNotFoundError extends BadRequestError {}
+/** `idempotency_conflict` */
+export class IdempotencyConflictError extends ConflictError {}
+/** `idempotency_in_progress` */
+export class IdempotencyInProgressError extends ConflictError {}
+/** `idempotency_unavailable` */
+export class IdempotencyUnavailableError extends ServerError {}
+/** `insufficient_balance` */
+export class InsufficientBalanceError extends APIError {}
+/** `insufficient_scope` */
+export class InsufficientScopeError extends ForbiddenError {}
+/** `internal_error` */
+export class InternalError extends ServerError {}
+/** `invalid_idempotency_key` */
+export class InvalidIdempotencyKeyError extends BadRequestError {}
+/** `invalid_json` */
+export class InvalidJsonError extends BadRequestError {}
+/** `invalid_pagination` */
+export class InvalidPaginationError extends BadRequestError {}
+/** `invalid_request` */
+export class InvalidRequestError extends BadRequestError {}
+/** `method_not_allowed` */
+export class MethodNotAllowedError extends APIError {}
+/** `payment_conflict` */
+export class PaymentConflictError extends ConflictError {}
+/** `payment_count_limit_exceeded` */
+export class PaymentCountLimitExceededError extends ConflictError {}
+/** `payment_in_progress` */
+export class PaymentInProgressError extends ConflictError {}
+/** `payment_not_cancellable` */
+export class PaymentNotCancellableError extends ConflictError {}
+/** `payment_request_not_cancellable` */
+export class PaymentRequestNotCancellableError extends ConflictError {}
+/** `payment_request_not_found` */
+export class PaymentRequestNotFoundError extends NotFoundError {}
+/** `per_payment_limit_exceeded` */
+export class PerPaymentLimitExceededError extends ConflictError {}
+/** `period_limit_exceeded` */
+export class PeriodLimitExceededError extends ConflictError {}
+/** `reference_conflict` */
+export class ReferenceConflictError extends ConflictError {}
+/** `request_too_large` */
+export class RequestTooLargeError extends BadRequestError {}
+/** `sandbox_recipient_not_allowed` */
+export class SandboxRecipientNotAllowedError extends BadRequestError {}
+/** `service_unavailable` */
+export class ServiceUnavailableError extends ServerError {}
+/** `total_limit_exceeded` */
+export class TotalLimitExceededError extends ConflictError {}
+/** `unsupported_api_version` */
+export class UnsupportedApiVersionError extends BadRequestError {}
+/** `wallet_limit_exceeded` */
+export class WalletLimitExceededError extends APIError {}
+/** `invalid_client` */
+export class InvalidClientError extends UnauthorizedError {}
+/** `invalid_scope` */
+export class InvalidScopeError extends BadRequestError {}
+/** `temporarily_unavailable` */
+export class TemporarilyUnavailableError extends RateLimitedError {}
+/** `unsupported_grant_type` */
+export class UnsupportedGrantTypeError extends BadRequestError {}
+
+const BY_CODE = new Map<string, typeof APIError>([
+  ["authorization_expired", AuthorizationExpiredError],
+  ["authorization_inactive", AuthorizationInactiveError],
+  ["authorization_not_cancellable", AuthorizationNotCancellableError],
+  ["authorization_not_found", AuthorizationNotFoundError],
+  ["authorization_not_pending", AuthorizationNotPendingError],
+  ["authorization_unapproved", AuthorizationUnapprovedError],
+  ["authorization_unavailable", AuthorizationUnavailableError],
+  ["currency_mismatch", CurrencyMismatchError],
+  ["customer_not_found", CustomerNotFoundError],
+  ["idempotency_conflict", IdempotencyConflictError],
+  ["idempotency_in_progress", IdempotencyInProgressError],
+  ["idempotency_unavailable", IdempotencyUnavailableError],
+  ["insufficient_balance", InsufficientBalanceError],
+  ["insufficient_scope", InsufficientScopeError],
+  ["internal_error", InternalError],
+  ["invalid_idempotency_key", InvalidIdempotencyKeyError],
+  ["invalid_json", InvalidJsonError],
+  ["invalid_pagination", InvalidPaginationError],
+  ["invalid_request", InvalidRequestError],
+  ["method_not_allowed", MethodNotAllowedError],
+  ["not_found", NotFoundError],
+  ["payment_conflict", PaymentConflictError],
+  ["payment_count_limit_exceeded", PaymentCountLimitExceededError],
+  ["payment_in_progress", PaymentInProgressError],
+  ["payment_not_cancellable", PaymentNotCancellableError],
+  ["payment_request_not_cancellable", PaymentRequestNotCancellableError],
+  ["payment_request_not_found", PaymentRequestNotFoundError],
+  ["per_payment_limit_exceeded", PerPaymentLimitExceededError],
+  ["period_limit_exceeded", PeriodLimitExceededError],
+  ["rate_limited", RateLimitedError],
+  ["reference_conflict", ReferenceConflictError],
+  ["request_too_large", RequestTooLargeError],
+  ["sandbox_recipient_not_allowed", SandboxRecipientNotAllowedError],
+  ["service_unavailable", ServiceUnavailableError],
+  ["total_limit_exceeded", TotalLimitExceededError],
+  ["unauthorized", UnauthorizedError],
+  ["unsupported_api_version", UnsupportedApiVersionError],
+  ["wallet_limit_exceeded", WalletLimitExceededError],
+  ["invalid_client", InvalidClientError],
+  ["invalid_scope", InvalidScopeError],
+  ["server_error", ServerError],
+  ["temporarily_unavailable", TemporarilyUnavailableError],
+  ["unsupported_grant_type", UnsupportedGrantTypeError],
+]);
+const BY_STATUS = new Map<number, typeof APIError>([
+  [400, BadRequestError],
+  [401, UnauthorizedError],
+  [403, ForbiddenError],
+  [404, NotFoundError],
+  [409, ConflictError],
+  [429, RateLimitedError],
+]);
+
+/** The class of a code; of a code that is new, that of its status. */
+export function errorClass(code: string, status: number): typeof APIError {
+  const other = status >= 500 ? ServerError : (BY_STATUS.get(status) ?? APIError);
+  return BY_CODE.get(code) ?? other;
+}
+
+const OPERATIONS = {
+  list_payments: { name: "list_payments", method: "GET", path: "/merchant/payments", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "after" },
+  create_payment: { name: "create_payment", method: "POST", path: "/merchant/payments", audience: "merchant", keyed: true, repeatable: true, binary: false, cursor: "" },
+  get_payment: { name: "get_payment", method: "GET", path: "/merchant/payments/{id}", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  cancel_payment: { name: "cancel_payment", method: "POST", path: "/merchant/payments/{id}/cancel", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  get_qr: { name: "get_qr", method: "GET", path: "/merchant/public/qr/{id}", audience: "public", keyed: false, repeatable: true, binary: true, cursor: "" },
+  list_payment_requests: { name: "list_payment_requests", method: "GET", path: "/merchant/payment-requests", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "after" },
+  create_payment_request: { name: "create_payment_request", method: "POST", path: "/merchant/payment-requests", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  get_payment_request: { name: "get_payment_request", method: "GET", path: "/merchant/payment-requests/{id}", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  cancel_payment_request: { name: "cancel_payment_request", method: "POST", path: "/merchant/payment-requests/{id}/cancel", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  list_authorizations: { name: "list_authorizations", method: "GET", path: "/merchant/authorizations", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "after" },
+  create_authorization: { name: "create_authorization", method: "POST", path: "/merchant/authorizations", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  get_authorization: { name: "get_authorization", method: "GET", path: "/merchant/authorizations/{id}", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  charge_authorization: { name: "charge_authorization", method: "POST", path: "/merchant/authorizations/{id}/charge", audience: "merchant", keyed: true, repeatable: true, binary: false, cursor: "" },
+  preview_charge: { name: "preview_charge", method: "GET", path: "/merchant/authorizations/{id}/charge-preview", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  list_authorization_payments: { name: "list_authorization_payments", method: "GET", path: "/merchant/authorizations/{id}/payments", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "after" },
+  cancel_authorization: { name: "cancel_authorization", method: "POST", path: "/merchant/authorizations/{id}/cancel", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  list_events: { name: "list_events", method: "GET", path: "/merchant/events", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "after" },
+  get_event: { name: "get_event", method: "GET", path: "/merchant/events/{id}", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  sandbox_pay_payment: { name: "sandbox_pay_payment", method: "POST", path: "/merchant/sandbox/payments/{id}/pay", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_reject_payment: { name: "sandbox_reject_payment", method: "POST", path: "/merchant/sandbox/payments/{id}/reject", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_reserve_payment: { name: "sandbox_reserve_payment", method: "POST", path: "/merchant/sandbox/payments/{id}/reserve", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_release_payment: { name: "sandbox_release_payment", method: "POST", path: "/merchant/sandbox/payments/{id}/release", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_pay_payment_request: { name: "sandbox_pay_payment_request", method: "POST", path: "/merchant/sandbox/payment-requests/{id}/pay", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_reject_payment_request: { name: "sandbox_reject_payment_request", method: "POST", path: "/merchant/sandbox/payment-requests/{id}/reject", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_reserve_payment_request: { name: "sandbox_reserve_payment_request", method: "POST", path: "/merchant/sandbox/payment-requests/{id}/reserve", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_release_payment_request: { name: "sandbox_release_payment_request", method: "POST", path: "/merchant/sandbox/payment-requests/{id}/release", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_approve_authorization: { name: "sandbox_approve_authorization", method: "POST", path: "/merchant/sandbox/authorizations/{id}/approve", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_reject_authorization: { name: "sandbox_reject_authorization", method: "POST", path: "/merchant/sandbox/authorizations/{id}/reject", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_suspend_authorization: { name: "sandbox_suspend_authorization", method: "POST", path: "/merchant/sandbox/authorizations/{id}/suspend", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_resume_authorization: { name: "sandbox_resume_authorization", method: "POST", path: "/merchant/sandbox/authorizations/{id}/resume", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_set_wallet: { name: "sandbox_set_wallet", method: "POST", path: "/merchant/sandbox/wallet", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  sandbox_move_clock: { name: "sandbox_move_clock", method: "POST", path: "/merchant/sandbox/clock", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  wallet_balance: { name: "wallet_balance", method: "GET", path: "/wallet/balance", audience: "wallet", keyed: false, repeatable: true, binary: false, cursor: "" },
+  wallet_usage: { name: "wallet_usage", method: "GET", path: "/wallet/usage", audience: "wallet", keyed: false, repeatable: true, binary: false, cursor: "" },
+  wallet_transactions: { name: "wallet_transactions", method: "GET", path: "/wallet/transactions", audience: "wallet", keyed: false, repeatable: true, binary: false, cursor: "before" },
+} as const;
+
+export const operations: Readonly<Record<keyof typeof OPERATIONS, Operation>> =
+  OPERATIONS;
+
+export class SandboxPayments {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** The sandbox customer pays. */
+  pay(id: string, options: CallOptions = {}): Promise<HostedPayment> {
+    return this.#connection.run(operations.sandbox_pay_payment, { options, id });
+  }
+
+  /** The sandbox customer declines. */
+  reject(id: string, options: CallOptions = {}): Promise<HostedPayment> {
+    return this.#connection.run(operations.sandbox_reject_payment, { options, id });
+  }
+
+  /** An attempt to pay starts and stays processing. */
+  reserve(id: string, options: CallOptions = {}): Promise<HostedPayment> {
+    return this.#connection.run(operations.sandbox_reserve_payment, { options, id });
+  }
+
+  /** The attempt in processing is given up. */
+  release(id: string, options: CallOptions = {}): Promise<HostedPayment> {
+    return this.#connection.run(operations.sandbox_release_payment, { options, id });
+  }
+}
+
+export class SandboxPaymentRequests {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** The sandbox customer pays a request. */
+  pay(id: string, options: CallOptions = {}): Promise<PaymentRequest> {
+    return this.#connection.run(operations.sandbox_pay_payment_request, { options, id });
+  }
+
+  /** The sandbox customer declines a request. */
+  reject(id: string, options: CallOptions = {}): Promise<PaymentRequest> {
+    return this.#connection.run(operations.sandbox_reject_payment_request, { options, id });
+  }
+
+  /** An attempt to pay a request starts and stays processing. */
+  reserve(id: string, options: CallOptions = {}): Promise<PaymentRequest> {
+    return this.#connection.run(operations.sandbox_reserve_payment_request, { options, id });
+  }
+
+  /** The attempt in processing on a request is given up. */
+  release(id: string, options: CallOptions = {}): Promise<PaymentRequest> {
+    return this.#connection.run(operations.sandbox_release_payment_request, { options, id });
+  }
+}
+
+export class SandboxAuthorizations {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** The sandbox customer approves. */
+  approve(id: string, options: CallOptions = {}): Promise<Authorization> {
+    return this.#connection.run(operations.sandbox_approve_authorization, { options, id });
+  }
+
+  /** The sandbox customer declines. */
+  reject(id: string, options: CallOptions = {}): Promise<Authorization> {
+    return this.#connection.run(operations.sandbox_reject_authorization, { options, id });
+  }
+
+  /** Charges are stopped until the authorization is resumed. */
+  suspend(id: string, options: CallOptions = {}): Promise<Authorization> {
+    return this.#connection.run(operations.sandbox_suspend_authorization, { options, id });
+  }
+
+  /** Charges are let go on. */
+  resume(id: string, options: CallOptions = {}): Promise<Authorization> {
+    return this.#connection.run(operations.sandbox_resume_authorization, { options, id });
+  }
+}
+
+export class Payments {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** List payments, newest first. */
+  list(params: ListPaymentsParams = {}, options: CallOptions = {}): Listing<Payment> {
+    return new Listing(this.#connection, operations.list_payments, { options, query: params });
+  }
+
+  /** Create a hosted payment. */
+  create(params: CreatePaymentParams, options: KeyedOptions = {}): Promise<HostedPayment> {
+    return this.#connection.run(operations.create_payment, { options, body: params });
+  }
+
+  /** Get a payment. */
+  get(id: string, options: CallOptions = {}): Promise<Payment> {
+    return this.#connection.run(operations.get_payment, { options, id });
+  }
+
+  /** Cancel a pending payment. */
+  cancel(id: string, options: CallOptions = {}): Promise<HostedPayment> {
+    return this.#connection.run(operations.cancel_payment, { options, id });
+  }
+
+  /** QR image of a payment link. */
+  qr(id: string, options: CallOptions = {}): Promise<Uint8Array> {
+    return this.#connection.run(operations.get_qr, { options, id });
+  }
+}
+
+export class PaymentRequests {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** List payment requests, newest first. */
+  list(params: ListPaymentRequestsParams = {}, options: CallOptions = {}): Listing<PaymentRequest> {
+    return new Listing(this.#connection, operations.list_payment_requests, { options, query: params });
+  }
+
+  /** Ask a customer for a payment. */
+  create(params: CreatePaymentRequestParams, options: CallOptions = {}): Promise<PaymentRequest> {
+    return this.#connection.run(operations.create_payment_request, { options, body: params });
+  }
+
+  /** Get a payment request. */
+  get(id: string, options: CallOptions = {}): Promise<PaymentRequest> {
+    return this.#connection.run(operations.get_payment_request, { options, id });
+  }
+
+  /** Cancel a pending payment request. */
+  cancel(id: string, options: CallOptions = {}): Promise<PaymentRequest> {
+    return this.#connection.run(operations.cancel_payment_request, { options, id });
+  }
+}
+
+export class Authorizations {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** List authorizations, newest first. */
+  list(params: ListAuthorizationsParams = {}, options: CallOptions = {}): Listing<Authorization> {
+    return new Listing(this.#connection, operations.list_authorizations, { options, query: params });
+  }
+
+  /** Create an authorization for the customer to approve. */
+  create(params: CreateAuthorizationParams, options: CallOptions = {}): Promise<Authorization> {
+    return this.#connection.run(operations.create_authorization, { options, body: params });
+  }
+
+  /** Get an authorization. */
+  get(id: string, options: CallOptions = {}): Promise<Authorization> {
+    return this.#connection.run(operations.get_authorization, { options, id });
+  }
+
+  /** Charge an active authorization. */
+  charge(id: string, params: ChargeAuthorizationParams, options: KeyedOptions = {}): Promise<AuthorizationPayment> {
+    return this.#connection.run(operations.charge_authorization, { options, id, body: params });
+  }
+
+  /** Say what a charge would answer now, and what remains of each limit. */
+  previewCharge(id: string, params: PreviewChargeParams, options: CallOptions = {}): Promise<ChargePreview> {
+    return this.#connection.run(operations.preview_charge, { options, id, query: params });
+  }
+
+  /** List the payments of an authorization, newest first. */
+  payments(id: string, params: ListAuthorizationPaymentsParams = {}, options: CallOptions = {}): Listing<AuthorizationPayment> {
+    return new Listing(this.#connection, operations.list_authorization_payments, { options, id, query: params });
+  }
+
+  /** Cancel a pending authorization, revoke an approved one. */
+  cancel(id: string, options: CallOptions = {}): Promise<Authorization> {
+    return this.#connection.run(operations.cancel_authorization, { options, id });
+  }
+}
+
+export class Events {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** List events, newest first. */
+  list(params: ListEventsParams = {}, options: CallOptions = {}): Listing<Event> {
+    return new Listing(this.#connection, operations.list_events, { options, query: params });
+  }
+
+  /** Get an event. */
+  get(id: string, options: CallOptions = {}): Promise<Event> {
+    return this.#connection.run(operations.get_event, { options, id });
+  }
+}
+
+export class Sandbox {
+  readonly #connection: Connection;
+  readonly authorizations: SandboxAuthorizations;
+  readonly paymentRequests: SandboxPaymentRequests;
+  readonly payments: SandboxPayments;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.authorizations = new SandboxAuthorizations(connection);
+    this.paymentRequests = new SandboxPaymentRequests(connection);
+    this.payments = new SandboxPayments(connection);
+  }
+
+  /** Set the sandbox customer's balance and tier. */
+  setWallet(params: SandboxSetWalletParams = {}, options: CallOptions = {}): Promise<SandboxWallet> {
+    return this.#connection.run(operations.sandbox_set_wallet, { options, body: params });
+  }
+
+  /** Move the sandbox's time. */
+  moveClock(params: SandboxMoveClockParams = {}, options: CallOptions = {}): Promise<SandboxClock> {
+    return this.#connection.run(operations.sandbox_move_clock, { options, body: params });
+  }
+}
+
+export class Wallet {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Read the balances. */
+  balance(options: CallOptions = {}): Promise<Balance[]> {
+    return this.#connection.run(operations.wallet_balance, { options });
+  }
+
+  /** Read limits and usage. */
+  usage(options: CallOptions = {}): Promise<Usage> {
+    return this.#connection.run(operations.wallet_usage, { options });
+  }
+
+  /** Read the history, newest first. */
+  transactions(params: WalletTransactionsParams = {}, options: CallOptions = {}): Listing<WalletTransaction> {
+    return new Listing(this.#connection, operations.wallet_transactions, { options, query: params });
+  }
+}
+
+/** Everything the interface offers, by what it is about. */
+export class Resources {
+  readonly payments: Payments;
+  readonly paymentRequests: PaymentRequests;
+  readonly authorizations: Authorizations;
+  readonly events: Events;
+  readonly sandbox: Sandbox;
+  readonly wallet: Wallet;
+
+  constructor(connection: Connection) {
+    this.payments = new Payments(connection);
+    this.paymentRequests = new PaymentRequests(connection);
+    this.authorizations = new Authorizations(connection);
+    this.events = new Events(connection);
+    this.sandbox = new Sandbox(connection);
+    this.wallet = new Wallet(connection);
+  }
+}
