@@ -16,7 +16,7 @@ from laari.edge.guide_text import LANGUAGES
 from laari.edge.guides import FOLDER, GUIDES
 
 ROOT = Path(__file__).parents[2]
-CLIENTS = {"python": ROOT / "clients/python/src"}
+CLIENTS = {"python": ROOT / "clients/python/src", "ts": ROOT / "clients/typescript"}
 PATIENCE_SECONDS = 60
 
 
@@ -81,7 +81,7 @@ def _run_curl(program: str, directory: Path, variables: dict[str, str]) -> Ended
     wrapper.write_text(f'#!/bin/sh\nexec {shutil.which("curl")} {tells} "$@" 2>>statuses\n')
     wrapper.chmod(0o755)
     path = f"{directory}:{os.environ['PATH']}"
-    ended = _finished(
+    ended = finished(
         ["bash", "-euo", "pipefail", "-c", program], directory, {**variables, "PATH": path}
     )
     lines = told.read_text().splitlines()
@@ -95,14 +95,14 @@ def _run_php(program: str, directory: Path, variables: dict[str, str]) -> Ended:
     # Whatever PHP complains about is an error: a notice would be one on a reader's page too.
     strict = "<?php set_error_handler(fn($no, $text) => throw new ErrorException($text, 0, $no));\n"
     (directory / "program.php").write_text(strict + program)
-    return Ended(_finished(["php", "program.php"], directory, variables), [])
+    return Ended(finished(["php", "program.php"], directory, variables), [])
 
 
 def _run_python(program: str, directory: Path, variables: dict[str, str]) -> Ended:
     (directory / "program.py").write_text(program)
     variables = {**variables, "PYTHONPATH": str(CLIENTS["python"])}
     command = [sys.executable, "-W", "error", "program.py"]
-    return Ended(_finished(command, directory, variables), [])
+    return Ended(finished(command, directory, variables), [])
 
 
 RUNNERS = {"sh": _run_curl, "python": _run_python, "php": _run_php}
@@ -116,7 +116,7 @@ def needed(*programs: str) -> None:
             pytest.skip(f"{program} is not installed")
 
 
-def _finished(command: list[str], directory: Path, variables: dict[str, str]) -> str:
+def finished(command: list[str], directory: Path, variables: dict[str, str]) -> str:
     """What a program printed that ended well."""
     ended = subprocess.run(
         command,
