@@ -33,7 +33,13 @@ class Job(NamedTuple):
     run: Callable[[], Awaitable[object]]
 
 
-async def run(dsn: str, master_key: bytes, settings: Settings, stop: asyncio.Event) -> None:
+async def run(
+    dsn: str,
+    master_key: bytes,
+    settings: Settings,
+    stop: asyncio.Event,
+    limits: delivery.Limits | None = None,
+) -> None:
     """Works until `stop` is set, then finishes what is under way."""
     pool = await open_pool(dsn, CONNECTIONS, JOB_SECONDS)
     announcer = Announcer(pool)
@@ -60,7 +66,8 @@ async def run(dsn: str, master_key: bytes, settings: Settings, stop: asyncio.Eve
         Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests),
     ]
     try:
-        await asyncio.gather(delivery.run(dsn, master_key, settings, stop), run_jobs(jobs, stop))
+        delivering = delivery.run(dsn, master_key, settings, stop, limits)
+        await asyncio.gather(delivering, run_jobs(jobs, stop))
     finally:
         await spine.close()
         await runner.close()

@@ -279,7 +279,13 @@ async def _persist(what: str, work: Callable[[], Awaitable[None]]) -> None:
             return
 
 
-async def run(dsn: str, master_key: bytes, settings: Settings, stop: asyncio.Event) -> None:
+async def run(
+    dsn: str,
+    master_key: bytes,
+    settings: Settings,
+    stop: asyncio.Event,
+    limits: Limits | None = None,
+) -> None:
     """Delivers webhooks until told to stop."""
     if settings.webhook_allow_private:
         log.warning(
@@ -294,6 +300,7 @@ async def run(dsn: str, master_key: bytes, settings: Settings, stop: asyncio.Eve
 
     sender = Sender(allow_private=settings.webhook_allow_private)
     try:
-        await Deliverer(dsn, sender, secret_of, settings.webhook_retry_seconds).run(stop)
+        waits = settings.webhook_retry_seconds
+        await Deliverer(dsn, sender, secret_of, waits, limits).run(stop)
     finally:
         await sender.close()

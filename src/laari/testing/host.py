@@ -1,0 +1,145 @@
+"""The sandbox's own process: `python -m laari.testing.host`.
+
+Interface, pages and webhook delivery run in one process, on a database of its own that is not
+durable, in a directory that goes with it. On standard input comes a line of JSON: `settings` for
+the service, and `cache`, where templates of databases are kept. The answer is a line of JSON when
+the service accepts requests: `url` and `directory`. The end of the input is the end of the process,
+however its parent ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from laari.errors import LaariError
+from laari.settings import default_origin, read_settings
+from laari.store.embedded import embedded_server
+from laari.store.installation import prove_master_key
+from laari.store.migrate import migrate
+from laari.store.postgres import EngineError
+from laari.testing.templates import CLUSTER, Templates, template_key
+
+HOST = "127.0.0.1"
+MASTER_KEY = bytes(range(32))  # of databases in which nothing is anybody's
+GRACEFUL_SECONDS = 2.0
+
+# Nothing here is limited that a shop's tests would run into.
+SETTINGS = {
+    "LAARI_SANDBOX_SIGNUP": "on",
+    "LAARI_SANDBOX_SIGNUPS_PER_MINUTE": "0",
+    "LAARI_SANDBOX_MERCHANTS": "1000000",
+    "LAARI_MERCHANT_RATE_SANDBOX": "0",
+    "LAARI_WEBHOOK_ALLOW_PRIVATE": "on",
+    "LAARI_WEBHOOK_RETRY_SECONDS": "0.1,0.2",
+}
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest, which ends this one
+    given = json.loads(sys.stdin.buffer.readline())
+    try:
+        read_settings({**SETTINGS, **given["settings"]})  # what is wrong with them is said at once
+    except LaariError as error:
+        sys.exit(f"laari: {error}")
+    directory = Path(tempfile.mkdtemp(prefix="laari-test-"))
+    try:
+        with ExitStack() as stack, ThreadPoolExecutor(1) as background:
+            cache = Path(given["cache"]) if given["cache"] else None
+            engine = background.submit(start_engine, stack, directory, cache)
+            _import_all()  # the other half of the time that a start takes
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(_serve(engine.result(), directory, given["settings"]))
+    except LaariError as error:
+        sys.exit(f"laari: {error}")
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def start_engine(stack: ExitStack, directory: Path, cache: Path | None) -> str:
+    """The address of a running database with the whole schema, which ends with the stack."""
+    templates = Templates(cache, template_key(MASTER_KEY))
+    if templates.copy_to(directory):
+        try:
+            return stack.enter_context(embedded_server(directory, durable=False, create=False))
+        except EngineError:  # a template that does not start is made anew
+            shutil.rmtree(directory / CLUSTER, ignore_errors=True)
+    with embedded_server(directory, durable=False) as dsn:
+        asyncio.run(_make_schema(dsn))
+    templates.keep(directory)
+    return stack.enter_context(embedded_server(directory, durable=False, create=False))
+
+
+async def _make_schema(dsn: str) -> None:
+    await migrate(dsn)
+    await prove_master_key(dsn, MASTER_KEY, "the sandbox's key")
+
+
+def _import_all() -> None:
+    import laari.cli.supervisor  # noqa: PLC0415  # while the database starts
+    import laari.edge.app  # noqa: PLC0415
+    import laari.edge.server.server  # noqa: PLC0415
+    import laari.workers.background  # noqa: F401, PLC0415
+
+
+async def _serve(dsn: str, directory: Path, given: dict[str, str]) -> None:
+    from laari.cli.supervisor import listen  # noqa: PLC0415
+    from laari.edge.app import Shared, create_app  # noqa: PLC0415
+    from laari.edge.server.server import Server  # noqa: PLC0415
+    from laari.workers import background  # noqa: PLC0415
+    from laari.workers.delivery import Limits  # noqa: PLC0415
+
+    listener = listen(HOST, 0)
+    port = listener.getsockname()[1]
+    own = {"LAARI_DATABASE_URL": dsn, "LAARI_MASTER_KEY": MASTER_KEY.hex()}
+    settings = read_settings({**SETTINGS, **given, **own}, HOST, port)
+    stop = asyncio.Event()
+    _stop_with_parent(stop)
+    app = create_app(dsn, MASTER_KEY, settings, Shared())
+    server = Server(app, settings.trusted_proxies)
+    await app.open()
+    limits = Limits(poll_seconds=0.1)
+    delivering = asyncio.create_task(background.run(dsn, MASTER_KEY, settings, stop, limits))
+    try:
+        await server.start([listener])
+        _tell(url=default_origin(HOST, port), directory=str(directory))
+        await asyncio.wait(
+            [delivering, asyncio.create_task(stop.wait())], return_when=asyncio.FIRST_COMPLETED
+        )
+        stop.set()
+        await server.stop(GRACEFUL_SECONDS)
+        await delivering
+    finally:
+        await app.close()
+
+
+def _stop_with_parent(stop: asyncio.Event) -> None:
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, stop.set)
+
+    def read() -> None:
+        if not os.read(0, 4096):
+            loop.remove_reader(0)
+            stop.set()
+
+    loop.add_reader(0, read)
+
+
+def _tell(**facts: Any) -> None:
+    sys.stdout.write(json.dumps(facts) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

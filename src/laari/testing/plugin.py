@@ -1,0 +1,42 @@
+"""The pytest fixtures. pytest imports this module at every start, so it imports next to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from laari.testing.merchant import Merchant
+    from laari.testing.sandbox import Sandbox
+
+
+@pytest.fixture(scope="session")
+def laari_settings() -> dict[str, str]:
+    """Settings of the sandbox, such as `LAARI_MERCHANT_RATE_SANDBOX`: a fixture to override."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def laari_sandbox(laari_settings: dict[str, str]) -> Iterator[Sandbox]:
+    """A Laari service on a free port, with a database of its own that ends with the session.
+
+    With pytest-xdist each worker has its own.
+    """
+    missing = [name for name in ("httpx", "laari_client") if find_spec(name) is None]
+    if missing:
+        pytest.fail(f"{missing[0]} is not installed: pip install 'laari[testing]'", pytrace=False)
+    from laari.testing.hosting import running_sandbox  # noqa: PLC0415
+
+    with running_sandbox(laari_settings) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def laari_merchant(laari_sandbox: Sandbox) -> Iterator[Merchant]:
+    """A merchant that nobody has seen before, with a customer, a clock and an inbox of its own."""
+    merchant = laari_sandbox.merchant()
+    yield merchant
+    laari_sandbox.forget(merchant)

@@ -1,0 +1,213 @@
+"""Receives the webhooks of the tests' merchants: real requests, whose signatures are verified."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any
+
+from laari_client import WebhookVerificationError, verify_webhook
+from laari_client.models import Event
+
+SIGNATURE = "Service-Signature"
+MAX_BODY_BYTES = 10 * 1024 * 1024
+DEFAULT_TIMEOUT_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A webhook as it came: `event` is what the verified body says."""
+
+    event: Event
+    body: bytes
+    headers: Mapping[str, str]
+    status: int  # what it was answered
+
+    @property
+    def id(self) -> str:
+        return self.event.id
+
+    @property
+    def type(self) -> str:
+        return self.event.type
+
+    @property
+    def data(self) -> Any:
+        return self.event.data
+
+    @property
+    def acknowledged(self) -> bool:
+        return 200 <= self.status <= 299
+
+
+Handler = Callable[[bytes, Mapping[str, str]], int | None]
+
+
+class Inbox:
+    """The webhooks of one merchant: `laari_merchant.webhooks`."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.secret: str | None = None  # known when the merchant is made
+        self._changed = threading.Condition()
+        self._deliveries: list[Delivery] = []
+        self._forged: list[str] = []
+        self._awaited: set[int] = set()  # places in the list that a test has waited for
+        self._failures: list[int] = []
+        self._handler: Handler | None = None
+
+    @property
+    def deliveries(self) -> list[Delivery]:
+        """All that came, in that order, with those that were told to fail."""
+        with self._changed:
+            return list(self._deliveries)
+
+    def fail_next(self, times: int = 1, status: int = 500) -> None:
+        """Answers the next deliveries with an error; the service tries each three times in all."""
+        with self._changed:
+            self._failures += [status] * times
+
+    def handle(self, handler: Handler) -> None:
+        """Hands each delivery on to the shop: `handler(body, headers)` returns the status.
+
+        None counts as 200. It is called in another thread than the test's.
+        """
+        with self._changed:
+            self._handler = handler
+
+    def wait_for(
+        self, type: str, about: Any = None, *, timeout: float = DEFAULT_TIMEOUT_SECONDS
+    ) -> Delivery:
+        """The next delivery of this type that was acknowledged and not waited for before.
+
+        `about` is a payment, payment request or authorization, or its id. Raises AssertionError
+        where none comes in time.
+        """
+        wanted = None if about is None else id_of(about)
+        deadline = time.monotonic() + timeout
+        with self._changed:
+            while (found := self._find(type, wanted)) is None:
+                left = deadline - time.monotonic()
+                if left <= 0 or not self._changed.wait(left):
+                    raise AssertionError(self._missing(type, wanted, timeout))
+            self._awaited.add(found)
+            return self._deliveries[found]
+
+    def _find(self, type: str, wanted: str | None) -> int | None:
+        for place, delivery in enumerate(self._deliveries):
+            if place in self._awaited or not delivery.acknowledged or delivery.type != type:
+                continue
+            if wanted is None or id_of(delivery.data) == wanted:
+                return place
+        return None
+
+    def _missing(self, type: str, wanted: str | None, timeout: float) -> str:
+        about = "" if wanted is None else f" about {wanted}"
+        came = [f"{each.type} (answered {each.status})" for each in self._deliveries]
+        forged = [f"one whose signature is wrong: {why}" for why in self._forged]
+        listed = ", ".join(came + forged) or "nothing"
+        return f"no {type} webhook{about} came within {timeout:g} s; there came: {listed}"
+
+    def take(self, body: bytes, headers: Mapping[str, str]) -> int:
+        """One request, in a thread of the receiver; returns the status to answer with."""
+        with self._changed:
+            if self.secret is None:
+                return 503  # before the merchant is known nothing can be verified
+            try:
+                event = verify_webhook(body, headers.get(SIGNATURE), self.secret)
+            except WebhookVerificationError as error:
+                self._forged.append(str(error))
+                self._changed.notify_all()
+                return 401
+            status = self._failures.pop(0) if self._failures else None
+            handler = self._handler
+        if status is None:
+            status = _handled(handler, body, headers)
+        with self._changed:
+            self._deliveries.append(Delivery(event, body, headers, status))
+            self._changed.notify_all()
+        return status
+
+
+def _handled(handler: Handler | None, body: bytes, headers: Mapping[str, str]) -> int:
+    if handler is None:
+        return 200
+    try:
+        return handler(body, headers) or 200
+    except Exception:  # a shop that fails answers 500
+        return 500
+
+
+def id_of(resource: Any) -> str:
+    """The id of a resource of the client, of its JSON, or the id itself."""
+    if isinstance(resource, str):
+        return resource
+    found = resource["id"] if isinstance(resource, Mapping) else resource.id
+    return str(found)
+
+
+class Receiver:
+    """A server on a free port of this machine, with an inbox at an address of its own for each."""
+
+    def __init__(self) -> None:
+        self._inboxes: dict[str, Inbox] = {}
+        receiver = self
+
+        class Requests(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            timeout = 60  # of a connection that is kept and not used
+
+            def do_POST(self) -> None:
+                status = receiver._receive(self)
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Nothing: it would stand between the results of the tests."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Requests)
+        self._server.daemon_threads = True
+        self._server.block_on_close = False
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True
+        )
+
+    def __enter__(self) -> Receiver:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def open_inbox(self) -> Inbox:
+        path = f"/{secrets.token_urlsafe(16)}"
+        inbox = Inbox(f"http://127.0.0.1:{self._server.server_address[1]}{path}")
+        self._inboxes[path] = inbox
+        return inbox
+
+    def close_inbox(self, inbox: Inbox) -> None:
+        """What still comes for it is acknowledged, so that the service does not try again."""
+        path = inbox.url[inbox.url.rindex("/") :]
+        self._inboxes.pop(path, None)
+
+    def _receive(self, request: BaseHTTPRequestHandler) -> int:
+        length = request.headers.get("Content-Length", "")
+        if not length.isdigit() or int(length) > MAX_BODY_BYTES:
+            request.close_connection = True
+            return 400
+        body = request.rfile.read(int(length))
+        inbox = self._inboxes.get(request.path)
+        return 200 if inbox is None else inbox.take(body, dict(request.headers.items()))

@@ -1,0 +1,39 @@
+"""A running sandbox, as a test session has it: `laari_sandbox`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+
+from laari.testing.hosting import SandboxError
+from laari.testing.merchant import Merchant
+from laari.testing.receiver import Receiver
+
+
+class Sandbox:
+    """The service at `url`, which knows nobody but the merchants that tests make."""
+
+    def __init__(self, url: str, http: httpx.Client, receiver: Receiver) -> None:
+        self.url = url
+        self._http = http
+        self._receiver = receiver
+
+    def merchant(self, name: str = "Test shop", **fields: Any) -> Merchant:
+        """A new merchant; more fields are those of `POST /sandbox/merchants`, such as `fee_bps`.
+
+        Its webhooks come to this process, unless `webhook_url` says otherwise; None sends none.
+        """
+        inbox = self._receiver.open_inbox()
+        body = {"name": name, "webhook_url": inbox.url, **fields}
+        response = self._http.post(f"{self.url}/sandbox/merchants", json=body)
+        if response.status_code != 201:
+            raise SandboxError(f"no merchant was made: {response.status_code} {response.text}")
+        return Merchant(self.url, response.json(), inbox, self._http)
+
+    def forget(self, merchant: Merchant) -> None:
+        """Nothing of it is kept here any more."""
+        self._receiver.close_inbox(merchant.webhooks)
+
+    def __repr__(self) -> str:
+        return f"<Sandbox {self.url}>"
