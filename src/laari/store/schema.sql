@@ -121,7 +121,8 @@ CREATE TABLE public.events (
     type text NOT NULL COLLATE pg_catalog."C",
     object_id uuid NOT NULL,
     created_at timestamp with time zone NOT NULL,
-    body bytea NOT NULL
+    body bytea NOT NULL,
+    xid bigint DEFAULT ((pg_current_xact_id())::text)::bigint NOT NULL
 );
 
 CREATE TABLE public.installation (
@@ -296,6 +297,27 @@ CREATE TABLE public.schema_migrations (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.seals (
+    number bigint NOT NULL,
+    subject text NOT NULL,
+    from_xid bigint NOT NULL,
+    from_key text COLLATE pg_catalog."C",
+    upto_xid bigint NOT NULL,
+    upto_key text COLLATE pg_catalog."C",
+    row_count bigint NOT NULL,
+    deliveries bigint NOT NULL,
+    content bytea NOT NULL,
+    sealed_at timestamp with time zone NOT NULL,
+    mac bytea NOT NULL,
+    CONSTRAINT seals_check CHECK ((upto_xid >= from_xid)),
+    CONSTRAINT seals_content_check CHECK ((length(content) = 32)),
+    CONSTRAINT seals_deliveries_check CHECK ((deliveries >= 0)),
+    CONSTRAINT seals_mac_check CHECK ((length(mac) = 32)),
+    CONSTRAINT seals_number_check CHECK ((number >= 1)),
+    CONSTRAINT seals_row_count_check CHECK ((row_count >= 0)),
+    CONSTRAINT seals_subject_check CHECK ((subject = ANY (ARRAY['transfers'::text, 'transactions'::text, 'events'::text])))
+);
+
 CREATE TABLE public.sessions (
     digest bytea NOT NULL,
     customer_id uuid,
@@ -371,6 +393,7 @@ CREATE TABLE public.transactions (
     details text NOT NULL,
     amount bigint NOT NULL,
     status text NOT NULL,
+    xid bigint DEFAULT ((pg_current_xact_id())::text)::bigint NOT NULL,
     CONSTRAINT transactions_amount_check CHECK ((amount <> 0)),
     CONSTRAINT transactions_status_check CHECK ((status = ANY (ARRAY['success'::text, 'failed'::text]))),
     CONSTRAINT transactions_type_check CHECK ((type = ANY (ARRAY['topup'::text, 'payment'::text, 'refund'::text, 'transfer'::text, 'withdraw'::text, 'adjustment'::text])))
@@ -394,6 +417,7 @@ CREATE TABLE public.transfers (
     payment_id uuid,
     tid text NOT NULL COLLATE pg_catalog."C",
     created_at timestamp with time zone NOT NULL,
+    xid bigint DEFAULT ((pg_current_xact_id())::text)::bigint NOT NULL,
     CONSTRAINT transfers_amount_check CHECK ((amount > 0)),
     CONSTRAINT transfers_check CHECK ((debit_account <> credit_account)),
     CONSTRAINT transfers_check1 CHECK (((kind = ANY (ARRAY['payment'::text, 'fee'::text, 'refund'::text])) = (payment_id IS NOT NULL))),
@@ -515,6 +539,9 @@ ALTER TABLE ONLY public.saved_responses
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY public.seals
+    ADD CONSTRAINT seals_pkey PRIMARY KEY (number);
+
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (digest);
 
@@ -569,6 +596,8 @@ CREATE INDEX deliveries_due ON public.deliveries USING btree (tenant_id, next_at
 
 CREATE INDEX events_by_time ON public.events USING btree (tenant_id, created_at, id);
 
+CREATE INDEX events_by_xid ON public.events USING brin (xid) WITH (pages_per_range='64');
+
 CREATE UNIQUE INDEX events_once ON public.events USING btree (object_id, type);
 
 CREATE INDEX oauth_clients_by_merchant ON public.oauth_clients USING btree (merchant_id, created_at);
@@ -599,6 +628,8 @@ CREATE INDEX saved_responses_by_age ON public.saved_responses USING btree (compl
 
 CREATE INDEX saved_responses_by_resource ON public.saved_responses USING btree (resource_id) WHERE (resource_id IS NOT NULL);
 
+CREATE INDEX seals_by_subject ON public.seals USING btree (subject, number);
+
 CREATE INDEX sessions_by_age ON public.sessions USING btree (seen_at);
 
 CREATE INDEX sessions_by_customer ON public.sessions USING btree (customer_id) WHERE (customer_id IS NOT NULL);
@@ -609,9 +640,15 @@ CREATE INDEX topup_slips_by_slip ON public.topup_slips USING btree (slip);
 
 CREATE INDEX transactions_by_account ON public.transactions USING btree (account, recorded);
 
+CREATE INDEX transactions_by_xid ON public.transactions USING brin (xid) WITH (pages_per_range='64');
+
+CREATE INDEX transfers_by_xid ON public.transfers USING brin (xid) WITH (pages_per_range='64');
+
 CREATE UNIQUE INDEX transfers_once_per_payment ON public.transfers USING btree (payment_id, kind) WHERE (payment_id IS NOT NULL);
 
 CREATE INDEX wallet_keys_by_account ON public.wallet_keys USING btree (account, created_at);
+
+CREATE TRIGGER seals_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.seals FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
 CREATE TRIGGER topup_slips_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.topup_slips FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from laari.errors import UnavailableError
 from laari.settings import Settings
 from laari.spine.engine import Spine
 from laari.store.announce import Announcer
@@ -16,7 +17,7 @@ from laari.store.database import open_pool
 from laari.store.oauth import forget_expired_tokens
 from laari.store.sessions import forget_ended
 from laari.store.sweep import forget_saved_responses
-from laari.workers import delivery, expiry
+from laari.workers import delivery, expiry, sealing
 from laari.workers.pause import pause
 
 log = logging.getLogger(__name__)
@@ -25,6 +26,7 @@ CONNECTIONS = 4
 JOB_SECONDS = 60.0  # nobody waits for them
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
+LAST_SEAL_SECONDS = 3.0  # when the process stops
 
 
 class Job(NamedTuple):
@@ -59,20 +61,32 @@ async def run(
     async def expire_requests() -> None:
         await expiry.expire_overdue_requests(pool, spine)
 
+    sealer = sealing.Sealer(pool, master_key, settings.data_dir)
     jobs = [
         Job("forget saved responses", 60, forget_old_responses),
         Job("forget expired tokens", 60, forget_old_tokens),
         Job("forget sessions", 300, forget_old_sessions),
         Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests),
+        Job("seal the ledger", sealing.EVERY_SECONDS, sealer.run),
     ]
     try:
         delivering = delivery.run(dsn, master_key, settings, stop, limits)
         await asyncio.gather(delivering, run_jobs(jobs, stop))
+        await _finish(sealer)
     finally:
         await spine.close()
         await runner.close()
         await announcer.close()
         await pool.close()
+
+
+async def _finish(sealer: sealing.Sealer) -> None:
+    """What was paid last is sealed too, if that can be done at once."""
+    try:
+        async with asyncio.timeout(LAST_SEAL_SECONDS):
+            await sealer.run(most=1)
+    except (TimeoutError, UnavailableError):
+        log.info("the newest rows are not sealed yet")
 
 
 async def run_jobs(jobs: list[Job], stop: asyncio.Event) -> None:

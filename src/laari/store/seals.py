@@ -1,0 +1,334 @@
+"""The chain over the ledger: rows that never change, sealed by keyed digests that continue.
+
+A seal covers the rows of one table that a range of transactions wrote. Its MAC is made with a key
+derived from the master key and takes in the seal before it, so whoever can write to the database
+but does not hold the key can neither change what is sealed nor make a seal.
+
+Transactions become visible in another order than they began in. A seal therefore goes up to the
+oldest transaction that still runs: everything below it has ended, whatever its rows' ids or times
+say. docs/audit.md says what this proves and what it does not.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import asyncpg
+from msgspec import Struct, json
+from msgspec.structs import astuple, replace
+
+from laari.store.secrets import derive
+
+ADVISORY_LOCK = 0x6C61617269_7365  # "laari" "se": one sealer at a time
+CHUNK = 20_000  # rows of a seal at most; a transaction with more rows is sealed in pieces
+VERSION = 1  # of what is sealed and how
+
+
+class Subject(NamedTuple):
+    """A table whose rows are sealed: its key, and what of a row goes into the digest."""
+
+    table: str
+    key: str
+    key_type: str
+    sealed: str
+
+
+# The columns are named, so that a column added later leaves old seals valid. With them goes what
+# belongs to the row, never changes again, and stands nowhere else in what is sealed: the bank slip
+# of a top-up, the wallet that a request is for, the wallet that approved an authorization.
+SUBJECTS = {
+    subject.table: subject
+    for subject in (
+        Subject(
+            "transfers",
+            "id",
+            "uuid",
+            "r.id, r.kind, r.debit_account, r.credit_account, r.amount, r.payment_id, r.tid, "
+            "r.created_at",
+        ),
+        Subject(
+            "transactions",
+            "tid",
+            "text",
+            "r.tid, r.account, r.recorded, r.time, r.type, r.name, r.details, r.amount, r.status, "
+            "CASE r.type WHEN 'topup' THEN (SELECT s.slip FROM topup_slips s WHERE s.tid = r.tid) "
+            "END",
+        ),
+        Subject(
+            "events",
+            "id",
+            "uuid",
+            "r.id, r.tenant_id, r.type, r.object_id, r.created_at, sha256(r.body), CASE r.type "
+            "WHEN 'payment_request.created' THEN "
+            "(SELECT q.account FROM payment_requests q WHERE q.id = r.object_id) "
+            "WHEN 'authorization.approved' THEN "
+            "(SELECT a.account FROM authorizations a WHERE a.id = r.object_id) END",
+        ),
+    )
+}
+
+
+class Place(NamedTuple):
+    """How far a table is sealed: up to this transaction, or this row of it."""
+
+    xid: int
+    key: str | None = None
+
+
+class Seal(Struct, frozen=True):
+    """The fields are the columns of `seals`, in order."""
+
+    number: int
+    subject: str
+    from_xid: int
+    from_key: str | None
+    upto_xid: int
+    upto_key: str | None
+    row_count: int
+    deliveries: int
+    content: bytes
+    sealed_at: datetime
+    mac: bytes
+
+    @property
+    def after(self) -> Place:
+        return Place(self.from_xid, self.from_key)
+
+    @property
+    def upto(self) -> Place:
+        return Place(self.upto_xid, self.upto_key)
+
+
+COLUMNS = ", ".join(Seal.__struct_fields__)
+
+
+def sealing_key(master_key: bytes) -> bytes:
+    return derive(master_key, "ledger seals", "")
+
+
+def mac_of(key: bytes, seal: Seal, previous: bytes) -> bytes:
+    """What the seal's MAC has to be, after the one before it (empty before the first)."""
+    covered = (
+        VERSION,
+        seal.number,
+        seal.subject,
+        seal.from_xid,
+        seal.from_key,
+        seal.upto_xid,
+        seal.upto_key,
+        seal.row_count,
+        seal.deliveries,
+        seal.content.hex(),
+        int(seal.sealed_at.timestamp() * 1_000_000),
+        previous.hex(),
+    )
+    return hmac.digest(key, json.encode(covered), "sha256")
+
+
+def is_piece(after: Place, upto: Place) -> bool:
+    """Whether these are some rows of a single transaction, and not whole ones."""
+    return after.key is not None or upto.key is not None
+
+
+def rows_of(subject: Subject, after: Place, upto: Place) -> str:
+    """The rows between two places, in the order of (xid, key), as a condition.
+
+    Parameters are the four bounds. Before its first piece a transaction's predecessors are sealed.
+    """
+    if not is_piece(after, upto):
+        return "r.xid > $1 AND r.xid <= $3 AND $2::text IS NULL AND $4::text IS NULL"
+    key, kind = f"r.{subject.key}", subject.key_type
+    assert after.xid == (upto.xid - 1 if after.key is None else upto.xid)
+    begins = "$2::text IS NULL" if after.key is None else f"{key} > $2::text::{kind}"
+    ends = "$4::text IS NULL" if upto.key is None else f"{key} <= $4::text::{kind}"
+    return f"$1::bigint IS NOT NULL AND r.xid = $3 AND {begins} AND {ends}"
+
+
+def digesting(subject: Subject) -> str:
+    """The digest of rows, as an aggregate: their binary form, in the order of their key."""
+    return f"sha256(coalesce(string_agg(sent, ''::bytea ORDER BY {subject.key}), ''::bytea))"
+
+
+def sent(subject: Subject, where: str) -> str:
+    """The rows in the form that is digested: no setting of a session changes it."""
+    return (
+        f"SELECT r.xid, r.{subject.key}, record_send(ROW({subject.sealed})) AS sent "
+        f"FROM {subject.table} r WHERE {where}"
+    )
+
+
+class Content(NamedTuple):
+    row_count: int
+    content: bytes
+    deliveries: int
+
+
+async def content_of(
+    connection: asyncpg.Connection, subject: Subject, after: Place, upto: Place
+) -> Content:
+    where = rows_of(subject, after, upto)
+    bounds = (after.xid, after.key, upto.xid, upto.key)
+    query = f"SELECT count(*), {digesting(subject)} FROM ({sent(subject, where)}) AS sealed"
+    if is_piece(after, upto):
+        async with _along_the_key(connection):
+            row = await connection.fetchrow(query, *bounds)
+    else:
+        row = await connection.fetchrow(query, *bounds)
+    deliveries = 0
+    if subject.table == "events":
+        deliveries = await connection.fetchval(
+            f"SELECT count(*) FROM events r JOIN deliveries d ON d.event_id = r.id WHERE {where}",
+            *bounds,
+        )
+    count, content = row
+    return Content(count, content, deliveries)
+
+
+@asynccontextmanager
+async def _along_the_key(connection: asyncpg.Connection) -> AsyncIterator[None]:
+    """Within one large transaction rows are found by their key, whatever the planner believes."""
+    names = ("enable_seqscan", "enable_bitmapscan", "enable_sort")
+    await connection.execute("; ".join(f"SET LOCAL {name} = off" for name in names))
+    yield
+    await connection.execute("; ".join(f"SET LOCAL {name} = on" for name in names))
+
+
+async def horizon(connection: asyncpg.Connection) -> int:
+    """The last transaction before the oldest that still runs: no row up to it can appear later."""
+    last: int = await connection.fetchval(
+        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1"
+    )
+    return last
+
+
+async def last_seal(connection: asyncpg.Connection) -> Seal | None:
+    row = await connection.fetchrow(f"SELECT {COLUMNS} FROM seals ORDER BY number DESC LIMIT 1")
+    return None if row is None else Seal(*row)
+
+
+async def sealed_places(connection: asyncpg.Connection) -> dict[str, Place]:
+    """How far each table is sealed; one without a seal is at the beginning."""
+    places = dict.fromkeys(SUBJECTS, Place(0))
+    for table in SUBJECTS:
+        row = await connection.fetchrow(
+            "SELECT upto_xid, upto_key FROM seals WHERE subject = $1 ORDER BY number DESC LIMIT 1",
+            table,
+        )
+        if row is not None:
+            places[table] = Place(*row)
+    return places
+
+
+async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHUNK) -> list[Seal]:
+    """Seals the next rows of each table, in a transaction of the caller's.
+
+    Returns nothing where all that is complete is sealed, or another process is sealing. A crash
+    leaves either all of these seals or none.
+    """
+    if not await connection.fetchval("SELECT pg_try_advisory_xact_lock($1)", ADVISORY_LOCK):
+        return []
+    # Where a range begins decides how its rows are found best.
+    await connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+    upto = await horizon(connection)
+    previous = await last_seal(connection)
+    made: list[Seal] = []
+    for table, place in (await sealed_places(connection)).items():
+        subject = SUBJECTS[table]
+        end = await _end(connection, subject, place, upto, chunk)
+        if end is None:
+            continue
+        content = await content_of(connection, subject, place, end)
+        bare = Seal(
+            number=1 if previous is None else previous.number + 1,
+            subject=table,
+            from_xid=place.xid,
+            from_key=place.key,
+            upto_xid=end.xid,
+            upto_key=end.key,
+            row_count=content.row_count,
+            deliveries=content.deliveries,
+            content=content.content,
+            sealed_at=datetime.now(UTC),
+            mac=b"",
+        )
+        before = b"" if previous is None else previous.mac
+        previous = replace(bare, mac=mac_of(key, bare, before))
+        made.append(previous)
+    values = ", ".join(f"${n}" for n, _ in enumerate(Seal.__struct_fields__, 1))
+    for seal in made:
+        await connection.execute(f"INSERT INTO seals ({COLUMNS}) VALUES ({values})", *astuple(seal))
+    return made
+
+
+async def _end(
+    connection: asyncpg.Connection, subject: Subject, place: Place, upto: int, chunk: int
+) -> Place | None:
+    """Where the next seal of this table ends; None where nothing new is complete."""
+    if place.key is not None:  # in the middle of a large transaction
+        return Place(place.xid, await _nth_key(connection, subject, place, chunk))
+    if upto <= place.xid:
+        return None
+    count = await _count(connection, subject, place.xid, upto, chunk)
+    if count <= chunk:
+        return Place(upto) if count else None
+    # Too many for one: looks for a place at which they fill at least half a seal.
+    fits, too_far = place.xid, upto
+    while too_far - fits > 1:
+        middle = (fits + too_far) // 2
+        count = await _count(connection, subject, place.xid, middle, chunk)
+        if count > chunk:
+            too_far = middle
+        else:
+            fits = middle
+            if count >= chunk // 2:
+                break
+    if fits > place.xid:
+        return Place(fits)
+    return Place(too_far, await _nth_key(connection, subject, Place(too_far), chunk))
+
+
+async def _nth_key(
+    connection: asyncpg.Connection, subject: Subject, place: Place, count: int
+) -> str | None:
+    """The key of the row so many rows further in its transaction; None where it ends before."""
+    after = "true" if place.key is None else f"{subject.key} > $2::text::{subject.key_type}"
+    async with _along_the_key(connection):
+        key: str | None = await connection.fetchval(
+            f"SELECT {subject.key}::text FROM {subject.table} WHERE xid = $1 AND {after} "
+            f"AND ($2::text IS NULL OR true) ORDER BY {subject.key} OFFSET $3 LIMIT 1",
+            place.xid,
+            place.key,
+            count - 1,
+        )
+    return key
+
+
+async def _count(
+    connection: asyncpg.Connection, subject: Subject, after: int, upto: int, most: int
+) -> int:
+    """How many rows these transactions wrote, counted to one more than `most`."""
+    count: int = await connection.fetchval(
+        f"SELECT count(*) FROM (SELECT FROM {subject.table} "
+        f"WHERE xid > $1 AND xid <= $2 LIMIT {most + 1}) AS counted",
+        after,
+        upto,
+    )
+    return count
+
+
+async def summarize(connection: asyncpg.Connection) -> None:
+    """Takes the newest pages up into the indexes that find rows by their transaction.
+
+    A table that is being vacuumed is left for the next time.
+    """
+    for table in SUBJECTS:
+        with suppress(asyncpg.LockNotAvailableError):
+            async with connection.transaction():
+                await connection.execute("SET LOCAL lock_timeout = '500ms'")
+                await connection.execute(
+                    "SELECT brin_summarize_new_values($1::text::regclass)", f"{table}_by_xid"
+                )
