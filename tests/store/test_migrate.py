@@ -8,6 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from laari.store.audit.schema import FILE as CATALOG
 from laari.store.connect import DatabaseUnreachableError
 from laari.store.migrate import (
     FOLDER,
@@ -17,7 +18,7 @@ from laari.store.migrate import (
     migrate,
     schema_version,
 )
-from laari.store.schema import FILE, HEADER, dump_schema
+from laari.store.schema import FILE, HEADER, dump_catalog, dump_schema
 
 LATEST = len(known_migrations())
 
@@ -108,6 +109,10 @@ async def test_schema_sql_is_what_the_migrations_make(dsn: str, empty_dsn: str) 
     assert written == f"{HEADER}\n{dump_schema(dsn)}", "run `python -m laari.store.schema`"
     await run_sql_script(empty_dsn, written)
     assert dump_schema(empty_dsn) == dump_schema(dsn)
+
+
+async def test_the_audit_knows_the_schema_on_every_version_of_postgresql(dsn: str) -> None:
+    assert CATALOG.read_bytes() == await dump_catalog(dsn), "run `python -m laari.store.schema`"
 
 
 async def test_an_older_check_of_metadata_becomes_the_new_one(dsn: str, empty_dsn: str) -> None:

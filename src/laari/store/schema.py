@@ -1,7 +1,7 @@
-"""`schema.sql`: the whole schema as it stands, for reading.
+"""`schema.sql`: the whole schema as it stands, for reading; `schema.json` for the audit.
 
-It is written by `python -m laari.store.schema` after a new migration; a test proves it equal to
-what the migrations make.
+They are written by `python -m laari.store.schema` after a new migration; a test proves them equal
+to what the migrations make.
 """
 
 from __future__ import annotations
@@ -10,6 +10,11 @@ import asyncio
 import tempfile
 from pathlib import Path
 
+import msgspec
+
+from laari.store.audit.schema import FILE as CATALOG
+from laari.store.audit.schema import describe
+from laari.store.database import connection_to
 from laari.store.embedded import embedded_server
 from laari.store.migrate import migrate
 from laari.store.postgres import EngineError, last_line, run
@@ -29,6 +34,13 @@ def dump_schema(dsn: str) -> str:
     return "\n\n".join(part.strip("\n") for part in paragraphs if part.strip()) + "\n"
 
 
+async def dump_catalog(dsn: str) -> bytes:
+    """The same schema as its catalogs describe it: what the audit compares."""
+    async with connection_to(dsn) as connection:
+        described = await describe(connection)
+    return msgspec.json.format(msgspec.json.encode(described), indent=1) + b"\n"
+
+
 def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -36,6 +48,7 @@ def main() -> None:
     ):
         asyncio.run(migrate(dsn))
         FILE.write_text(f"{HEADER}\n{dump_schema(dsn)}")
+        CATALOG.write_bytes(asyncio.run(dump_catalog(dsn)))
 
 
 if __name__ == "__main__":

@@ -8,119 +8,17 @@ from typing import Any
 
 import asyncpg
 import pytest
-from msgspec.structs import replace
 
-from laari.rules import authorizations, charges, payment_requests
-from laari.rules import payments as rules
-from laari.rules.actors import Payer
-from laari.rules.operator import OPERATOR, MoveMoney
-from laari.rules.records import Tenant
-from laari.store import customers, merchants, tenants
 from laari.store.audit import SHOWN, audit
-from laari.store.audit_checks import CHECKS
-from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
-
-MASTER_KEY = bytes(32)
-
-
-async def _write_books(dsn: str) -> None:
-    """A payment in every state, a failed attempt, and money moved in both directions."""
-    async with connection_to(dsn) as connection:
-        shop = await merchants.create(
-            connection, MASTER_KEY, name="Shop", mode="live", fee_bps=250, fee_fixed=100
-        )
-        payer = await customers.create(
-            connection, name="Aisha", mode="live", tier="business", balance=1_000_000, vpa="aisha"
-        )
-        live = await tenants.of_merchant(connection, shop.merchant.id, "live")
-    runner = BatchRunner(dsn, "http://laari.test")
-
-    async def run(command: Any) -> Any:
-        [outcome] = await runner.run([command], 1.0)
-        return outcome
-
-    made = {}
-    for reference in ("pending", "paid", "refunded", "cancelled", "rejected", "expired"):
-        draft = rules.PaymentDraft(reference, 10_000)
-        made[reference] = (await run(rules.CreatePayment(live, draft))).id
-    dear = await run(rules.CreatePayment(live, rules.PaymentDraft("dear", 9_000_000)))
-    await run(rules.PayPayment(live, made["paid"], Payer(payer.account, "live")))
-    await run(rules.PayPayment(live, made["refunded"], Payer(payer.account, "live")))
-    await run(rules.PayPayment(live, dear.id, Payer(payer.account, "live")))
-    await run(rules.RefundPayment(live, made["refunded"]))
-    await run(rules.CancelPayment(live, made["cancelled"]))
-    await run(rules.RejectPayment(live, made["rejected"], Payer(payer.account, "live")))
-    tomorrow = replace(live, clock_offset_seconds=90_000)
-    await run(rules.ExpirePayment(tomorrow, made["expired"]))
-    await run(MoveMoney(OPERATOR, None, payer.account, "adjustment", -700, "Correction"))
-    await run(MoveMoney(OPERATOR, None, payer.account, "adjustment", 300, "Correction"))
-    await _ask(run, live, payer.account)
-    await _charge(run, live, payer.account)
-    await runner.close()
-
-
-async def _ask(run: Any, live: Tenant, account: int) -> None:
-    """A payment request in every state."""
-    made = {}
-    for status in ("pending", "paid", "refunded", "cancelled", "rejected", "expired"):
-        draft = payment_requests.RequestDraft(f"ask {status}", 5_000, "vpa", "aisha")
-        made[status] = (await run(payment_requests.CreateRequest(live, draft, False))).id
-    await run(payment_requests.PayRequest(live, made["paid"], Payer(account, "live")))
-    paid = await run(payment_requests.PayRequest(live, made["refunded"], Payer(account, "live")))
-    await run(rules.RefundPayment(live, paid.payment_id))
-    await run(payment_requests.CancelRequest(live, made["cancelled"]))
-    await run(payment_requests.RejectRequest(live, made["rejected"], Payer(account, "live")))
-    tomorrow = replace(live, clock_offset_seconds=90_000)
-    await run(payment_requests.ExpireRequest(tomorrow, made["expired"]))
-
-
-async def _charge(run: Any, live: Tenant, account: int) -> None:
-    """An authorization in every state; the active one is charged in two months, once refunded."""
-    made = {}
-    for status in (
-        "pending",
-        "active",
-        "suspended",
-        "rejected",
-        "cancelled",
-        "revoked",
-        "consumed",
-    ):
-        draft = authorizations.AuthorizationDraft(
-            f"auth {status}",
-            "Box",
-            type="one_time" if status == "consumed" else "recurring",
-            period_interval="month",
-            period_amount=50_000,
-        )
-        made[status] = (await run(authorizations.CreateAuthorization(live, draft))).id
-        if status in ("active", "suspended", "revoked", "consumed"):
-            await run(
-                authorizations.ApproveAuthorization(live, made[status], Payer(account, "live"))
-            )
-    await run(authorizations.SuspendAuthorization(live, made["suspended"], OPERATOR))
-    await run(authorizations.RejectAuthorization(live, made["rejected"], Payer(account, "live")))
-    await run(authorizations.CancelAuthorization(live, made["cancelled"]))
-    await run(authorizations.RevokeAuthorization(live, made["revoked"], Payer(account, "live")))
-    later = replace(live, clock_offset_seconds=40 * 86_400)
-    for tenant, status, reference in (
-        (live, "active", "charge 1"),
-        (later, "active", "charge 2"),
-        (later, "active", "charge 3"),
-        (live, "consumed", "charge 4"),
-    ):
-        charge = charges.PaymentDraft(reference, 5_000)
-        paid = await run(charges.ChargeAuthorization(tenant, made[status], charge))
-        if reference == "charge 2":
-            await run(rules.RefundPayment(later, paid.id))
+from tests.audit.books import write_books
 
 
 @pytest.fixture(scope="module")
 def written(engine: Any) -> str:
     """Books that every test gets a copy of: a database's name."""
     asyncio.run(engine.execute("CREATE DATABASE books TEMPLATE migrated"))
-    asyncio.run(_write_books(engine.url("books")))
+    asyncio.run(write_books(engine.url("books")))
     return "books"
 
 
@@ -343,10 +241,6 @@ async def test_damage_is_named(books: asyncpg.Connection, statement: str, kinds:
     report = await audit(books)
     assert not report.ok
     assert kinds <= {difference.kind for difference in report.differences}
-
-
-def test_every_kind_of_damage_is_tried() -> None:
-    assert {check.kind for check in CHECKS} == set().union(*(kinds for _, kinds in DAMAGE))
 
 
 async def test_a_difference_says_what_and_where(books: asyncpg.Connection) -> None:

@@ -1,0 +1,231 @@
+"""The chain over the ledger, verified: every seal against its key, its rows and its neighbours."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterator
+from itertools import pairwise
+
+import asyncpg
+from msgspec import Struct
+
+from laari.store.audit.difference import Difference
+from laari.store.seals import (
+    COLUMNS,
+    SUBJECTS,
+    Content,
+    Place,
+    Seal,
+    Subject,
+    content_of,
+    digesting,
+    mac_of,
+    sent,
+)
+from laari.store.witness import KnownSeal
+
+PAGE = 2_000  # seals held at a time
+STEP_ROWS = 50_000  # sealed rows that one statement digests
+
+_FORGED = "The seal was not made with this installation's master key, or was moved or changed."
+_GAP = "A seal of the chain is missing, or does not continue the one before it."
+_CHANGED = "Rows that are sealed were changed, removed or added."
+_DELIVERIES = "Deliveries of sealed events were removed."
+_NUMBER = "The row names a transaction that cannot have written it."
+
+
+class Chain(Struct):
+    """What is known of the chain while it is walked."""
+
+    number: int = 0
+    mac: bytes = b""
+    places: dict[str, Place] = {}
+
+
+def _first_places() -> dict[str, Place]:
+    return dict.fromkeys(SUBJECTS, Place(0))
+
+
+async def verify_chain(
+    connection: asyncpg.Connection,
+    key: bytes,
+    after: KnownSeal | None = None,
+) -> list[Difference]:
+    """Every seal and what it covers; with `after`, only those that follow this one."""
+    found: list[Difference] = []
+    chain = Chain(places=_first_places())
+    if after is not None:
+        chain = Chain(after.number, after.mac, await _places_at(connection, after.number))
+    while True:
+        rows = await connection.fetch(
+            f"SELECT {COLUMNS} FROM seals WHERE number > $1 ORDER BY number LIMIT {PAGE}",
+            chain.number,
+        )
+        seals = [Seal(*row) for row in rows]
+        if not seals:
+            return found
+        for seal in seals:
+            found += _linked(key, chain, seal)
+        for table, subject in SUBJECTS.items():
+            own = [seal for seal in seals if seal.subject == table]
+            found += await _contents(connection, subject, own)
+
+
+def _linked(key: bytes, chain: Chain, seal: Seal) -> Iterator[Difference]:
+    """The seal against the one before it; `chain` goes on to it."""
+    name = f"seal {seal.number}"
+    if seal.number != chain.number + 1:
+        yield Difference("seal_chain", name, f"seal {chain.number + 1}", name, _GAP)
+    elif not hmac.compare_digest(mac_of(key, seal, chain.mac), seal.mac):
+        yield Difference("seal_mac", name, "a seal of this key", "another", _FORGED)
+    place = chain.places[seal.subject]
+    if seal.after != place:
+        expected = f"{seal.subject} after {_shown(place)}"
+        yield Difference(
+            "seal_chain", name, expected, f"{seal.subject} after {_shown(seal.after)}", _GAP
+        )
+    chain.number, chain.mac = seal.number, seal.mac
+    chain.places[seal.subject] = seal.upto
+
+
+def _shown(place: Place) -> str:
+    return f"transaction {place.xid}" + ("" if place.key is None else f" row {place.key}")
+
+
+async def _places_at(connection: asyncpg.Connection, number: int) -> dict[str, Place]:
+    places = _first_places()
+    for table in SUBJECTS:
+        row = await connection.fetchrow(
+            "SELECT upto_xid, upto_key FROM seals WHERE subject = $1 AND number <= $2 "
+            "ORDER BY number DESC LIMIT 1",
+            table,
+            number,
+        )
+        if row is not None:
+            places[table] = Place(*row)
+    return places
+
+
+async def _contents(
+    connection: asyncpg.Connection, subject: Subject, seals: list[Seal]
+) -> list[Difference]:
+    """What the seals cover, in as few statements as is good for the memory."""
+    found: list[Difference] = []
+    for step in _steps(seals):
+        if len(step) == 1:
+            contents = [await content_of(connection, subject, step[0].after, step[0].upto)]
+        else:
+            contents = await _contents_of(connection, subject, step)
+        for seal, content in zip(step, contents, strict=True):
+            found += _compared(seal, content)
+    return found
+
+
+def _steps(seals: list[Seal]) -> Iterator[list[Seal]]:
+    """Seals that follow each other and cover whole transactions, up to so many rows."""
+    step: list[Seal] = []
+    rows = 0
+    for seal in seals:
+        whole = seal.from_key is None and seal.upto_key is None
+        follows = bool(step) and step[-1].upto == seal.after
+        if step and not (whole and follows and rows + seal.row_count <= STEP_ROWS):
+            yield step
+            step, rows = [], 0
+        step.append(seal)
+        rows += seal.row_count
+        if not whole:
+            yield step
+            step, rows = [], 0
+    if step:
+        yield step
+
+
+async def _contents_of(
+    connection: asyncpg.Connection, subject: Subject, step: list[Seal]
+) -> list[Content]:
+    assert all(a.upto == b.after for a, b in pairwise(step))
+    rows = sent(subject, "r.xid > $1 AND r.xid <= $2")
+    found = await connection.fetch(
+        f"SELECT width_bucket(xid, $3::bigint[]) AS place, count(*), {digesting(subject)} "
+        f"FROM ({rows}) AS sealed GROUP BY 1",
+        step[0].from_xid,
+        step[-1].upto_xid,
+        [seal.from_xid + 1 for seal in step],
+    )
+    deliveries: dict[int, int] = {}
+    if subject.table == "events" and any(seal.deliveries for seal in step):
+        counted = await connection.fetch(
+            "SELECT width_bucket(r.xid, $3::bigint[]), count(*) FROM events r "
+            "JOIN deliveries d ON d.event_id = r.id WHERE r.xid > $1 AND r.xid <= $2 GROUP BY 1",
+            step[0].from_xid,
+            step[-1].upto_xid,
+            [seal.from_xid + 1 for seal in step],
+        )
+        deliveries = {row[0]: row[1] for row in counted}
+    by_place = {row[0]: (row[1], row[2]) for row in found}
+    nothing = (0, _EMPTY)
+    return [
+        Content(*by_place.get(place, nothing), deliveries.get(place, 0))
+        for place, _ in enumerate(step, 1)
+    ]
+
+
+_EMPTY = bytes.fromhex("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+
+
+def _compared(seal: Seal, content: Content) -> Iterator[Difference]:
+    place = f"{seal.subject} of transactions {seal.from_xid + (seal.from_key is None)}"
+    place += f" to {seal.upto_xid}, sealed {seal.sealed_at:%Y-%m-%d %H:%M:%S}Z"
+    name = f"seal {seal.number}"
+    if (seal.row_count, seal.content) != (content.row_count, content.content):
+        yield Difference(
+            "sealed_rows",
+            name,
+            f"{seal.row_count} {place}, digest {seal.content.hex()[:16]}",
+            f"{content.row_count}, digest {content.content.hex()[:16]}",
+            _CHANGED,
+        )
+    # One that is sent again may have had none before.
+    if content.deliveries < seal.deliveries:
+        yield Difference(
+            "sealed_deliveries",
+            name,
+            f"{seal.deliveries} of {place}",
+            str(content.deliveries),
+            _DELIVERIES,
+        )
+
+
+async def verify_numbers(connection: asyncpg.Connection) -> list[Difference]:
+    """No row may name a transaction before the first or after the last: no seal would cover it."""
+    found: list[Difference] = []
+    for table, subject in SUBJECTS.items():
+        rows = await connection.fetch(
+            f"SELECT {subject.key}::text, xid FROM {table} WHERE xid < 1 OR xid > "
+            "pg_snapshot_xmax(pg_current_snapshot())::text::bigint LIMIT 100"
+        )
+        found += [
+            Difference("row_transaction", f"{table} {key}", "a past transaction", str(xid), _NUMBER)
+            for key, xid in rows
+        ]
+    return found
+
+
+class Unsealed(Struct, frozen=True):
+    """Rows that no seal covers yet."""
+
+    transfers: int
+    transactions: int
+    events: int
+
+
+async def count_unsealed(connection: asyncpg.Connection, places: dict[str, Place]) -> Unsealed:
+    counts = {}
+    for table, place in places.items():
+        key = SUBJECTS[table].key
+        rest = "" if place.key is None else f' OR xid = $1 AND {key}::text > $2 COLLATE "C"'
+        counts[table] = await connection.fetchval(
+            f"SELECT count(*) FROM {table} WHERE xid > $1{rest}",
+            *((place.xid,) if place.key is None else (place.xid, place.key)),
+        )
+    return Unsealed(**counts)

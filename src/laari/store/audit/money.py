@@ -1,0 +1,143 @@
+"""Money: transfers against payments, accounts and balances."""
+
+from __future__ import annotations
+
+from laari.store.audit.difference import Check, shown_payment
+
+# Every account there is: the service's own four, one per tenant, and the customers' wallets.
+_ACCOUNTS = """accounts (account, mode) AS (
+    VALUES (1::bigint, 'live'), (2, 'sandbox'), (3, 'live'), (4, 'sandbox')
+    UNION ALL SELECT 1000000000 + id, mode FROM tenants
+    UNION ALL SELECT account, mode FROM wallets
+)"""
+
+# What every account has received and given.
+_MOVED = """moved (account, amount) AS (
+    SELECT account, sum(amount) FROM (
+        SELECT credit_account AS account, amount FROM transfers
+        UNION ALL SELECT debit_account, -amount FROM transfers
+    ) sides GROUP BY account
+)"""
+
+
+def _transfer_check(kind: str, expected: str, message: str) -> Check:
+    """Payments against their transfers of one kind, both ways.
+
+    `expected` selects (payment_id, debit, credit, amount) of every transfer there has to be; any
+    other transfer of the kind is one too many, or belongs to a payment that does not exist.
+    """
+    described = "{0}.amount || ' from ' || {0}.debit || ' to ' || {0}.credit"
+    return Check(
+        f"{kind}_transfer",
+        message,
+        f"""SELECT {shown_payment("coalesce(e.payment_id, f.payment_id)")} AS id,
+            coalesce({described.format("e")}, 'no {kind} transfer') AS expected,
+            coalesce({described.format("f")}, 'no {kind} transfer') AS found
+        FROM ({expected}) e (payment_id, debit, credit, amount)
+        FULL JOIN (
+            SELECT payment_id, debit_account, credit_account, amount
+            FROM transfers WHERE kind = '{kind}'
+        ) f (payment_id, debit, credit, amount) USING (payment_id)
+        WHERE (e.debit, e.credit, e.amount) IS DISTINCT FROM (f.debit, f.credit, f.amount)""",
+    )
+
+
+CHECKS = [
+    Check(
+        "wallet_balance",
+        "The wallet's balance is not the sum of its transfers.",
+        f"""WITH {_MOVED}
+        SELECT w.account::text AS id, coalesce(m.amount, 0)::text AS expected,
+            w.balance::text AS found
+        FROM wallets w LEFT JOIN moved m USING (account)
+        WHERE w.balance <> coalesce(m.amount, 0)""",
+        scope="all",
+    ),
+    Check(
+        "transfer_account",
+        "Transfers name an account that does not exist.",
+        f"""WITH {_ACCOUNTS}, {_MOVED}
+        SELECT m.account::text AS id, 'an account' AS expected,
+            'none, with ' || m.amount AS found
+        FROM moved m LEFT JOIN accounts a USING (account) WHERE a.account IS NULL""",
+    ),
+    Check(
+        "transfer_mode",
+        "The transfer moves money between the modes.",
+        f"""WITH {_ACCOUNTS}
+        SELECT t.id::text AS id, d.mode AS expected, c.mode AS found
+        FROM transfers t JOIN accounts d ON d.account = t.debit_account
+        JOIN accounts c ON c.account = t.credit_account
+        WHERE d.mode <> c.mode""",
+    ),
+    Check(
+        "transfer_twice",
+        "A payment has the same kind of transfer more than once.",
+        f"""SELECT {shown_payment("payment_id")} AS id, '1 ' || kind AS expected,
+            count(*) || ' ' || kind AS found
+        FROM transfers WHERE payment_id IS NOT NULL
+        GROUP BY payment_id, kind HAVING count(*) > 1""",
+    ),
+    Check(
+        "transfer_payment",
+        "The transfer belongs to a payment that does not exist.",
+        f"""SELECT t.id::text AS id, {shown_payment("t.payment_id")} AS expected,
+            'no payment' AS found
+        FROM transfers t LEFT JOIN payments p ON p.id = t.payment_id
+        WHERE t.payment_id IS NOT NULL AND p.id IS NULL""",
+    ),
+    _transfer_check(
+        "payment",
+        """SELECT id, payer_account, 1000000000 + tenant_id, amount FROM payments
+        WHERE status IN ('paid', 'refunded')""",
+        "A paid payment moves its amount from the payer to the merchant; any other moves nothing.",
+    ),
+    _transfer_check(
+        "fee",
+        """SELECT p.id, 1000000000 + p.tenant_id,
+            CASE t.mode WHEN 'live' THEN 1 ELSE 2 END, p.fee
+        FROM payments p LEFT JOIN tenants t ON t.id = p.tenant_id WHERE p.fee > 0""",
+        "A payment's fee moves from the merchant to the service; without a fee nothing does.",
+    ),
+    _transfer_check(
+        "refund",
+        """SELECT id, 1000000000 + tenant_id, payer_account, amount FROM payments
+        WHERE status = 'refunded'""",
+        "A refunded payment moves its whole amount back to the payer; any other moves nothing.",
+    ),
+    Check(
+        "merchant_total",
+        "What the merchant's payments add up to is not what its account holds.",
+        f"""WITH {_MOVED}, earned (tenant_id, amount) AS (
+            SELECT tenant_id, sum(CASE status WHEN 'paid' THEN amount - fee ELSE -fee END)
+            FROM payments WHERE status IN ('paid', 'refunded') GROUP BY tenant_id
+        )
+        SELECT t.merchant_id || ' ' || t.mode AS id, coalesce(e.amount, 0)::text AS expected,
+            coalesce(m.amount, 0)::text AS found
+        FROM tenants t LEFT JOIN earned e ON e.tenant_id = t.id
+        LEFT JOIN moved m ON m.account = 1000000000 + t.id
+        WHERE coalesce(e.amount, 0) <> coalesce(m.amount, 0)""",
+        scope="all",
+    ),
+    Check(
+        "fee_total",
+        "The fees of all payments are not what the service's fee account holds.",
+        f"""WITH {_MOVED}, earned (mode, amount) AS (
+            SELECT t.mode, sum(p.fee) FROM payments p JOIN tenants t ON t.id = p.tenant_id
+            GROUP BY t.mode
+        )
+        SELECT a.mode AS id, coalesce(e.amount, 0)::text AS expected,
+            coalesce(m.amount, 0)::text AS found
+        FROM (VALUES (1, 'live'), (2, 'sandbox')) a (account, mode)
+        LEFT JOIN earned e USING (mode) LEFT JOIN moved m USING (account)
+        WHERE coalesce(e.amount, 0) <> coalesce(m.amount, 0)""",
+        scope="all",
+    ),
+    Check(
+        "payment_reference",
+        "A paid payment and its transfers carry one transaction reference.",
+        f"""SELECT {shown_payment("p.id")} AS id, p.payment_reference AS expected, t.tid AS found
+        FROM payments p JOIN transfers t ON t.payment_id = p.id
+        WHERE t.kind IN ('payment', 'fee') AND t.tid IS DISTINCT FROM p.payment_reference""",
+    ),
+]

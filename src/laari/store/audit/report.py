@@ -1,0 +1,272 @@
+"""One audit: every check over one snapshot, so that it can run while payments are made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
+
+import asyncpg
+import msgspec
+from msgspec import Struct
+
+from laari.store.audit import (
+    authorizations,
+    bodies,
+    deliveries,
+    events,
+    history,
+    money,
+    parties,
+    periods,
+    times,
+)
+from laari.store.audit.chain import Unsealed, count_unsealed, verify_chain, verify_numbers
+from laari.store.audit.difference import Check, Difference, shown_event
+from laari.store.audit.schema import verify_schema
+from laari.store.audit.scope import EVERYTHING, Scope, since
+from laari.store.seals import Seal, last_seal, sealed_places
+from laari.store.witness import KnownSeal, is_in_chain
+
+SHOWN = 100  # differences of each kind; how many there are in all is counted
+
+CHECKS: list[Check] = [
+    check
+    for part in (
+        bodies,  # what takes longest comes first: the others fit in beside it
+        money,
+        history,
+        periods,
+        times,
+        events,
+        parties,
+        authorizations,
+        deliveries,
+    )
+    for check in part.CHECKS
+]
+
+_UNREADABLE = "An event's body is not the JSON that the service writes."
+_LOST = "A seal that was kept is no longer in the chain: seals were removed, or an older copy of "
+_LOST += "the database was put in place."
+
+Tell: TypeAlias = Callable[[str, int, int], None]
+Step: TypeAlias = Callable[[asyncpg.Connection], Awaitable["Found"]]
+
+
+class Found(NamedTuple):
+    differences: Sequence[Difference]
+    counts: Counter[str]
+
+
+class LastSeal(Struct, frozen=True):
+    """The end of the chain, for keeping elsewhere."""
+
+    number: int
+    mac: str
+    sealed_at: str
+
+
+class Report(Struct, frozen=True):
+    """What the audit found; `counts` is how many differences of each kind there are in all.
+
+    `last_seal` and `unsealed` are null where the audit had no key to look at the chain.
+    """
+
+    ok: bool
+    payments: int
+    transfers: int
+    differences: list[Difference]
+    counts: dict[str, int]
+    last_seal: LastSeal | None = None
+    unsealed: Unsealed | None = None
+
+
+async def audit(
+    connection: asyncpg.Connection,
+    key: bytes | None = None,
+    *,
+    beside: Iterable[asyncpg.Connection] = (),
+    known: Iterable[KnownSeal] = (),
+    since_seal: bool = False,
+    tell: Tell = lambda _what, _done, _total: None,
+) -> Report:
+    """Every check over one snapshot, shared by the connections `beside` this one.
+
+    `key` is the one that seals were made with. `since_seal` looks only at what was written after
+    the last seal and at that seal itself.
+    """
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        return await look(
+            connection, key, beside=beside, known=known, since_seal=since_seal, tell=tell
+        )
+
+
+async def look(
+    connection: asyncpg.Connection,
+    key: bytes | None = None,
+    *,
+    beside: Iterable[asyncpg.Connection] = (),
+    known: Iterable[KnownSeal] = (),
+    since_seal: bool = False,
+    tell: Tell = lambda _what, _done, _total: None,
+) -> Report:
+    """The audit as the caller's transaction sees the database."""
+    await _settle(connection)
+    places, last = await sealed_places(connection), await last_seal(connection)
+    scope = await since(connection, places) if since_seal else EVERYTHING
+    payments, transfers = await connection.fetchrow(
+        scope.apply("SELECT (SELECT count(*) FROM payments), (SELECT count(*) FROM transfers)"),
+        *scope.parameters,
+    )
+    steps = _steps(scope, key, last, known, since_seal)
+    found = await _run(connection, beside, steps, tell)
+    unsealed = None if key is None else await count_unsealed(connection, places)
+    differences = [difference for each in found for difference in each.differences]
+    counts: Counter[str] = sum((each.counts for each in found), Counter())
+    ends = None
+    if key is not None and last is not None:
+        ends = LastSeal(last.number, last.mac.hex(), last.sealed_at.isoformat())
+    return Report(not differences, payments, transfers, differences, dict(counts), ends, unsealed)
+
+
+async def _settle(connection: asyncpg.Connection) -> None:
+    # The joins of whole tables are hashed in memory instead of on disk. What is unqualified is
+    # PostgreSQL's own or a table of ours, whatever somebody has set for this role.
+    await connection.execute(
+        "SET LOCAL work_mem = '128MB'; SET LOCAL jit = off; "
+        "SET LOCAL search_path = pg_catalog, public; SET LOCAL row_security = off; "
+        "SET LOCAL plan_cache_mode = force_custom_plan"
+    )
+
+
+def _steps(
+    scope: Scope,
+    key: bytes | None,
+    last: Seal | None,
+    known: Iterable[KnownSeal],
+    since_seal: bool,
+) -> list[tuple[str, Step]]:
+    steps: list[tuple[str, Step]] = [("schema", _whole(verify_schema))]
+    if key is not None:
+        steps.append(("chain", partial(_chain, key, last, since_seal)))
+        steps.append(("transactions of rows", _whole(verify_numbers)))
+        steps.append(("kept seals", partial(_known, tuple(known))))
+    wanted = ("rows", "all") if scope is EVERYTHING else ("rows", "part")
+    steps += [
+        (check.kind, partial(_check, check, scope)) for check in CHECKS if check.scope in wanted
+    ]
+    return steps
+
+
+def _whole(verify: Callable[[asyncpg.Connection], Awaitable[list[Difference]]]) -> Step:
+    async def step(connection: asyncpg.Connection) -> Found:
+        return _counted(await verify(connection))
+
+    return step
+
+
+def _counted(differences: list[Difference]) -> Found:
+    counts = Counter(difference.kind for difference in differences)
+    shown = [
+        difference
+        for kind in counts
+        for difference in [each for each in differences if each.kind == kind][:SHOWN]
+    ]
+    return Found(shown, counts)
+
+
+async def _chain(
+    key: bytes, last: Seal | None, since_seal: bool, connection: asyncpg.Connection
+) -> Found:
+    if not since_seal or last is None:
+        return _counted(await verify_chain(connection, key))
+    before = await connection.fetchrow(
+        "SELECT number, mac FROM seals WHERE number < $1 ORDER BY number DESC LIMIT 1", last.number
+    )
+    after = KnownSeal(*(before or (0, b"")))
+    return _counted(await verify_chain(connection, key, after))
+
+
+async def _known(known: tuple[KnownSeal, ...], connection: asyncpg.Connection) -> Found:
+    lost = [seal for seal in known if not await is_in_chain(connection, seal)]
+    return _counted(
+        [
+            Difference("seal_lost", f"seal {seal.number}", str(seal), "not in the chain", _LOST)
+            for seal in lost
+        ]
+    )
+
+
+async def _run(
+    connection: asyncpg.Connection,
+    beside: Iterable[asyncpg.Connection],
+    steps: list[tuple[str, Step]],
+    tell: Tell,
+) -> list[Found]:
+    """Every step once, on whichever connection is free."""
+    beside = list(beside)
+    snapshot = await connection.fetchval("SELECT pg_export_snapshot()") if beside else ""
+    waiting = list(enumerate(steps))[::-1]
+    found: dict[int, Found] = {}
+
+    async def work(own: asyncpg.Connection) -> None:
+        while waiting:
+            number, (name, step) = waiting.pop()
+            tell(name, len(found), len(steps))
+            found[number] = await step(own)
+
+    async def work_beside(own: asyncpg.Connection) -> None:
+        async with own.transaction(isolation="repeatable_read", readonly=True):
+            await own.execute(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+            await _settle(own)
+            await work(own)
+
+    await asyncio.gather(work(connection), *map(work_beside, beside))
+    return [found[number] for number in sorted(found)]
+
+
+async def _check(check: Check, scope: Scope, connection: asyncpg.Connection) -> Found:
+    statement = (
+        "SELECT id, expected, found, count(*) OVER () AS total "
+        f"FROM ({scope.apply(check.sql)}) d ORDER BY id, expected LIMIT {SHOWN}"
+    )
+    try:
+        async with connection.transaction():  # a savepoint: what fails leaves the rest to go on
+            rows = await connection.fetch(statement, *scope.parameters)
+    except asyncpg.DataError as error:
+        if check.kind not in bodies.READS_EVENTS:
+            raise
+        return await _unreadable(check, scope, connection, error)
+    differences = [
+        Difference(check.kind, row["id"], row["expected"], row["found"], check.message)
+        for row in rows
+    ]
+    return Found(differences, Counter({check.kind: rows[0]["total"]} if rows else {}))
+
+
+class _Body(Struct):
+    data: dict[str, object]
+
+
+async def _unreadable(
+    check: Check, scope: Scope, connection: asyncpg.Connection, error: Exception
+) -> Found:
+    """A body that is no JSON stops the statement that reads it: looks for it one by one."""
+    differences: list[Difference] = []
+    count = 0
+    statement = scope.apply(f"SELECT {shown_event('id')} AS id, body FROM events")
+    async for row in connection.cursor(statement, *scope.parameters, prefetch=1000):
+        try:
+            msgspec.json.decode(row["body"], type=_Body)
+        except msgspec.DecodeError as problem:
+            count += 1
+            if count <= SHOWN:
+                differences.append(
+                    Difference(check.kind, row["id"], "JSON", str(problem), _UNREADABLE)
+                )
+    if not differences:
+        differences, count = [Difference(check.kind, "-", "JSON", str(error), _UNREADABLE)], 1
+    return Found(differences, Counter({check.kind: count}))

@@ -1,0 +1,108 @@
+"""What the checks look at: everything, or what was written after the last seal.
+
+The checks name tables. To look at a part, queries of the same names are put in front of them, which
+hold the rows that hang together with the new ones: a payment with all of its transfers and events,
+an authorization with all of its charges, a wallet with all of its history.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import asyncpg
+
+from laari.store.seals import Place
+
+_EVERYTHING = """
+    history AS NOT MATERIALIZED (SELECT * FROM public.transactions),
+    charges AS NOT MATERIALIZED (SELECT * FROM public.payments WHERE kind = 'charge')"""
+
+# $1 payments, $2 payment requests, $3 authorizations, $4 wallets, $5 to $7 the last sealed
+# transactions of transfers, transactions and events.
+_PART = """
+    payments AS (SELECT * FROM public.payments WHERE id = ANY($1::uuid[])),
+    payment_requests AS (SELECT * FROM public.payment_requests WHERE id = ANY($2::uuid[])),
+    authorizations AS (SELECT * FROM public.authorizations WHERE id = ANY($3::uuid[])),
+    charges AS (SELECT * FROM public.payments WHERE authorization_id = ANY($3::uuid[])),
+    wallets AS (SELECT * FROM public.wallets WHERE account = ANY($4::bigint[])),
+    history AS (SELECT * FROM public.transactions WHERE account = ANY($4::bigint[])),
+    transfers AS (
+        SELECT * FROM public.transfers WHERE payment_id = ANY($1::uuid[])
+        UNION ALL SELECT * FROM public.transfers WHERE xid > $5 AND (payment_id IS NULL
+            OR payment_id <> ALL($1::uuid[]))
+    ),
+    transactions AS (
+        SELECT * FROM public.transactions WHERE xid > $6 OR tid IN (SELECT tid FROM transfers)
+    ),
+    topup_slips AS (
+        SELECT s.* FROM public.topup_slips s JOIN public.transactions x USING (tid)
+        WHERE x.xid > $6
+    ),
+    events AS (
+        SELECT * FROM public.events
+        WHERE object_id = ANY($1::uuid[] || $2::uuid[] || $3::uuid[]) OR xid > $7
+    ),
+    deliveries AS (SELECT * FROM public.deliveries WHERE event_id IN (SELECT id FROM events)),
+    delivery_attempts AS (
+        SELECT * FROM public.delivery_attempts WHERE event_id IN (SELECT id FROM events)
+    ),
+    reference_claims AS (
+        SELECT c.* FROM public.reference_claims c JOIN (
+            SELECT tenant_id, reference FROM payments
+            UNION SELECT tenant_id, reference FROM payment_requests
+        ) named USING (tenant_id, reference)
+    )"""
+
+_TOUCHED = """
+WITH moved AS (SELECT * FROM public.transfers WHERE xid > $1),
+happened AS (SELECT type, object_id FROM public.events WHERE xid > $3),
+requests AS (
+    SELECT id, payment_id FROM public.payment_requests WHERE id IN (
+        SELECT object_id FROM happened WHERE starts_with(type, 'payment_request.'))
+),
+paid AS (
+    SELECT id, request_id, authorization_id, payer_account FROM public.payments WHERE id IN (
+        SELECT payment_id FROM moved UNION SELECT payment_id FROM requests
+        UNION SELECT object_id FROM happened WHERE starts_with(type, 'payment.'))
+),
+granted AS (
+    SELECT id, account FROM public.authorizations WHERE id IN (
+        SELECT authorization_id FROM paid
+        UNION SELECT object_id FROM happened WHERE starts_with(type, 'authorization.'))
+)
+SELECT ARRAY(SELECT id FROM paid),
+    ARRAY(SELECT id FROM requests UNION SELECT request_id FROM paid WHERE request_id IS NOT NULL),
+    ARRAY(SELECT id FROM granted),
+    ARRAY(
+        SELECT account FROM public.transactions WHERE xid > $2
+        UNION SELECT debit_account FROM moved UNION SELECT credit_account FROM moved
+        UNION SELECT payer_account FROM paid WHERE payer_account IS NOT NULL
+        UNION SELECT account FROM granted WHERE account IS NOT NULL
+        UNION SELECT account FROM public.payment_requests WHERE id IN (
+            SELECT id FROM requests UNION SELECT request_id FROM paid)
+    )
+"""
+
+
+class Scope(NamedTuple):
+    """Queries to put in front of a check, and their parameters."""
+
+    queries: str
+    parameters: tuple[object, ...] = ()
+
+    def apply(self, sql: str) -> str:
+        """The check's statement over these rows; a name it gives itself comes after."""
+        body = sql.lstrip()
+        if body.startswith("WITH "):
+            return f"WITH {self.queries}, {body.removeprefix('WITH ')}"
+        return f"WITH {self.queries} {body}"
+
+
+EVERYTHING = Scope(_EVERYTHING)
+
+
+async def since(connection: asyncpg.Connection, places: dict[str, Place]) -> Scope:
+    """What hangs together with rows that were written after these places."""
+    xids = [places[table].xid for table in ("transfers", "transactions", "events")]
+    touched = await connection.fetchrow(_TOUCHED, *xids)
+    return Scope(_PART, (*touched, *xids))

@@ -1,0 +1,77 @@
+"""Times: what happened in one decision carries one moment."""
+
+from __future__ import annotations
+
+from laari.store.audit.difference import Check, shown_event, shown_payment, shown_request
+
+CHECKS = [
+    Check(
+        "transfer_time",
+        "A payment and its transfers are not of one moment.",
+        f"""SELECT {shown_payment("p.id")} AS id, t.kind || ' at ' || coalesce(
+                CASE t.kind WHEN 'refund' THEN p.refunded_at ELSE p.paid_at END::text, 'no time')
+                AS expected,
+            t.kind || ' at ' || t.created_at AS found
+        FROM transfers t JOIN payments p ON p.id = t.payment_id
+        WHERE t.created_at IS DISTINCT FROM
+            CASE t.kind WHEN 'refund' THEN p.refunded_at ELSE p.paid_at END""",
+    ),
+    Check(
+        "transaction_time",
+        "A line of history and its transfer are not of one moment and one transaction.",
+        """SELECT h.tid AS id, t.created_at || ' by ' || t.xid AS expected,
+            h.time || ' by ' || h.xid AS found
+        FROM transactions h JOIN transfers t ON t.tid = h.tid AND t.kind <> 'fee'
+        WHERE h.time <> t.created_at OR h.xid <> t.xid""",
+    ),
+    Check(
+        "event_transaction",
+        "A payment's transfer and the event of it were not written by one transaction.",
+        f"""SELECT {shown_payment("e.object_id")} AS id, 'by ' || e.xid AS expected,
+            t.kind || ' by ' || t.xid AS found
+        FROM events e JOIN transfers t ON t.payment_id = e.object_id AND t.kind <> 'refund'
+        WHERE e.type = 'payment.paid' AND e.xid <> t.xid""",
+    ),
+    Check(
+        "payment_time",
+        "A charge, or a payment made from a request, is paid when it is made.",
+        f"""SELECT {shown_payment("id")} AS id, paid_at::text AS expected,
+            created_at::text AS found
+        FROM payments
+        WHERE kind IN ('charge', 'request') AND created_at IS DISTINCT FROM paid_at""",
+    ),
+    Check(
+        "event_time",
+        "An event and what happened to its object are not of one moment.",
+        f"""SELECT {shown_event("e.id")} AS id, e.type || ' at ' || coalesce(h.at::text, 'no time')
+                AS expected,
+            e.type || ' at ' || e.created_at AS found
+        FROM events e JOIN (
+            SELECT id, 'payment.created', created_at FROM payments WHERE kind = 'hosted'
+            UNION ALL SELECT id, 'payment.paid', paid_at FROM payments
+            UNION ALL SELECT id, 'payment.cancelled', cancelled_at FROM payments
+            UNION ALL SELECT id, 'payment_request.created', created_at FROM payment_requests
+            UNION ALL SELECT id, 'payment_request.paid', paid_at FROM payment_requests
+            UNION ALL SELECT id, 'payment_request.cancelled', cancelled_at FROM payment_requests
+            UNION ALL SELECT id, 'payment_request.rejected', rejected_at FROM payment_requests
+            UNION ALL SELECT id, 'authorization.created', created_at FROM authorizations
+            UNION ALL SELECT id, 'authorization.approved', approved_at FROM authorizations
+            UNION ALL SELECT id, 'authorization.rejected', rejected_at FROM authorizations
+            UNION ALL SELECT id, 'authorization.cancelled', cancelled_at FROM authorizations
+            UNION ALL SELECT id, 'authorization.revoked', revoked_at FROM authorizations
+        ) h (id, type, at) ON h.id = e.object_id AND h.type = e.type
+        WHERE e.created_at IS DISTINCT FROM h.at""",
+    ),
+    Check(
+        "expiry_time",
+        "Something expired before its deadline.",
+        f"""SELECT {shown_payment("p.id")} AS id, 'after ' || p.expires_at AS expected,
+            e.created_at::text AS found
+        FROM events e JOIN payments p ON p.id = e.object_id
+        WHERE e.type = 'payment.expired' AND e.created_at < p.expires_at
+        UNION ALL
+        SELECT {shown_request("r.id")}, 'after ' || r.expires_at, e.created_at::text
+        FROM events e JOIN payment_requests r ON r.id = e.object_id
+        WHERE e.type = 'payment_request.expired' AND e.created_at < r.expires_at""",
+    ),
+]

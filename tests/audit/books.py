@@ -1,0 +1,216 @@
+"""Books with something of every kind in them, made by the service's own commands."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from laari.rules import authorizations, charges, payment_requests
+from laari.rules import payments as rules
+from laari.rules.actors import Payer
+from laari.rules.idempotency import Keyed, Response
+from laari.rules.operator import OPERATOR, MoveMoney
+from laari.rules.records import Payment, Tenant
+from laari.rules.refusals import Refusal
+from laari.rules.shapes import Data, payment_shape, refusal_body, to_json
+from laari.store import customers, deliveries, merchants, tenants
+from laari.store.batch import BatchRunner
+from laari.store.database import connection_to
+from laari.store.seals import Seal, seal_next, sealing_key
+
+MASTER_KEY = bytes(32)
+KEY = sealing_key(MASTER_KEY)
+ORIGIN = "http://laari.test"
+
+
+async def write_books(dsn: str) -> None:
+    """A payment in every state, a failed attempt, and money moved in both directions."""
+    async with connection_to(dsn) as connection:
+        shop = await merchants.create(
+            connection, MASTER_KEY, name="Shop", mode="live", fee_bps=250, fee_fixed=100
+        )
+        payer = await customers.create(
+            connection, name="Aisha", mode="live", tier="business", balance=1_000_000, vpa="aisha"
+        )
+        live = await tenants.of_merchant(connection, shop.merchant.id, "live")
+    runner = BatchRunner(dsn, ORIGIN)
+
+    async def run(command: Any) -> Any:
+        [outcome] = await runner.run([command], 1.0)
+        return outcome
+
+    made = {}
+    for reference in ("pending", "paid", "refunded", "cancelled", "rejected", "expired"):
+        draft = rules.PaymentDraft(reference, 10_000)
+        made[reference] = (await run(rules.CreatePayment(live, draft))).id
+    dear = await run(rules.CreatePayment(live, rules.PaymentDraft("dear", 9_000_000)))
+    await run(rules.PayPayment(live, made["paid"], Payer(payer.account, "live")))
+    await run(rules.PayPayment(live, made["refunded"], Payer(payer.account, "live")))
+    await run(rules.PayPayment(live, dear.id, Payer(payer.account, "live")))
+    await run(rules.RefundPayment(live, made["refunded"]))
+    await run(rules.CancelPayment(live, made["cancelled"]))
+    await run(rules.RejectPayment(live, made["rejected"], Payer(payer.account, "live")))
+    tomorrow = replace(live, clock_offset_seconds=90_000)
+    await run(rules.ExpirePayment(tomorrow, made["expired"]))
+    await run(MoveMoney(OPERATOR, None, payer.account, "adjustment", -700, "Correction"))
+    await run(MoveMoney(OPERATOR, None, payer.account, "adjustment", 300, "Correction"))
+    await _ask(run, live, payer.account)
+    await _charge(run, live, payer.account)
+    await runner.close()
+
+
+async def _ask(run: Any, live: Tenant, account: int) -> None:
+    """A payment request in every state."""
+    made = {}
+    for status in ("pending", "paid", "refunded", "cancelled", "rejected", "expired"):
+        draft = payment_requests.RequestDraft(f"ask {status}", 5_000, "vpa", "aisha")
+        made[status] = (await run(payment_requests.CreateRequest(live, draft, False))).id
+    await run(payment_requests.PayRequest(live, made["paid"], Payer(account, "live")))
+    paid = await run(payment_requests.PayRequest(live, made["refunded"], Payer(account, "live")))
+    await run(rules.RefundPayment(live, paid.payment_id))
+    await run(payment_requests.CancelRequest(live, made["cancelled"]))
+    await run(payment_requests.RejectRequest(live, made["rejected"], Payer(account, "live")))
+    tomorrow = replace(live, clock_offset_seconds=90_000)
+    await run(payment_requests.ExpireRequest(tomorrow, made["expired"]))
+
+
+async def _charge(run: Any, live: Tenant, account: int) -> None:
+    """An authorization in every state; the active one is charged in two months, once refunded."""
+    made = {}
+    for status in (
+        "pending",
+        "active",
+        "suspended",
+        "rejected",
+        "cancelled",
+        "revoked",
+        "consumed",
+    ):
+        draft = authorizations.AuthorizationDraft(
+            f"auth {status}",
+            "Box",
+            type="one_time" if status == "consumed" else "recurring",
+            period_interval="month",
+            period_amount=50_000,
+        )
+        made[status] = (await run(authorizations.CreateAuthorization(live, draft))).id
+        if status in ("active", "suspended", "revoked", "consumed"):
+            await run(
+                authorizations.ApproveAuthorization(live, made[status], Payer(account, "live"))
+            )
+    await run(authorizations.SuspendAuthorization(live, made["suspended"], OPERATOR))
+    await run(authorizations.RejectAuthorization(live, made["rejected"], Payer(account, "live")))
+    await run(authorizations.CancelAuthorization(live, made["cancelled"]))
+    await run(authorizations.RevokeAuthorization(live, made["revoked"], Payer(account, "live")))
+    later = replace(live, clock_offset_seconds=40 * 86_400)
+    for tenant, status, reference in (
+        (live, "active", "charge 1"),
+        (later, "active", "charge 2"),
+        (later, "active", "charge 3"),
+        (live, "consumed", "charge 4"),
+    ):
+        charge = charges.PaymentDraft(reference, 5_000)
+        paid = await run(charges.ChargeAuthorization(tenant, made[status], charge))
+        if reference == "charge 2":
+            await run(rules.RefundPayment(later, paid.id))
+
+
+async def write_more(dsn: str) -> None:
+    """What the books do not have: a sandbox, top-ups by slip, deliveries and saved responses."""
+    async with connection_to(dsn) as connection:
+        shop = await merchants.create(
+            connection,
+            MASTER_KEY,
+            name="Stall",
+            mode="sandbox",
+            fee_bps=100,
+            fee_fixed=0,
+            webhook_url="https://stall.example/hook",
+        )
+        sandbox = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
+        live = await tenants.of_merchant(connection, shop.merchant.id, "live")
+        second = await customers.create(
+            connection, name="Bilal", mode="live", tier="business", balance=50_000, vpa="bilal"
+        )
+    runner = BatchRunner(dsn, ORIGIN)
+
+    async def run(command: Any) -> Any:
+        [outcome] = await runner.run([command], 1.0)
+        return outcome
+
+    await run(MoveMoney(OPERATOR, None, second.account, "topup", 7_000, "Bank", slip="slip-1"))
+    await run(MoveMoney(OPERATOR, None, second.account, "topup", 8_000, "Bank", slip="slip-2"))
+    own = Payer(sandbox.sandbox_account, "sandbox")
+    for day, amount in ((0, 1_000), (3, 2_000), (0, 3_000), (40, 4_000)):
+        moved = replace(sandbox, clock_offset_seconds=day * 86_400)
+        draft = rules.PaymentDraft(f"sand {day} {amount}", amount, metadata='{"a": "b"}')
+        made = await run(rules.CreatePayment(moved, draft))
+        await run(rules.PayPayment(moved, made.id, own))
+    allowed = authorizations.AuthorizationDraft(
+        "sand auth",
+        "Sand",
+        per_payment=900,
+        period_interval="week",
+        period_amount=2_000,
+        total=9_000,
+    )
+    granted = await run(authorizations.CreateAuthorization(sandbox, allowed))
+    await run(authorizations.ApproveAuthorization(sandbox, granted.id, own))
+    for day in (0, 8, 0):
+        moved = replace(sandbox, clock_offset_seconds=day * 86_400)
+        draft = rules.PaymentDraft(f"sand charge {day} {granted.payment_count}", 300)
+        granted = replace(granted, payment_count=granted.payment_count + 1)
+        await run(charges.ChargeAuthorization(moved, granted.id, draft))
+    await _save_responses(run, live)
+    await runner.close()
+    await _deliver(dsn)
+
+
+async def _save_responses(run: Any, tenant: Tenant) -> None:
+    def render(outcome: Payment | Refusal) -> Response:
+        if isinstance(outcome, Refusal):
+            return Response(outcome.status, refusal_body(outcome))
+        return Response(201, to_json(Data(payment_shape(outcome, ORIGIN))))
+
+    for n, amount in enumerate((100, 200)):
+        command = rules.CreatePayment(tenant, rules.PaymentDraft(f"keyed {n}", amount))
+        await run(Keyed(tenant, "create", f"key-{n}", bytes(32), command, render))
+    taken = rules.CreatePayment(tenant, rules.PaymentDraft("keyed 0", 999))
+    await run(Keyed(tenant, "create", "key-refused", bytes(32), taken, render))
+
+
+async def _deliver(dsn: str) -> None:
+    """The first event is delivered, the next fails, and the others wait."""
+    async with connection_to(dsn) as connection:
+        [tenant] = (await deliveries.due_tenants(connection, 0, 10))[0][:1]
+        claimed = await deliveries.claim(connection, {tenant: 2}, 60)
+        attempts = [
+            deliveries.Attempt(
+                each.event_id,
+                each.claim,
+                datetime.now(UTC),
+                5,
+                "https://stall.example/hook",
+                200 if n == 0 else 500,
+                None,
+                "",
+                acknowledged=n == 0,
+                retry_seconds=None,
+            )
+            for n, each in enumerate(claimed)
+        ]
+        await deliveries.record(connection, attempts)
+
+
+async def seal_all(dsn: str, chunk: int = 10) -> list[Seal]:
+    """Seals everything, in seals small enough that there are several."""
+    seals: list[Seal] = []
+    async with connection_to(dsn) as connection:
+        while True:
+            async with connection.transaction():
+                made = await seal_next(connection, KEY, chunk)
+            if not made:
+                return seals
+            seals += made

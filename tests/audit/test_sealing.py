@@ -1,0 +1,349 @@
+"""The chain over the ledger: what is sealed when, by whom, and what a crash leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from laari.rules import payments as rules
+from laari.rules.actors import Payer
+from laari.store import customers, deliveries, merchants, tenants
+from laari.store.audit import Report, audit
+from laari.store.batch import BatchRunner
+from laari.store.database import Pool, connection_to, open_pool
+from laari.store.migrate import FOLDER, known_migrations, migrate
+from laari.store.seals import Seal, seal_next
+from laari.store.witness import FILE, KnownSeal, note_seal, noted_seal, read_seal
+from laari.workers.sealing import Sealer
+from tests.audit.books import KEY, MASTER_KEY, ORIGIN, seal_all, write_books, write_more
+
+
+async def seal_once(dsn: str, chunk: int = 10_000) -> list[Seal]:
+    async with connection_to(dsn) as connection, connection.transaction():
+        return await seal_next(connection, KEY, chunk)
+
+
+async def look(dsn: str, **options: Any) -> Report:
+    async with connection_to(dsn) as connection:
+        return await audit(connection, KEY, **options)
+
+
+async def pay(dsn: str, reference: str, amount: int = 100) -> None:
+    """One more payment of the books' shop."""
+    async with connection_to(dsn) as connection:
+        shop = await connection.fetchval("SELECT id FROM merchants ORDER BY created_at LIMIT 1")
+        live = await tenants.of_merchant(connection, shop, "live")
+        account = await connection.fetchval(
+            "SELECT w.account FROM wallets w JOIN customers c ON c.id = w.customer_id "
+            "WHERE c.vpa = 'aisha'"
+        )
+    runner = BatchRunner(dsn, ORIGIN)
+    [made] = await runner.run([rules.CreatePayment(live, rules.PaymentDraft(reference, amount))], 1)
+    await runner.run([rules.PayPayment(live, made.id, Payer(account, "live"))], 1)
+    await runner.close()
+
+
+async def test_nothing_is_sealed_where_nothing_was_written(dsn: str) -> None:
+    assert await seal_once(dsn) == []
+    report = await look(dsn)
+    assert (report.ok, report.last_seal) == (True, None)
+
+
+async def test_a_chain_grows_and_stays_in_order(dsn: str) -> None:
+    await write_books(dsn)
+    first = await seal_all(dsn)
+    await pay(dsn, "more")
+    second = await seal_all(dsn)
+    assert await seal_all(dsn) == []
+    numbers = [seal.number for seal in first + second]
+    assert numbers == list(range(1, len(numbers) + 1))
+    report = await look(dsn, known=[KnownSeal(first[-1].number, first[-1].mac)])
+    assert report.differences == []
+    assert report.last_seal is not None
+    assert report.last_seal.number == numbers[-1]
+
+
+async def test_a_row_that_is_committed_late_is_sealed_late(dsn: str) -> None:
+    """An older transaction that still runs holds the seal back, not only for its own rows."""
+    await write_books(dsn)
+    await seal_all(dsn)
+    insert = (
+        "INSERT INTO transactions (tid, account, time, type, name, details, amount, status) "
+        "VALUES ($1, 7700000000002, now(), 'payment', 'Shop', 'Order', -1, 'failed')"
+    )
+    async with connection_to(dsn) as slow, connection_to(dsn) as quick:
+        begun = slow.transaction()
+        await begun.start()
+        await slow.execute(insert, "SLOW000000000000")
+        await quick.execute(insert, "QUICK00000000000")
+        assert await seal_all(dsn) == []
+        report = await look(dsn)
+        assert report.differences == []
+        assert report.unsealed is not None
+        assert report.unsealed.transactions == 1  # the one that can be seen
+        await begun.commit()
+    [seal] = await seal_all(dsn)
+    assert (seal.subject, seal.row_count) == ("transactions", 2)
+    assert (await look(dsn)).differences == []
+
+
+async def test_a_transaction_that_was_undone_leaves_no_gap(dsn: str) -> None:
+    await write_books(dsn)
+    async with connection_to(dsn) as connection:
+        for _ in range(3):
+            undone = connection.transaction()
+            await undone.start()
+            await connection.fetchval("SELECT pg_current_xact_id()")
+            await undone.rollback()
+    await seal_all(dsn)
+    assert (await look(dsn)).differences == []
+
+
+async def test_two_that_seal_at_once_make_one_chain(dsn: str) -> None:
+    await write_books(dsn)
+    await asyncio.gather(*(seal_all(dsn, 5) for _ in range(3)))
+    await seal_all(dsn)
+    report = await look(dsn)
+    assert report.differences == []
+    assert report.unsealed is not None
+    assert report.unsealed.transfers == 0
+
+
+async def test_a_crash_in_the_middle_leaves_no_half_seal(dsn: str) -> None:
+    await write_books(dsn)
+    async with connection_to(dsn) as connection:
+        half = connection.transaction()
+        await half.start()
+        made = await seal_next(connection, KEY, 10)
+        assert len(made) == 3
+        connection.terminate()
+    async with connection_to(dsn) as connection:
+        assert await connection.fetchval("SELECT count(*) FROM seals") == 0
+    await seal_all(dsn)
+    assert (await look(dsn)).differences == []
+
+
+async def test_a_large_transaction_is_sealed_in_pieces(dsn: str) -> None:
+    """As the rows of a database from before the chain are: one transaction wrote them all."""
+    await write_books(dsn)
+    async with connection_to(dsn) as connection:
+        await connection.execute(
+            "SET session_replication_role = replica; UPDATE transfers SET xid = 9; "
+            "UPDATE transactions SET xid = 9; UPDATE events SET xid = 9"
+        )
+    seals = await seal_all(dsn, 7)
+    pieces = [seal for seal in seals if seal.upto_key is not None]
+    assert len(pieces) > 6
+    await pay(dsn, "after")
+    await seal_all(dsn, 7)
+    assert (await look(dsn)).differences == []
+    async with connection_to(dsn) as connection:
+        await connection.execute(
+            "SET session_replication_role = replica; "
+            "UPDATE transfers SET amount = amount + 1 WHERE kind = 'fee' AND xid = 9"
+        )
+    report = await look(dsn)
+    named = {each.id for each in report.differences if each.kind == "sealed_rows"}
+    assert named
+    assert named <= {f"seal {seal.number}" for seal in seals if seal.subject == "transfers"}
+
+
+async def test_a_database_from_before_is_sealed_from_its_beginning(
+    empty_dsn: str, tmp_path: Path
+) -> None:
+    """Everything it holds when it is migrated belongs to the migration's transaction."""
+    [version] = [each.version for each in known_migrations() if each.name == "seals"]
+    for path in sorted(FOLDER.glob("*.sql")):
+        if int(path.name[:4]) < version:
+            (tmp_path / path.name).write_text(path.read_text())
+    await migrate(empty_dsn, tmp_path)
+    async with connection_to(empty_dsn) as connection:
+        await connection.execute(
+            "INSERT INTO customers (id, name, mode) VALUES (gen_random_uuid(), 'A', 'live');"
+            "INSERT INTO wallets (account, customer_id, mode, tier, balance) "
+            "SELECT 7700000000009, id, 'live', 'basic', 500 FROM customers;"
+            "INSERT INTO transfers SELECT gen_random_uuid(), 'topup', 3, 7700000000009, 5, NULL, "
+            "'T' || n, now() FROM generate_series(1, 100) n;"
+            "INSERT INTO transactions (tid, account, time, type, name, details, amount, status) "
+            "SELECT tid, 7700000000009, created_at, 'topup', 'T', 'T', amount, 'success' "
+            "FROM transfers"
+        )
+    await migrate(empty_dsn)
+    seals = await seal_all(empty_dsn, 30)
+    assert sum(seal.row_count for seal in seals) == 200
+    report = await look(empty_dsn)
+    assert report.differences == []
+    assert report.transfers == 100
+
+
+async def test_sent_again_is_no_tampering(dsn: str) -> None:
+    await write_books(dsn)
+    await seal_all(dsn)
+    async with connection_to(dsn) as connection:
+        event = await connection.fetchval("SELECT id FROM events LIMIT 1")
+        assert await deliveries.resend(connection, event)
+    assert (await look(dsn)).differences == []
+
+
+async def test_what_is_forgotten_in_time_is_no_tampering(dsn: str) -> None:
+    await write_books(dsn)
+    await write_more(dsn)
+    await seal_all(dsn)
+    async with connection_to(dsn) as connection:
+        await connection.execute("DELETE FROM saved_responses; DELETE FROM access_tokens")
+    assert (await look(dsn)).differences == []
+
+
+async def test_since_the_last_seal_only_what_is_new_is_looked_at(dsn: str) -> None:
+    await write_books(dsn)
+    await write_more(dsn)
+    await seal_all(dsn)
+    report = await look(dsn, since_seal=True)
+    assert (report.differences, report.payments, report.transfers) == ([], 0, 0)
+    await pay(dsn, "new")
+    report = await look(dsn, since_seal=True)
+    assert (report.differences, report.payments, report.transfers) == ([], 1, 2)
+
+
+NEW = [
+    ("UPDATE payments SET amount = amount + 1 WHERE reference = 'new'", {"payment_transfer"}),
+    ("UPDATE wallets SET balance = balance + 1 WHERE mode = 'live'", {"wallet_history"}),
+    ("UPDATE wallets SET day_spent = 0 WHERE mode = 'live'", {"wallet_period"}),
+    (
+        "DELETE FROM events WHERE type = 'payment.paid' AND object_id = "
+        "(SELECT id FROM payments WHERE reference = 'new')",
+        {"payment_event"},
+    ),
+    ("DELETE FROM reference_claims WHERE reference = 'new'", {"reference_claim"}),
+    (
+        "DELETE FROM transfers WHERE kind = 'fee' AND payment_id = "
+        "(SELECT id FROM payments WHERE reference = 'new')",
+        {"fee_transfer"},
+    ),
+    ("DROP TRIGGER transfers_insert_only ON transfers", {"schema"}),
+    ("UPDATE seals SET mac = content WHERE number = (SELECT max(number) FROM seals)", {"seal_mac"}),
+]
+
+
+@pytest.mark.parametrize(("statement", "kinds"), NEW, ids=[sql[:60] for sql, _ in NEW])
+async def test_damage_to_what_is_new_is_named_since_the_seal(
+    dsn: str, statement: str, kinds: set[str]
+) -> None:
+    await write_books(dsn)
+    await seal_all(dsn)
+    await pay(dsn, "new")
+    async with connection_to(dsn) as connection:
+        await connection.execute(f"SET session_replication_role = replica; {statement}")
+    report = await look(dsn, since_seal=True)
+    assert kinds <= set(report.counts)
+
+
+async def test_payments_go_on_while_it_is_audited(dsn: str) -> None:
+    await write_books(dsn)
+    done = asyncio.Event()
+
+    async def trade() -> None:
+        for number in range(15):
+            await pay(dsn, f"during {number}")
+        done.set()
+
+    async def prove() -> int:
+        rounds = 0
+        while not done.is_set():
+            await seal_once(dsn)
+            for since_seal in (False, True):
+                report = await look(dsn, since_seal=since_seal)
+                assert report.differences == []
+            rounds += 1
+        return rounds
+
+    _, rounds = await asyncio.gather(trade(), prove())
+    assert rounds > 0
+
+
+@asynccontextmanager
+async def _pool(dsn: str) -> AsyncIterator[Pool]:
+    pool = await open_pool(dsn, 2)
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+async def test_the_background_seals_and_notes_the_last_seal(dsn: str, tmp_path: Path) -> None:
+    await write_books(dsn)
+    async with _pool(dsn) as pool:
+        await Sealer(pool, MASTER_KEY, tmp_path).run()
+    noted = noted_seal(tmp_path)
+    assert noted is not None
+    report = await look(dsn, known=[noted])
+    assert report.differences == []
+    assert report.last_seal is not None
+    assert f"{report.last_seal.number}:{report.last_seal.mac}" == str(noted)
+
+
+async def test_seals_that_were_taken_back_are_noticed_though_new_ones_were_made(
+    dsn: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Removing the newest seals and changing what they covered would go unseen otherwise."""
+    await write_books(dsn)
+    async with _pool(dsn) as pool:
+        sealer = Sealer(pool, MASTER_KEY, tmp_path)
+        await sealer.run()
+        before = noted_seal(tmp_path)
+        async with connection_to(dsn) as connection:
+            await connection.execute(
+                "SET session_replication_role = replica; DELETE FROM seals; "
+                "DELETE FROM transactions WHERE status = 'failed'"
+            )
+        await sealer.run()
+    assert "is not in the database" in caplog.text
+    assert noted_seal(tmp_path) == before  # and the audit still asks for it
+    assert before is not None
+    assert set((await look(dsn, known=[before])).counts) == {"seal_lost"}
+
+
+def test_a_seal_is_read_as_it_is_written(tmp_path: Path) -> None:
+    seal = KnownSeal(12, bytes(range(32)))
+    assert read_seal(str(seal)) == seal
+    for text in ("", "12", f"0:{'a' * 64}", f"12:{'A' * 64}", f"12:{'a' * 63}", f"-1:{'a' * 64}"):
+        assert read_seal(text) is None
+    assert noted_seal(tmp_path) is None
+    note_seal(tmp_path, seal)
+    assert noted_seal(tmp_path) == seal
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+
+
+async def test_sealing_asks_for_no_more_than_reading(dsn: str) -> None:
+    """Nobody who pays waits for the sealer: it locks no row."""
+    await write_books(dsn)
+    async with connection_to(dsn) as connection:
+        held = connection.transaction()
+        await held.start()
+        await seal_next(connection, KEY)
+        locks = await connection.fetch(
+            "SELECT DISTINCT relation::regclass::text, mode FROM pg_locks "
+            "WHERE pid = pg_backend_pid() AND relation IS NOT NULL AND mode <> 'AccessShareLock'"
+        )
+        assert {tuple(lock) for lock in locks} <= {
+            ("seals", "RowExclusiveLock"),
+            ("seals_pkey", "RowExclusiveLock"),
+            ("seals_by_subject", "RowExclusiveLock"),
+        }
+        await pay(dsn, "meanwhile")
+        await held.rollback()
+
+
+async def test_customers_and_merchants_made_by_hand_are_sealed_too(dsn: str) -> None:
+    async with connection_to(dsn) as connection:
+        await merchants.create(
+            connection, MASTER_KEY, name="Shop", mode="live", fee_bps=0, fee_fixed=0
+        )
+        await customers.create(connection, name="A", mode="live", tier="basic", balance=5)
+    seals = await seal_all(dsn)
+    assert {seal.subject: seal.row_count for seal in seals} == {"transfers": 2, "transactions": 2}
