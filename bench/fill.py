@@ -4,8 +4,7 @@ A year of hosted payments of one live merchant, oldest first, paid by a hundred 
 and active authorizations of the first ten thousand of them. Ids follow from a row's number, so that
 pgbench can name a row without asking for it.
 
-Not filled: what wallets have spent in their running periods, saved responses, deliveries; and the
-events carry an empty body.
+Not filled: saved responses and deliveries.
 """
 
 from __future__ import annotations
@@ -38,6 +37,7 @@ class Filled(NamedTuple):
     first_ms: int  # payment n was made n steps after this moment
     step_ms: int
     first_account: int  # customer n has the account n numbers after this one
+    xid: int  # the transaction that all of it is said to be written by
 
     def payment_id(self, n: int) -> str:
         return f"pay_{self.first_ms + n * self.step_ms:012x}{n:020x}"
@@ -97,14 +97,38 @@ INSERT INTO reference_claims (tenant_id, reference, kind, resource_id)
 SELECT $tenant, reference, 'payment', id FROM payments ORDER BY reference
 """
 _EVENTS = """
-INSERT INTO events (id, tenant_id, type, object_id, created_at, body)
-SELECT overlay(id::text PLACING '1' FROM 15 FOR 1)::uuid, $tenant, 'payment.created', id,
-    created_at, '{}'::bytea FROM payments
-UNION ALL
-SELECT overlay(id::text PLACING '2' FROM 15 FOR 1)::uuid, $tenant,
-    CASE status WHEN 'cancelled' THEN 'payment.cancelled' WHEN 'expired' THEN 'payment.expired'
-        ELSE 'payment.paid' END, id, created_at, '{}'::bytea
-FROM payments WHERE status IN ('paid', 'refunded', 'cancelled', 'expired')
+INSERT INTO events (xid, id, tenant_id, type, object_id, created_at, body)
+SELECT $xid, id, $tenant, type, object_id, at, convert_to(format(
+    '{"id":"evt_%s","type":"%s","payload_version":1,"mode":"active","created_at":"%s","data":{'
+    '"id":"pay_%s","reference":"%s","amount":%s,"fee":%s,"net_amount":%s,"title":"%s",'
+    '"description":null,"terminal_label":"%s","bill_number":%s,"status":"%s",'
+    '"payment_url":"http://bench.test/pay/%s","payment_reference":%s,'
+    '"qr_url":"http://bench.test/merchant/public/qr/%s","return_url":null,"created_at":"%s",'
+    '"paid_at":%s,"expires_at":"%s","metadata":{}}}',
+    replace(id::text, '-', ''), type, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+    replace(object_id::text, '-', ''), reference, amount, coalesce(fee::text, 'null'),
+    coalesce((amount - fee)::text, 'null'), title, terminal_label,
+    coalesce('"' || bill_number || '"', 'null'), status, token,
+    coalesce('"' || payment_reference || '"', 'null'), token,
+    to_char(created_at AT TIME ZONE interval '5 hours', 'YYYY-MM-DD"T"HH24:MI:SS"+05:00"'),
+    coalesce('"' || to_char(paid_at AT TIME ZONE interval '5 hours',
+        'YYYY-MM-DD"T"HH24:MI:SS"+05:00"') || '"', 'null'),
+    to_char(expires_at AT TIME ZONE interval '5 hours', 'YYYY-MM-DD"T"HH24:MI:SS"+05:00"')
+), 'UTF8')
+FROM (
+    SELECT overlay(id::text PLACING '1' FROM 15 FOR 1)::uuid AS id, 'payment.created' AS type,
+        id AS object_id, created_at AS at, 'pending' AS status, NULL::bigint AS fee,
+        NULL::timestamptz AS paid_at, NULL::text AS payment_reference, reference, amount, title,
+        terminal_label, bill_number, token, created_at, expires_at
+    FROM payments
+    UNION ALL
+    SELECT overlay(id::text PLACING '2' FROM 15 FOR 1)::uuid,
+        CASE status WHEN 'cancelled' THEN 'payment.cancelled' WHEN 'expired' THEN 'payment.expired'
+            ELSE 'payment.paid' END, id, coalesce(paid_at, cancelled_at, expires_at),
+        CASE status WHEN 'refunded' THEN 'paid' ELSE status END, fee, paid_at, payment_reference,
+        reference, amount, title, terminal_label, bill_number, token, created_at, expires_at
+    FROM payments WHERE status IN ('paid', 'refunded', 'cancelled', 'expired')
+) AS happened
 """
 _AUTHORIZATIONS = """
 INSERT INTO authorizations (id, tenant_id, token, reference, title, type, currency, per_payment,
@@ -117,18 +141,39 @@ SELECT (lpad(to_hex($first_ms), 12, '0') || lpad(to_hex(n), 20, '0'))::uuid, $te
 FROM generate_series(1, $authorizations) AS n
 """
 _AUTHORIZATION_EVENTS = """
-INSERT INTO events (id, tenant_id, type, object_id, created_at, body)
-SELECT overlay(a.id::text PLACING e.digit FROM 15 FOR 1)::uuid, $tenant, e.type, a.id, now(),
-    '{}'::bytea
-FROM authorizations a, (VALUES ('3', 'authorization.created'), ('4', 'authorization.approved'))
-    AS e (digit, type)
+INSERT INTO events (xid, id, tenant_id, type, object_id, created_at, body)
+SELECT $xid, event_id, $tenant, type, id, created_at, convert_to(format(
+    '{"id":"evt_%s","type":"%s","payload_version":1,"mode":"active","created_at":"%s","data":{'
+    '"id":"auth_%s","reference":"%s","title":"%s","description":null,"type":"%s","currency":"MVR",'
+    '"limits":{"per_payment":%s,"period":{"interval":"%s","amount":%s},"total":%s,'
+    '"max_payments":null},"usage":{"payment_count":0,"total_paid":0},"status":"%s",'
+    '"approval_url":"http://bench.test/approve/%s","approval_expires_at":"%s","expires_at":null,'
+    '"return_url":null,"approved_at":%s,"rejected_at":null,"revoked_at":null,"last_used_at":null,'
+    '"created_at":"%s","updated_at":"%s"}}',
+    replace(event_id::text, '-', ''), type,
+    to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+    replace(id::text, '-', ''), reference, title, kind, per_payment, period_interval,
+    period_amount, total, status, token,
+    to_char(approval_expires_at AT TIME ZONE interval '5 hours', 'YYYY-MM-DD"T"HH24:MI:SS"+05:00"'),
+    CASE status WHEN 'active' THEN '"' || shown || '"' ELSE 'null' END, shown, shown
+), 'UTF8')
+FROM (
+    SELECT overlay(a.id::text PLACING e.digit FROM 15 FOR 1)::uuid AS event_id, e.type, e.status,
+        a.type AS kind, id, created_at, reference, title, per_payment, period_interval,
+        period_amount, total, token, approval_expires_at,
+        to_char(created_at AT TIME ZONE interval '5 hours', 'YYYY-MM-DD"T"HH24:MI:SS"+05:00"')
+            AS shown
+    FROM authorizations a, (VALUES ('3', 'authorization.created', 'pending'),
+        ('4', 'authorization.approved', 'active')) AS e (digit, type, status)
+) AS happened
 """
 _TRANSFERS = """
-INSERT INTO transfers (id, kind, debit_account, credit_account, amount, payment_id, tid, created_at)
-SELECT uuidv7(), 'topup', 3, $first_account + n, $topup, NULL, 'T' || lpad(n::text, 15, '0'),
+INSERT INTO transfers (xid, id, kind, debit_account, credit_account, amount, payment_id, tid,
+    created_at)
+SELECT $xid, uuidv7(), 'topup', 3, $first_account + n, $topup, NULL, 'T' || lpad(n::text, 15, '0'),
     to_timestamp($first_ms / 1000.0) FROM generate_series(1, $customers) AS n
 UNION ALL
-SELECT uuidv7(), m.kind, m.debit, m.credit, m.amount, p.id, m.tid, m.at
+SELECT $xid, uuidv7(), m.kind, m.debit, m.credit, m.amount, p.id, m.tid, m.at
 FROM payments p, LATERAL (VALUES
     ('payment', p.payer_account, 1000000000 + $tenant, p.amount, p.payment_reference, p.paid_at),
     ('fee', 1000000000 + $tenant, 1, p.fee, p.payment_reference, p.paid_at),
@@ -138,19 +183,37 @@ FROM payments p, LATERAL (VALUES
 WHERE p.paid_at IS NOT NULL AND m.at IS NOT NULL
 """
 _TRANSACTIONS = """
-INSERT INTO transactions (tid, account, time, type, name, details, amount, status)
-SELECT tid, CASE WHEN kind = 'payment' THEN debit_account ELSE credit_account END, created_at, kind,
+INSERT INTO transactions (xid, tid, account, time, type, name, details, amount, status)
+SELECT $xid, tid, CASE WHEN kind = 'payment' THEN debit_account ELSE credit_account END,
+    created_at, kind,
     CASE WHEN kind = 'topup' THEN 'Top-up' ELSE 'Bench' END, 'Order',
     CASE WHEN kind = 'payment' THEN -amount ELSE amount END, 'success'
 FROM transfers WHERE kind <> 'fee' AND greatest(debit_account, credit_account) > $first_account
 ORDER BY created_at
 """
+# What was spent in the running periods; a week begins on Sunday. Payments are in order of time.
 _WALLETS = """
-INSERT INTO wallets (account, customer_id, mode, tier, balance)
+INSERT INTO wallets (account, customer_id, mode, tier, balance, day_start, day_spent, week_start,
+    week_spent, month_start, month_spent)
 SELECT account,
     (lpad(to_hex($first_ms), 12, '0') || lpad(to_hex(account - $first_account), 20, '0'))::uuid,
-    'live', 'business', sum(amount)
-FROM transactions WHERE account > $first_account GROUP BY account
+    'live', 'business', sum(amount), coalesce(max(last_day), '1970-01-01'),
+    coalesce(sum(-amount) FILTER (WHERE day = last_day), 0),
+    coalesce(max(last_week), '1970-01-01'),
+    coalesce(sum(-amount) FILTER (WHERE day >= last_week), 0),
+    coalesce(max(last_month), '1970-01-01'),
+    coalesce(sum(-amount) FILTER (WHERE day >= last_month), 0)
+FROM (
+    SELECT *, last_day - extract(dow FROM last_day)::int AS last_week,
+        date_trunc('month', last_day)::date AS last_month
+    FROM (
+        SELECT *, max(day) OVER (PARTITION BY account) AS last_day FROM (
+            SELECT account, amount, CASE WHEN type = 'payment'
+                THEN (time AT TIME ZONE interval '5 hours')::date END AS day
+            FROM transactions WHERE account > $first_account
+        ) AS dated
+    ) AS known
+) AS spent GROUP BY account
 """
 _TABLES = (
     *("customers", "wallets", "wallet_keys", "payments", "reference_claims", "events"),
@@ -193,7 +256,8 @@ async def _plan(connection: asyncpg.Connection, merchant_id: str, size: Size) ->
     )
     step_ms = YEAR_MS // size.payments
     first_ms = int(time.time() * 1000) - step_ms * (size.payments + 1)
-    return Filled(size, tenant, first_ms, step_ms, first_account)
+    xid = await connection.fetchval("SELECT pg_current_xact_id()::text::bigint")
+    return Filled(size, tenant, first_ms, step_ms, first_account, xid)
 
 
 async def _work(dsn: str, statements: tuple[str, ...], filled: Filled) -> None:
