@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from laari.rules.authorizations import CURRENCY, find
 from laari.rules.command import TenantCommand
 from laari.rules.limits import Remaining, counted, current_period, exceeded, remaining, use
-from laari.rules.payments import PaymentDraft, emit_payment, new_payment, settle
+from laari.rules.payable import PAYMENTS, announce
+from laari.rules.payments import PaymentDraft, book_payment, new_payment
 from laari.rules.records import Authorization, Payment, ReferenceClaim, Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.wallets import take_payment
@@ -67,16 +70,11 @@ class ChargeAuthorization(TenantCommand[Payment]):
             world.enter_periods(tenant, counted(authorization), [period])
         used = use(authorization, draft.amount, period, moment)
         world.authorizations.change(authorization.id, used)
-        payment = settle(
-            world,
-            tenant,
-            new_payment(tenant, "charge", draft, moment.now, authorization_id=authorization.id),
-            account,
-            tid,
-        )
+        made = new_payment(tenant, "charge", draft, moment.now, authorization_id=authorization.id)
+        payment = replace(made, status="paid", **book_payment(world, tenant, made, account, tid))
         world.references.add(self._slot, ReferenceClaim(*self._slot, "charge", payment.id))
         world.payments.add(payment.id, payment)
-        emit_payment(world, tenant, "payment.paid", payment)
+        announce(PAYMENTS, world, tenant, "payment.paid", payment)
         return payment
 
     def _payer_is_of_mode(self, world: World, authorization: Authorization) -> bool:

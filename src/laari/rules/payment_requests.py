@@ -9,40 +9,27 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from msgspec.structs import replace
 
 from laari.rules import ids
-from laari.rules.actors import Payer
 from laari.rules.command import TenantCommand
-from laari.rules.payments import (
-    PaymentDraft,
-    at_rest,
-    default_deadline,
-    emit_payment,
-    in_processing,
-    is_overdue,
-    new_payment,
-    not_taking,
-    settle,
+from laari.rules.payable import (
+    PAYMENTS,
+    REQUESTS,
+    Cancel,
+    Expire,
+    Pay,
+    Reject,
+    Release,
+    Reserve,
+    announce,
+    move,
 )
+from laari.rules.payments import PaymentDraft, book_payment, default_deadline, new_payment
 from laari.rules.records import CustomerType, Payment, PaymentRequest, ReferenceClaim, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.shapes import emit, request_shape
-from laari.rules.wallets import take_payment
 from laari.rules.world import Needs, World
-
-
-def expire(world: World, tenant: Tenant, request: PaymentRequest) -> PaymentRequest:
-    expired = replace(request, status="expired")
-    world.requests.change(request.id, expired)
-    _emit(world, tenant, "payment_request.expired", expired)
-    return expired
-
-
-def _emit(world: World, tenant: Tenant, event_type: str, request: PaymentRequest) -> None:
-    emit(world, tenant, event_type, request.id, request_shape(request))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +124,7 @@ class CreateRequest(TenantCommand[PaymentRequest]):
             ReferenceClaim(tenant.id, draft.reference, "request", request.id),
         )
         world.requests.add(request.id, request)
-        _emit(world, tenant, "payment_request.created", request)
+        announce(REQUESTS, world, tenant, "payment_request.created", request)
         return request
 
     def _retry(self, world: World, claim: ReferenceClaim) -> PaymentRequest | Refusal:
@@ -162,123 +149,50 @@ class CreateRequest(TenantCommand[PaymentRequest]):
         return account or refuse("customer_not_found", field="customer.value")
 
 
-@dataclass(frozen=True, slots=True)
-class OneRequest(TenantCommand[PaymentRequest]):
-    """A command about one payment request of the tenant's, locked."""
+class CancelRequest(Cancel[PaymentRequest]):
+    kind = REQUESTS
 
-    tenant: Tenant
-    request_id: UUID
-
-    def needs(self, needs: Needs) -> None:
-        needs.lock(World.requests, self.request_id)
-
-    def busy(self) -> Refusal:
-        return refuse("payment_conflict")
-
-    def find(self, world: World) -> PaymentRequest | None:
-        request = world.requests.get(self.request_id)
-        return request if request is not None and request.tenant_id == self.tenant.id else None
-
-
-class CancelRequest(OneRequest):
     def busy(self) -> Refusal:
         return refuse("payment_request_not_cancellable", "An attempt to pay is being processed.")
 
-    def decide(self, world: World) -> PaymentRequest | Refusal:
-        request = self.find(world)
-        if request is None:
-            return refuse("payment_request_not_found")
-        if request.status == "cancelled":
-            return request
-        if request.status != "pending":
-            return refuse("payment_request_not_cancellable", f"The request is {request.status}.")
-        if request.reserved_at is not None:
-            return self.busy()
-        if is_overdue(request, world.at(self.tenant)):
-            return refuse("payment_request_not_cancellable", "The request has expired.")
-        cancelled = replace(request, status="cancelled", cancelled_at=world.at(self.tenant))
-        world.requests.change(request.id, cancelled)
-        _emit(world, self.tenant, "payment_request.cancelled", cancelled)
-        return cancelled
+
+class ExpireRequest(Expire[PaymentRequest]):
+    kind = REQUESTS
 
 
-class ExpireRequest(OneRequest):
-    """Expires the request if it is overdue; answers it as it then is."""
-
-    def decide(self, world: World) -> PaymentRequest | Refusal:
-        request = self.find(world)
-        if request is None:
-            return refuse("payment_request_not_found")
-        if is_overdue(request, world.at(self.tenant)):
-            return expire(world, self.tenant, request)
-        return request
+class RejectRequest(Reject[PaymentRequest]):
+    kind = REQUESTS
 
 
-@dataclass(frozen=True, slots=True)
-class RecipientCommand(OneRequest):
-    """A command of the customer whom the request is addressed to; nobody else finds it."""
-
-    payer: Payer
-
-    def needs(self, needs: Needs) -> None:
-        needs.lock(World.requests, self.request_id)
-        needs.read(World.wallets, self.payer.account)
-
-    def find(self, world: World) -> PaymentRequest | None:
-        request = OneRequest.find(self, world)
-        if request is None or request.account != self.payer.account:
-            return None
-        return request if world.knows(self.tenant, self.payer) else None
-
-    def payable(self, world: World) -> PaymentRequest | Refusal:
-        """The request, if this account may pay it now."""
-        request = self.find(world)
-        if request is None:
-            return refuse("payment_request_not_found")
-        if request.status != "pending":
-            return refuse("payment_conflict", f"The request is {request.status}.")
-        if is_overdue(request, world.at(self.tenant)):
-            return refuse("payment_conflict", "The request has expired.")
-        return request
+class ReserveRequest(Reserve[PaymentRequest]):
+    kind = REQUESTS
 
 
-class PayRequest(RecipientCommand):
-    """Pays the request, completing the attempt in processing where there is one."""
+class ReleaseRequest(Release[PaymentRequest]):
+    kind = REQUESTS
 
-    def needs(self, needs: Needs) -> None:
-        needs.lock(World.merchants, self.tenant.merchant_id)
-        needs.lock(World.requests, self.request_id)
-        needs.spending(self.tenant, self.payer.account)
 
-    def decide(self, world: World) -> PaymentRequest | Refusal:
-        request = self.payable(world)
-        if isinstance(request, Refusal):
-            return request
-        tid = not_taking(world, self.tenant) or take_payment(
-            world,
-            self.tenant,
-            self.payer.account,
-            request.amount,
-            request.title or request.reference,
-        )
-        if isinstance(tid, Refusal):
-            if request.reserved_at is not None:  # the attempt has ended
-                world.requests.change(request.id, replace(request, reserved_at=None))
-            return tid
-        payment = settle(world, self.tenant, self._payment(world, request), self.payer.account, tid)
+class PayRequest(Pay[PaymentRequest]):
+    kind = REQUESTS
+
+    def book(self, world: World, payable: PaymentRequest, tid: str) -> PaymentRequest:
+        tenant, made = self.tenant, self._payment(world, payable)
+        booked = book_payment(world, tenant, made, self.payer.account, tid)
+        payment = replace(made, status="paid", **booked)
         world.payments.add(payment.id, payment)
-        paid = replace(
-            request,
-            status="paid",
+        paid = move(
+            REQUESTS,
+            world,
+            tenant,
+            payable,
+            "pay",
             fee=payment.fee,
             paid_at=payment.paid_at,
             payment_id=payment.id,
             payment_reference=tid,
             reserved_at=None,
         )
-        world.requests.change(paid.id, paid)
-        _emit(world, self.tenant, "payment_request.paid", paid)
-        emit_payment(world, self.tenant, "payment.paid", payment)
+        announce(PAYMENTS, world, tenant, "payment.paid", payment)
         return paid
 
     def _payment(self, world: World, request: PaymentRequest) -> Payment:
@@ -300,49 +214,3 @@ class PayRequest(RecipientCommand):
             expires_at=request.expires_at,
             request_id=request.id,
         )
-
-
-class RejectRequest(RecipientCommand):
-    """The customer declines: final."""
-
-    def decide(self, world: World) -> PaymentRequest | Refusal:
-        request = at_rest(self.payable(world))
-        if isinstance(request, Refusal):
-            return request
-        rejected = replace(request, status="rejected", rejected_at=world.at(self.tenant))
-        world.requests.change(request.id, rejected)
-        _emit(world, self.tenant, "payment_request.rejected", rejected)
-        return rejected
-
-
-class ReserveRequest(RecipientCommand):
-    """An attempt to pay starts and stays in processing."""
-
-    def needs(self, needs: Needs) -> None:
-        RecipientCommand.needs(self, needs)
-        needs.lock(World.merchants, self.tenant.merchant_id)
-
-    def decide(self, world: World) -> PaymentRequest | Refusal:
-        request = self.payable(world)
-        if isinstance(request, Refusal):
-            return request
-        refusal = not_taking(world, self.tenant)
-        if refusal is not None:
-            return refusal
-        if request.reserved_at is not None:
-            return refuse("payment_conflict", "An attempt to pay is being processed.")
-        reserved = replace(request, reserved_at=world.at(self.tenant))
-        world.requests.change(request.id, reserved)
-        return reserved
-
-
-class ReleaseRequest(RecipientCommand):
-    """The attempt in processing is given up."""
-
-    def decide(self, world: World) -> PaymentRequest | Refusal:
-        request = in_processing(self.payable(world))
-        if isinstance(request, Refusal):
-            return request
-        released = replace(request, reserved_at=None)
-        world.requests.change(request.id, released)
-        return released

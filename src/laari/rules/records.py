@@ -61,6 +61,7 @@ class ReferenceClaim(Struct, frozen=True):
 
 
 PaymentKind = Literal["hosted", "request", "charge"]
+PaymentStatus = Literal["pending", "paid", "rejected", "expired", "cancelled", "refunded"]
 
 
 class Payment(Struct, frozen=True):
@@ -81,7 +82,7 @@ class Payment(Struct, frozen=True):
     request_id: UUID | None
     authorization_id: UUID | None
     # What changes after creation:
-    status: str
+    status: PaymentStatus
     fee: int | None
     paid_at: datetime | None
     payment_reference: str | None
@@ -114,7 +115,7 @@ class PaymentRequest(Struct, frozen=True):
     created_at: datetime
     expires_at: datetime
     # What changes after creation:
-    status: str
+    status: PaymentStatus
     fee: int | None
     paid_at: datetime | None
     payment_id: UUID | None

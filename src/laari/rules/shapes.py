@@ -104,7 +104,7 @@ def payment_shape(payment: Payment, origin: str) -> AnyPayment:
             title=payment.title,
             description=payment.description,
             bill_number=payment.bill_number,
-            status=payment.status,  # type: ignore[arg-type]  # the schema checks it
+            status=payment.status,
             payment_reference=payment.payment_reference,
             created_at=show(payment.created_at),
             paid_at=show_or_none(payment.paid_at),
@@ -120,7 +120,7 @@ def payment_shape(payment: Payment, origin: str) -> AnyPayment:
         description=payment.description,
         terminal_label=payment.terminal_label,
         bill_number=payment.bill_number,
-        status=payment.status,  # type: ignore[arg-type]  # the schema checks it
+        status=payment.status,
         payment_url=f"{origin}/pay/{payment.token}",
         payment_reference=payment.payment_reference,
         qr_url=f"{origin}/merchant/public/qr/{payment.token}",
@@ -175,7 +175,7 @@ def request_shape(request: RequestRecord) -> PaymentRequest:
         description=request.description,
         terminal_label=request.terminal_label,
         bill_number=request.bill_number,
-        status=request.status,  # type: ignore[arg-type]  # the schema checks it
+        status=request.status,
         payment_id=None if payment_id is None else ids.show_id(ids.PAYMENT, payment_id),
         payment_reference=request.payment_reference,
         customer=Customer(request.customer_type, request.customer_value),

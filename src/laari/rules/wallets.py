@@ -131,7 +131,7 @@ def take_payment(
     return tid
 
 
-def give_back(world: World, tenant: Tenant, payment: Payment) -> None:
+def refund_to_wallet(world: World, tenant: Tenant, payment: Payment) -> None:
     """Returns a payment's whole amount from the merchant to the wallet that paid it.
 
     What the wallet has spent in its periods is not given back: limits count what left it.

@@ -13,16 +13,16 @@ from laari.edge.http import Reply
 from laari.edge.merchant.lists import ListQuery, page_reply, read_window
 from laari.edge.merchant.operations import Context
 from laari.rules.command import Command
-from laari.rules.payments import Asked, is_overdue
+from laari.rules.lifecycle import Payable, is_overdue
 from laari.rules.records import Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
 from laari.store.listing import Found, Listing
 
-Expire: TypeAlias = Callable[[Tenant, UUID], Command[Asked]]
+Expire: TypeAlias = Callable[[Tenant, UUID], Command[Payable]]
 
 
-async def as_it_is(context: Context, row: Asked, expire: Expire[Asked]) -> Asked:
+async def as_it_is(context: Context, row: Payable, expire: Expire[Payable]) -> Payable:
     """The row, expired first where it is overdue."""
     tenant = context.tenant
     if not is_overdue(row, local_time(datetime.now(UTC), tenant)):
@@ -36,9 +36,9 @@ async def list_expiring(
     context: Context,
     query: ListQuery,
     listing: str,
-    listed: Callable[..., Listing[Asked]],
-    expire: Expire[Asked],
-    shown: Callable[[Asked, Backend], object],
+    listed: Callable[..., Listing[Payable]],
+    expire: Expire[Payable],
+    shown: Callable[[Payable, Backend], object],
 ) -> Reply | Refusal:
     tenant, backend = context.tenant, context.backend
     window = read_window(query, backend.cursors, listing, tenant.id)
@@ -62,11 +62,11 @@ async def list_expiring(
 
 async def _expire_overdue(
     context: Context,
-    found: Found[Asked],
-    expire: Expire[Asked],
+    found: Found[Payable],
+    expire: Expire[Payable],
     now: datetime,
     status: str | None,
-) -> Found[Asked]:
+) -> Found[Payable]:
     """Marks what is overdue on a page expired, as reading it does."""
     overdue = [row.id for row in found.rows if is_overdue(row, now)]
     if not overdue:

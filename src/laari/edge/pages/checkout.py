@@ -20,12 +20,12 @@ from laari.edge.pages.visit import Visit, page_route
 from laari.rules import wallets
 from laari.rules.actors import sandbox_customer
 from laari.rules.ids import is_token
+from laari.rules.lifecycle import shown_state
 from laari.rules.payments import (
     PayPayment,
     RejectPayment,
     ReleasePayment,
     ReservePayment,
-    is_overdue,
 )
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
@@ -45,13 +45,7 @@ class Checkout(NamedTuple):
 
     @property
     def state(self) -> str:
-        if is_overdue(self.payment, self.now):
-            return "expired"
-        if self.payment.status == "pending" and not self.tenant.active:
-            return "closed"
-        if self.payment.reserved_at is not None:
-            return "processing"
-        return self.payment.status
+        return shown_state(self.payment, self.now, active=self.tenant.active)
 
     @property
     def is_open(self) -> bool:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 from laari.edge.merchant.lists import PageQuery, Query, read_window
 from laari.edge.pages.dashboard.desk import Desk
-from laari.rules.payments import is_overdue
-from laari.rules.records import Payment, PaymentRequest
+from laari.rules.lifecycle import shown_state
 from laari.rules.refusals import Refusal
 from laari.store.listing import Found, Listed, Window
 
@@ -45,8 +43,4 @@ def older(desk: Desk, asked: ListRequest[Q], listing: str, found: Found[R]) -> s
     return urlencode({**asked.written, "after": cursor})
 
 
-def state_of(asked: Payment | PaymentRequest, now: datetime) -> str:
-    """The status as people see it: what is overdue has expired, and what is being paid says so."""
-    if is_overdue(asked, now):
-        return "expired"
-    return "processing" if asked.reserved_at is not None else asked.status
+state_of = shown_state  # the templates' name for it

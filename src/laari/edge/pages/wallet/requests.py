@@ -25,8 +25,8 @@ from laari.edge.pages.wallet.frame import (
     tenants_of,
 )
 from laari.rules import ids
+from laari.rules.lifecycle import shown_state
 from laari.rules.payment_requests import PayRequest, RejectRequest
-from laari.rules.payments import is_overdue
 from laari.rules.records import PaymentRequest, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
@@ -48,13 +48,7 @@ class ReceivedRequest(NamedTuple):
 
     @property
     def state(self) -> str:
-        if is_overdue(self.request, self.now):
-            return "expired"
-        if self.request.status == "pending" and not self.tenant.active:
-            return "closed"
-        if self.request.reserved_at is not None:
-            return "processing"
-        return self.request.status
+        return shown_state(self.request, self.now, active=self.tenant.active)
 
     @property
     def address(self) -> str:

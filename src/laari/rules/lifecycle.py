@@ -1,0 +1,62 @@
+"""What becomes of a payment or a payment request: its states, and what leads to which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal, TypeAlias, TypeVar
+
+from laari.rules.records import Payment, PaymentRequest, PaymentStatus
+
+# What a customer is asked to pay.
+Payable = TypeVar("Payable", Payment, PaymentRequest)
+
+# The stored status; and of what is pending, whether an attempt to pay it is being processed or its
+# deadline has passed.
+State: TypeAlias = PaymentStatus | Literal["processing", "overdue"]
+Action: TypeAlias = Literal["pay", "reject", "reserve", "release", "cancel", "expire", "refund"]
+Transitions: TypeAlias = Mapping[State, Mapping[Action, PaymentStatus]]
+
+# What may be done in each state, and the status that it leads to; all else is refused. While an
+# attempt to pay is being processed, nothing expires and nothing is cancelled.
+PAYMENT_TRANSITIONS: Transitions = {
+    "pending": {"pay": "paid", "reject": "rejected", "reserve": "pending", "cancel": "cancelled"},
+    "processing": {"pay": "paid", "release": "pending"},
+    "overdue": {"expire": "expired", "cancel": "cancelled"},  # until it is read, it is pending
+    "paid": {"refund": "refunded"},
+    "rejected": {},
+    "expired": {},
+    "cancelled": {},
+    "refunded": {},
+}
+REQUEST_TRANSITIONS: Transitions = {**PAYMENT_TRANSITIONS, "overdue": {"expire": "expired"}}
+
+
+def state_of(payable: Payment | PaymentRequest, now: datetime) -> State:
+    """The state at this moment, on the clock of whoever asks for the payment."""
+    if payable.status != "pending":
+        return payable.status
+    if payable.reserved_at is not None:
+        return "processing"
+    if payable.expires_at is not None and payable.expires_at <= now:
+        return "overdue"
+    return "pending"
+
+
+def is_overdue(payable: Payment | PaymentRequest, now: datetime) -> bool:
+    """Past its deadline and nobody is paying it: due to expire when it is next read."""
+    return state_of(payable, now) == "overdue"
+
+
+def shown_state(payable: Payment | PaymentRequest, now: datetime, *, active: bool = True) -> str:
+    """The state as people see it.
+
+    What is overdue has expired. What waits for a merchant that is not `active` is `closed`: it
+    cannot be paid now.
+    """
+    state = state_of(payable, now)
+    if state == "overdue":
+        return "expired"
+    if payable.status == "pending" and not active:
+        return "closed"
+    return state
