@@ -139,3 +139,40 @@ def test_a_command_beside_it_says_so_in_one_line(shop: Shop) -> None:
     shop.proxy.refuse()
     ended = shop.service.laari("merchant", "list")
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (1, "", 1)
+
+
+FULL_DISK = """
+CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$
+"""
+
+
+def test_a_full_disk_is_not_now_and_nothing_was_begun(dsn: str, tmp_path: Path) -> None:
+    with serving(dsn, tmp_path) as service:
+        merchant = service.merchant(email="owner@shop.example", password="correct horse battery")
+        service.execute(FULL_DISK)
+        for table in ("payments", "sessions"):
+            service.execute(
+                f"CREATE TRIGGER full_disk BEFORE INSERT ON {table} EXECUTE FUNCTION no_space()"
+            )
+        body = {"reference": "r1", "amount": 100}
+        refused = merchant.post("/payments", body, Idempotency_Key="k1")
+        assert refused.status_code == 503
+        assert refused.json()["error"]["code"] == "service_unavailable"
+        assert "Retry-After" in refused.headers
+        assert log_in(service).status_code == 503
+        for table in ("payments", "sessions"):
+            service.execute(f"DROP TRIGGER full_disk ON {table}")
+        made = merchant.post("/payments", body, Idempotency_Key="k1")
+        assert (made.status_code, made.headers.get("Idempotent-Replayed")) == (201, None)
+        assert log_in(service).status_code == 303
+    log = (tmp_path / "serve.log").read_text()
+    assert "not begun: the database has no room left on its disk" in log
+
+
+def log_in(service: Service) -> httpx.Response:
+    with httpx.Client(base_url=service.origin, timeout=30) as browser:
+        page = browser.get("/dashboard/login").text
+        token = page.split('name="form_token" value="')[1].split('"')[0]
+        login = {"identity": "owner@shop.example", "password": "correct horse battery"}
+        return browser.post("/dashboard/login", data={**login, "form_token": token})

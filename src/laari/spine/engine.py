@@ -146,8 +146,9 @@ class Spine:
         except OutcomeUnknown as error:
             log.error("batch of %d: outcome of the commit unknown", len(batch), exc_info=error)
             outcomes = [error for _ in batch]
-        except Away:
-            log.warning("batch of %d not begun: the database is away", len(batch))
+        except Away as error:
+            reason = str(error) or "the database is away"
+            log.warning("batch of %d not begun: %s", len(batch), reason)
             outcomes = [refuse("service_unavailable") for _ in batch]
         except Exception as error:
             if not isinstance(error, LockTimeout):

@@ -201,6 +201,8 @@ def _translated(error: BaseException) -> BaseException:
             return Rerun()
         case asyncpg.QueryCanceledError():
             return TooSlow()
+        case asyncpg.DiskFullError():  # of the statement that writes: it was undone
+            return Away("the database has no room left on its disk")
     return Away() if _is_unusable(error) else error
 
 

@@ -211,6 +211,8 @@ def _refuse_unavailable(error: Exception) -> None:
         raise UnavailableError("the connection to the database was lost") from error
     if isinstance(error, asyncpg.QueryCanceledError | asyncpg.LockNotAvailableError):
         raise UnavailableError("the database takes too long") from error
+    if isinstance(error, asyncpg.DiskFullError):
+        raise UnavailableError("the database has no room left on its disk") from error
 
 
 async def open_pool(
