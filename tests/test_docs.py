@@ -16,7 +16,7 @@ from laari.cli.main import cli
 from laari.settings import VARIABLES
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
 
@@ -104,3 +104,12 @@ def test_the_readme_tells_of_every_command() -> None:
     told = told_commands((ROOT / "README.md").read_text(encoding="utf-8"))
     assert "laari merchant rotate-key" in told
     assert set(commands(cli, "laari")) - told == set()
+
+
+def test_every_page_of_the_documentation_is_linked() -> None:
+    for index, pages in (
+        (ROOT / "README.md", ROOT.glob("docs/*.md")),
+        (ROOT / "docs/guides/README.md", ROOT.glob("docs/guides/*.md")),
+    ):
+        linked = {(index.parent / t).resolve() for t in _LINK.findall(index.read_text("utf-8"))}
+        assert set(pages) - linked - {index} == set(), "a page that nobody finds"

@@ -39,7 +39,7 @@ def test_what_is_shown_in_one_language_is_shown_in_all(guide: str) -> None:
 
 
 def test_what_is_not_run_is_known() -> None:
-    """Installing, starting and exporting; the receivers and the trainer have their own test."""
+    """Installing, starting and exporting; receivers, trainer and `listen` have their own tests."""
     left = [
         (guide, block.code.split("\n")[0])
         for guide in GUIDES
@@ -53,4 +53,6 @@ def test_what_is_not_run_is_known() -> None:
             "webhooks",
             "laari webhook train http://127.0.0.1:8080/hook --secret -   # asks for the secret key",
         ),
+        ("webhooks", "export LAARI_SECRET_KEY=$SECRET_KEY"),
+        ("webhooks", "laari trigger --url $LAARI payment.paid"),
     ]

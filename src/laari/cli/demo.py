@@ -43,6 +43,7 @@ class Demo:
         found = {
             "Dashboard": f"{self.origin}/dashboard",
             "Wallet application": f"{self.origin}/app/login?mode=sandbox",
+            "Guides": f"{self.origin}/docs/guides",
             "Reference": f"{self.origin}/docs",
         }
         return found | ({"Sign-up": f"{self.origin}/dashboard/signup"} if self.signup else {})
