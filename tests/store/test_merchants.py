@@ -188,3 +188,19 @@ async def test_sign_up_ends_at_the_bound_also_for_those_who_come_at_once(dsn: st
         assert not await is_live(connection)
         await merchants.create(connection, bytes(32), name="Shop", mode="live")
         assert await is_live(connection)
+
+
+async def test_a_merchant_that_signs_up_has_no_live_side(connection: asyncpg.Connection) -> None:
+    made = await sign_up(connection, MASTER_KEY, 10, name="Shop")
+    assert made is not None
+    assert not made.merchant.has_live
+    assert await merchants.show(connection, made.merchant.id) == made.merchant
+    modes = "SELECT mode FROM tenants WHERE merchant_id = $1"
+    assert [row["mode"] for row in await connection.fetch(modes, made.merchant.id)] == ["sandbox"]
+    with pytest.raises(LaariError, match="sandbox alone"):
+        await merchants.update(connection, made.merchant.id, mode="live")
+    changed = await merchants.update(connection, made.merchant.id, mode="sandbox", fee_bps=5)
+    assert (changed.mode, changed.fee_bps) == ("sandbox", 5)
+    other = await make_merchant(connection)
+    assert other.merchant.has_live
+    assert (await merchants.update(connection, other.merchant.id, mode="live")).mode == "live"

@@ -43,13 +43,17 @@ def test_what_is_kept_is_copied(cache: Path, tmp_path: Path) -> None:
     assert cache.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize("damage", ["missing", "short", "no manifest", "no cluster"])
+def test_one_from_which_a_file_was_removed_is_not_used(cache: Path, tmp_path: Path) -> None:
+    (cache / "k/postgres/base/0").unlink()
+    assert not copied(cache, tmp_path / "a")
+    assert not (tmp_path / "a/postgres").exists()
+
+
+@pytest.mark.parametrize("damage", ["short", "no manifest", "no cluster"])
 def test_one_that_is_not_whole_is_not_used_and_made_anew(
     cache: Path, tmp_path: Path, damage: str
 ) -> None:
     match damage:
-        case "missing":
-            (cache / "k/postgres/base/0").unlink()
         case "short":
             (cache / "k/postgres/base/0").write_text("")
         case "no manifest":

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from laari.cli.demo import Demo
 from laari.cli.demo import greeting as demo_greeting
-from laari.cli.terminal import complain, say, say_json
+from laari.cli.terminal import complain, complain_of_defect, say, say_json
 from laari.errors import LaariError
 from laari.rules.shapes import to_json
 from laari.settings import Settings
@@ -48,3 +48,5 @@ async def _make_samples(origin: str, demo: Demo, recipient: str) -> None:
         await make_samples(url, demo.secret_key, recipient)
     except LaariError as error:  # such as where https is required: a demo without them is one too
         complain(f"the demo has no sample payments: {error}")
+    except Exception as error:  # the greeting has what nobody finds elsewhere
+        complain_of_defect(error)
