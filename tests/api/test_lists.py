@@ -153,11 +153,11 @@ def test_listing_expires_just_the_rows_it_returns(shop: Merchant, query: dict[st
 def test_a_scan_past_many_rows_gives_short_pages_that_lead_on(
     service: Service, shop: Merchant
 ) -> None:
-    """A rare status under a label: the page may be empty, the cursor still finds the row."""
-    oldest = shop.payment(reference="oldest", terminal_label="T")
+    """A rare status under a bill: the page may be empty, the cursor still finds the row."""
+    oldest = shop.payment(reference="oldest", bill_number="T")
     shop.post(f"/payments/{oldest['id']}/cancel")
     service.execute(
-        "INSERT INTO payments (id, tenant_id, kind, token, reference, amount, terminal_label, "
+        "INSERT INTO payments (id, tenant_id, kind, token, reference, amount, bill_number, "
         "metadata, created_at, status) SELECT gen_random_uuid(), p.tenant_id, 'hosted', "
         "gen_random_uuid()::text, 'bulk' || n, 1, 'T', '{}', now() + n * interval '1 ms', "
         "'pending' FROM payments p, generate_series(1, 5000) n WHERE p.id = $1::uuid",
@@ -165,7 +165,7 @@ def test_a_scan_past_many_rows_gives_short_pages_that_lead_on(
     )
     after, found, pages = None, [], 0
     while True:
-        query = {"terminal_label": "T", "status": "cancelled"} | ({"after": after} if after else {})
+        query = {"bill_number": "T", "status": "cancelled"} | ({"after": after} if after else {})
         page = shop.get("/payments", **query).json()
         found += refs(page)
         pages += 1

@@ -69,8 +69,8 @@ class Listing(Generic[R]):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is one stretch of an index, all of whose rows belong to the page."""
-        return len(self.walks) == 1 and self.walks[0].keep is None
+        """Whether all rows along the indexes it walks belong to the page."""
+        return all(walk.keep is None for walk in self.walks)
 
 
 class Found(NamedTuple, Generic[R]):
@@ -182,16 +182,25 @@ async def plain_pages(
 
 
 def _plain_statement(listing: Listing[R]) -> tuple[str, list[object]]:
-    """Answers any number of pages of this form, each row with the number of its page."""
-    table, [walk], window = listing.table, listing.walks, listing.window
-    conditions, kinds, values = _conditions(table, walk, window)
-    arrays = ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(kinds, 1))
-    names = [f"value{number}" for number in range(1, len(values) + 1)]
-    where = _where(conditions, names)
+    """Returns any number of pages of this form, each row with the number of its page."""
+    table, window = listing.table, listing.window
+    given: dict[tuple[str, object], str] = {}  # what the walks have in common is handed over once
+    parts = []
+    for walk in listing.walks:
+        conditions, kinds, values = _conditions(table, walk, window)
+        names = [
+            given.setdefault(pair, f"value{len(given) + 1}")
+            for pair in zip(kinds, values, strict=True)
+        ]
+        parts.append(f"{table.select} {_where(conditions, names)} {_limit(window)}")
+    rows = parts[0]
+    if len(parts) > 1:
+        rows = f"({') UNION ALL ('.join(parts)}) {_ORDER} {_limit(window)}"
+    arrays = ", ".join(f"${number}::{kind}[]" for number, (kind, _) in enumerate(given, 1))
     statement = (
         f"SELECT found.*, number FROM unnest({arrays}) WITH ORDINALITY "
-        f"AS asked ({', '.join(names)}, number) "
-        f"CROSS JOIN LATERAL ({table.select} {where} {_limit(window)}) AS found "
+        f"AS asked ({', '.join(given.values())}, number) "
+        f"CROSS JOIN LATERAL ({rows}) AS found "
         "ORDER BY number, created_at DESC, id DESC"
     )
-    return statement, values
+    return statement, [value for _, value in given]

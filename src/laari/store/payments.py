@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import get_args
 from uuid import UUID
 
 import asyncpg
 
-from laari.rules.records import Payment
+from laari.rules.records import Payment, PaymentStatus
 from laari.store.listing import Listing, Walk, Window
 from laari.store.tables import PAYMENTS
 
 # Pending past its deadline with nobody paying it: reported as expired before it is marked so.
 _OVERDUE = "status = 'pending' AND expires_at <= {now} AND reserved_at IS NULL"
+_NOT_OVERDUE = f"NOT coalesce({_OVERDUE}, false)"
+
+_STATUSES = get_args(PaymentStatus)
 
 
 async def by_id(connection: asyncpg.Connection, payment_ids: list[UUID]) -> dict[UUID, Payment]:
@@ -40,37 +44,39 @@ def walks(
     bill_number: str | None = None,
 ) -> list[Walk]:
     """How a tenant's payments or payment requests are looked for."""
-    equal: dict[str, object] = {
-        "tenant_id": tenant_id,
-        **({"terminal_label": terminal_label} if terminal_label else {}),
-        **({"bill_number": bill_number} if bill_number else {}),
-    }
-    return walks_by_status(equal, status, now)
-
-
-def walks_by_status(equal: dict[str, object], status: str | None, now: datetime) -> list[Walk]:
-    """How a status is looked for, where overdue pending rows count as expired.
-
-    A label or bill number narrows more than a status does, so its index is walked and the status
-    is checked on the way.
-    """
+    if bill_number:  # narrows more than anything else: the rest is checked on the way
+        equal: dict[str, object] = {"tenant_id": tenant_id, "bill_number": bill_number}
+        if terminal_label:
+            equal["terminal_label"] = terminal_label
+        return [_checked(equal, status, now)]
+    if terminal_label:  # its index goes on with the status
+        labelled: dict[str, object] = {"tenant_id": tenant_id, "terminal_label": terminal_label}
+        if status is None:
+            return [Walk({**labelled, "status": each}) for each in _STATUSES]
+        return _by_status(labelled, status, now)
     if status is None:
-        return [Walk(equal)]
-    narrowed = len(equal) > 1
+        return [Walk({"tenant_id": tenant_id})]
+    return _by_status({"tenant_id": tenant_id}, status, now)
+
+
+def _by_status(equal: dict[str, object], status: str, now: datetime) -> list[Walk]:
+    """How a status is looked for along an index, where overdue pending rows count as expired."""
     if status == "expired":
-        if narrowed:
-            return [Walk(equal, f"status = 'expired' OR ({_OVERDUE})", {"now": now})]
         return [
             Walk({**equal, "status": "expired"}),
             Walk({**equal, "status": "pending"}, _OVERDUE, {"now": now}),
         ]
-    keep: list[str] = []
-    values: dict[str, object] = {}
     if status == "pending":
-        keep.append(f"NOT coalesce({_OVERDUE}, false)")
-        values["now"] = now
-    if narrowed:
-        keep.append("status = {status}")
-        values["status"] = status
-        return [Walk(equal, " AND ".join(keep), values)]
-    return [Walk({**equal, "status": status}, " AND ".join(keep) or None, values)]
+        return [Walk({**equal, "status": status}, _NOT_OVERDUE, {"now": now})]
+    return [Walk({**equal, "status": status})]
+
+
+def _checked(equal: dict[str, object], status: str | None, now: datetime) -> Walk:
+    """The same where the index knows no status."""
+    if status is None:
+        return Walk(equal)
+    if status == "expired":
+        return Walk(equal, f"status = 'expired' OR ({_OVERDUE})", {"now": now})
+    if status == "pending":
+        return Walk(equal, f"status = 'pending' AND {_NOT_OVERDUE}", {"now": now})
+    return Walk(equal, "status = {status}", {"status": status})

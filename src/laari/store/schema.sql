@@ -606,7 +606,7 @@ CREATE INDEX payment_requests_by_account ON public.payment_requests USING btree 
 
 CREATE INDEX payment_requests_by_bill ON public.payment_requests USING btree (tenant_id, bill_number, created_at, id) WHERE (bill_number IS NOT NULL);
 
-CREATE INDEX payment_requests_by_label ON public.payment_requests USING btree (tenant_id, terminal_label, created_at, id) WHERE (terminal_label IS NOT NULL);
+CREATE INDEX payment_requests_by_label_and_status ON public.payment_requests USING btree (tenant_id, terminal_label, status, created_at, id) WHERE (terminal_label IS NOT NULL);
 
 CREATE INDEX payment_requests_by_status ON public.payment_requests USING btree (tenant_id, status, created_at, id);
 
@@ -618,7 +618,7 @@ CREATE INDEX payments_by_authorization ON public.payments USING btree (authoriza
 
 CREATE INDEX payments_by_bill ON public.payments USING btree (tenant_id, bill_number, created_at, id) WHERE (bill_number IS NOT NULL);
 
-CREATE INDEX payments_by_label ON public.payments USING btree (tenant_id, terminal_label, created_at, id) WHERE (terminal_label IS NOT NULL);
+CREATE INDEX payments_by_label_and_status ON public.payments USING btree (tenant_id, terminal_label, status, created_at, id) WHERE (terminal_label IS NOT NULL);
 
 CREATE INDEX payments_by_status ON public.payments USING btree (tenant_id, status, created_at, id);
 
