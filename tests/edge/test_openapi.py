@@ -26,6 +26,7 @@ from laari.edge.merchant.sandbox import CLOCK_BODY, move_clock
 from laari.edge.openapi import openapi_document
 from laari.edge.wallet.app import ENDPOINTS
 from laari.rules.ids import new_tid
+from laari.rules.payable import PAYMENTS, REQUESTS
 from laari.rules.refusals import CODES, Refusal
 from laari.rules.scopes import SCOPES
 from laari.rules.shapes import EVENTS, SAMPLE_EVENT
@@ -356,8 +357,9 @@ def test_examples_fit_their_schemas() -> None:
 
 def test_every_event_that_the_rules_emit_is_described() -> None:
     sources = Path(laari.rules.__file__).parent.glob("*.py")
-    names = re.compile(r'emit\w*\([^")]*"([a-z_]+\.[a-z_]+)"')
+    names = re.compile(r'(?:emit\w*|announce)\([^")]*"([a-z_]+\.[a-z_]+)"')
     emitted = {name for source in sources for name in names.findall(source.read_text())}
+    emitted |= {*PAYMENTS.events.values(), *REQUESTS.events.values()}
     assert "payment.created" in emitted
     assert emitted <= set(EVENTS)
     assert set(DOCUMENT["webhooks"]) == set(EVENTS)

@@ -140,6 +140,8 @@ def refusal_of(
         return refuse(code, f"The {kind.noun} has expired.")
     if action == "release" and state == "pending":
         return refuse(code, "No attempt to pay is being processed.")
+    if action == "refund":
+        return refuse(code, f"The {kind.noun} is {state}, not paid.")
     return refuse(code, f"The {kind.noun} is {state}.")
 
 
