@@ -47,7 +47,7 @@ class AuthorizationUsage(Struct, frozen=True):
 
 
 class Authorization(Struct, frozen=True):
-    """A customer's leave to be charged later, within limits."""
+    """A customer's permission to be charged later, within limits."""
 
     id: AuthorizationId
     reference: Reference
@@ -79,7 +79,7 @@ def authorization_shape(authorization: records.Authorization, origin: str) -> Au
         title=authorization.title,
         description=authorization.description,
         type=authorization.type,
-        currency=authorization.currency,  # type: ignore[arg-type]  # another cannot be charged
+        currency=authorization.currency,
         limits=AuthorizationLimits(
             per_payment=authorization.per_payment,
             period=PeriodLimit(interval, authorization.period_amount) if interval else None,
@@ -87,7 +87,7 @@ def authorization_shape(authorization: records.Authorization, origin: str) -> Au
             max_payments=authorization.max_payments,
         ),
         usage=AuthorizationUsage(authorization.payment_count, authorization.total_paid),
-        status=authorization.status,  # type: ignore[arg-type]  # the schema checks it
+        status=authorization.status,
         approval_url=f"{origin}/approve/{authorization.token}",
         approval_expires_at=show(authorization.approval_expires_at),
         expires_at=show_or_none(authorization.expires_at),
@@ -111,7 +111,7 @@ class RemainingLimits(Struct, frozen=True):
 
 
 class ChargePreview(Struct, frozen=True):
-    """What a new charge would answer now; the customer's balance and wallet limits stay private."""
+    """What a new charge would return now; the customer's balance and wallet limits stay private."""
 
     amount: Amount
     would_succeed: bool

@@ -1,14 +1,14 @@
-"""Authorizations: a customer's leave to be charged later.
+"""Authorizations: a customer's permission to be charged later.
 
 `expired` is never stored: it follows from the deadlines and the time of asking. Commands therefore
-look at an authorization as it is at their moment, and answer it so.
+look at an authorization as it is at their moment, and return it so.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Literal
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -20,12 +20,12 @@ from laari.rules.calendar import Interval
 from laari.rules.command import TenantCommand
 from laari.rules.operator import Operator
 from laari.rules.payments import default_deadline
-from laari.rules.records import Authorization, AuthorizationType, Tenant
+from laari.rules.records import Authorization, AuthorizationStatus, AuthorizationType, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes import emit
 from laari.rules.world import Needs, World
 
-CURRENCY = "MVR"
+CURRENCY: Literal["MVR"] = "MVR"
 
 
 def as_of(authorization: Authorization, now: datetime) -> Authorization:
@@ -75,7 +75,7 @@ class CreateAuthorization(TenantCommand[Authorization]):
         needs.read(World.authorization_ids, self._slot)
 
     def decide(self, world: World) -> Authorization | Refusal:
-        """A reference that is taken answers its original: other details do not change it."""
+        """A reference that is taken returns its original: other details do not change it."""
         now, draft = world.at(self.tenant), self.draft
         taken = world.authorization_ids.get(self._slot)
         if taken is not None:
@@ -148,7 +148,11 @@ class OneAuthorization(TenantCommand[Authorization]):
         raise NotImplementedError
 
     def change(
-        self, world: World, authorization: Authorization, status: str, **details: Any
+        self,
+        world: World,
+        authorization: Authorization,
+        status: AuthorizationStatus,
+        **details: object,
     ) -> Authorization:
         now = world.at(self.tenant)
         changed = replace(authorization, status=status, updated_at=now, **details)
@@ -254,7 +258,7 @@ def _is_payer(world: World, tenant: Tenant, authorization: Authorization, payer:
 
 @dataclass(frozen=True, slots=True)
 class RevokeAuthorization(CancelAuthorization):
-    """The payer takes the leave back."""
+    """The payer withdraws the permission."""
 
     payer: Payer
 
@@ -290,7 +294,11 @@ class PauseCommand(OneAuthorization):
                 return self.actor.id == self.tenant.id and self.actor.mode == "sandbox"
 
     def turn(
-        self, world: World, authorization: Authorization, before: str, after: str
+        self,
+        world: World,
+        authorization: Authorization,
+        before: AuthorizationStatus,
+        after: AuthorizationStatus,
     ) -> Authorization | Refusal:
         if authorization.status == after:
             return authorization

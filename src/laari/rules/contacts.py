@@ -1,6 +1,6 @@
 """How a customer can be named: mobile number, email address or virtual payment address (VPA).
 
-Each reader answers the one form that is stored and compared, or None where the text is no such
+Each reader returns the one form that is stored and compared, or None where the text is no such
 name.
 """
 

@@ -141,7 +141,7 @@ class CreateRequest(TenantCommand[PaymentRequest]):
                 return refuse("sandbox_recipient_not_allowed", field="customer.value")
             return self.tenant.sandbox_account
         if self.wait_seconds > 0:
-            # Whether or not this customer exists, or the answer would tell.
+            # Whether or not this customer exists, or the response would tell.
             return refuse("rate_limited", "Too many unknown recipients; wait and retry.")._replace(
                 retry_after=math.ceil(self.wait_seconds)
             )

@@ -126,10 +126,13 @@ class PaymentRequest(Struct, frozen=True):
 
 
 AuthorizationType = Literal["recurring", "unscheduled", "one_time"]
+AuthorizationStatus = Literal[
+    "pending", "active", "rejected", "revoked", "expired", "cancelled", "suspended", "consumed"
+]
 
 
 class Authorization(Struct, frozen=True):
-    """A customer's leave to be charged later, within limits; None is no limit of that kind."""
+    """A customer's permission to be charged later, within limits; None is no limit of that kind."""
 
     id: UUID
     tenant_id: int
@@ -138,7 +141,7 @@ class Authorization(Struct, frozen=True):
     title: str
     description: str | None
     type: AuthorizationType
-    currency: str
+    currency: Literal["MVR"]
     per_payment: int | None
     period_interval: Interval | None
     period_amount: int | None
@@ -149,7 +152,7 @@ class Authorization(Struct, frozen=True):
     approval_expires_at: datetime
     expires_at: datetime | None
     # What changes after creation:
-    status: str  # as stored; `expired` is derived from the deadlines
+    status: AuthorizationStatus  # as stored; `expired` is derived from the deadlines
     account: int | None  # the wallet of the customer who approved
     payment_count: int
     total_paid: BigInt
@@ -226,13 +229,16 @@ class TopupSlip(Struct, frozen=True):
     tid: str
 
 
+TransactionType = Literal["payment", "refund", "topup", "adjustment"]
+
+
 class Transaction(Struct, frozen=True):
     """A line of a customer's history; a failed one moved no money."""
 
     tid: str
     account: int
     time: datetime
-    type: str
+    type: TransactionType
     name: str
     details: str
     amount: int

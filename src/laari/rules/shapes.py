@@ -238,7 +238,7 @@ class EventKind(NamedTuple):
     """What the reference says about a type of event."""
 
     meaning: str
-    shape: Any  # of its `data`
+    shape: object  # the type of its `data`
 
 
 EVENTS: dict[str, EventKind] = {
@@ -279,7 +279,7 @@ class SampleData(Struct, frozen=True):
 SAMPLE_EVENT = "webhook.test"  # no event of ours: nobody can take the sample for a payment
 
 
-def emit(world: World, tenant: Tenant, event_type: str, object_id: UUID, shape: Any) -> None:
+def emit(world: World, tenant: Tenant, event_type: str, object_id: UUID, shape: Struct) -> None:
     """Adds an event to the batch, its bytes frozen now."""
     world.events.append(new_event(tenant, event_type, object_id, world.at(tenant), shape))
 
@@ -291,7 +291,7 @@ def sample_event(tenant: Tenant, now: datetime) -> Event:
 
 
 def new_event(
-    tenant: Tenant, event_type: str, object_id: UUID, created_at: datetime, shape: Any
+    tenant: Tenant, event_type: str, object_id: UUID, created_at: datetime, shape: Struct
 ) -> Event:
     event_id = ids.new_id()
     body = EventBody(

@@ -181,7 +181,7 @@ def transaction_shape(transaction: Transaction) -> WalletTransaction:
     return WalletTransaction(
         tid=transaction.tid,
         time=show(transaction.time),
-        type=transaction.type,  # type: ignore[arg-type]  # the schema checks it
+        type=transaction.type,
         name=transaction.name,
         details=transaction.details,
         amount=mvr(transaction.amount),

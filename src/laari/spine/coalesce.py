@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeAlias, TypeVar
 
-from laari.spine.turns import Turns
+from laari.spine.rounds import Rounds
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -30,15 +30,15 @@ class Coalesced(Generic[K, V]):
         self._fetch = fetch
         # Every caller waits on a future of its own: one that goes away leaves the others alone.
         self._gathering: dict[K, list[asyncio.Future[V | None]]] = {}
-        self._turns = Turns(self._take_turn, lambda: bool(self._gathering))
+        self._rounds = Rounds(self._run_round, lambda: bool(self._gathering))
 
     async def get(self, key: K) -> V | None:
         future: asyncio.Future[V | None] = asyncio.get_running_loop().create_future()
         self._gathering.setdefault(key, []).append(future)
-        self._turns.wake()
+        self._rounds.wake()
         return await future
 
-    async def _take_turn(self) -> None:
+    async def _run_round(self) -> None:
         taken, self._gathering = self._take()
         try:
             found = await self._fetch(list(taken))

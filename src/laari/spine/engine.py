@@ -53,7 +53,7 @@ class TooSlow(Exception):  # noqa: N818
 
 
 class OutcomeUnknown(Exception):  # noqa: N818
-    """The commit was sent and its answer lost: to run the batch again could do its work twice."""
+    """The commit was sent and its result lost: to run the batch again could do its work twice."""
 
 
 # Loads, decides, saves and commits commands in one transaction, waiting so long for each lock.
@@ -128,7 +128,7 @@ class Spine:
             self.commands += len(batch)
             since = min(waiting.since for waiting in batch)
             self._on_batch(len(batch), asyncio.get_running_loop().time() - since)
-            await self._settle(batch)
+            await self._complete(batch)
 
     def _next_batch(self) -> list[_Waiting]:
         """Those who wait, as many as fit, in fair turns; who has waited too long is refused."""
@@ -138,7 +138,7 @@ class Spine:
                 late.outcome.set_result(refuse("service_unavailable"))
         return self._waiting.take(self._max_batch)
 
-    async def _settle(self, batch: list[_Waiting]) -> None:
+    async def _complete(self, batch: list[_Waiting]) -> None:
         """Brings every command of the batch to an outcome, whatever goes wrong."""
         commands = [waiting.command for waiting in batch]
         try:

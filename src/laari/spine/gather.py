@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from laari.rules.command import Share
 from laari.spine.fair import FairQueue
-from laari.spine.turns import Turns
+from laari.spine.rounds import Rounds
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -41,15 +41,15 @@ class Gathered(Generic[Q, A]):
         self._most = most
         self._owner = owner
         self._gathering: FairQueue[_Waiting[Q, A]] = FairQueue()
-        self._turns = Turns(self._take_turn, lambda: len(self._gathering) > 0)
+        self._rounds = Rounds(self._run_round, lambda: len(self._gathering) > 0)
 
     async def ask(self, question: Q) -> A:
         waiting = _Waiting[Q, A](question, asyncio.get_running_loop().create_future())
         self._gathering.put(Share(self._owner(question)), waiting)
-        self._turns.wake()
+        self._rounds.wake()
         return await waiting.answer
 
-    async def _take_turn(self) -> None:
+    async def _run_round(self) -> None:
         taken = self._gathering.take(self._most)
         try:
             answers = await self._ask([waiting.question for waiting in taken])

@@ -129,7 +129,7 @@ class BatchRunner:
         return outcomes
 
     async def _finish(self, connection: asyncpg.Connection, statement: list[str]) -> bool:
-        """The statement after which the work is done; where its answer is lost, nobody knows.
+        """The statement after which the work is done; where its result is lost, nobody knows.
 
         Returns whether it made something to send.
         """

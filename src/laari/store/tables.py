@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable
 from datetime import date, datetime
 from operator import attrgetter
 from types import NoneType
-from typing import Any, Generic, TypeVar, cast, get_args, get_type_hints
+from typing import Generic, TypeVar, cast, get_args, get_type_hints
 from uuid import UUID
 
 import asyncpg
@@ -20,7 +20,7 @@ R = TypeVar("R", bound=Struct)
 
 _to_json = json.Encoder().encode
 
-_PG_TYPES: dict[Any, str] = {
+_PG_TYPES: dict[object, str] = {
     int: "bigint",
     str: "text",
     bool: "boolean",
@@ -31,7 +31,7 @@ _PG_TYPES: dict[Any, str] = {
 }
 
 
-def _pg_type(hint: Any) -> str:
+def _pg_type(hint: object) -> str:
     if "numeric" in getattr(hint, "__metadata__", ()):
         return "numeric"
     if hint in _PG_TYPES:

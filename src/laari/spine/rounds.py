@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable
 PATIENCE_SECONDS = 0.5  # after which the next round does not wait for the one under way
 
 
-class Turns:
-    def __init__(self, take_turn: Callable[[], Awaitable[None]], waits: Callable[[], bool]) -> None:
-        self._take_turn = take_turn
+class Rounds:
+    def __init__(self, run_round: Callable[[], Awaitable[None]], waits: Callable[[], bool]) -> None:
+        self._run_round = run_round
         self._waits = waits
-        self._number = 0  # of the task whose turn it is; one that was overtaken stops
+        self._number = 0  # of the task whose round it is; one that was overtaken stops
         self._running: set[asyncio.Task[None]] = set()
         self._is_working = False
         self._began = 0.0
@@ -42,7 +42,7 @@ class Turns:
         loop = asyncio.get_running_loop()
         while self._number == number and self._waits():
             self._began = loop.time()
-            await self._take_turn()
+            await self._run_round()
         if self._number == number:
             self._is_working = False
 
