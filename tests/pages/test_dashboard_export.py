@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -176,3 +178,53 @@ async def test_a_long_export_is_streamed_in_bounded_memory(
     rows = list(csv.DictReader(io.StringIO((await answer.text()).removeprefix("\ufeff"))))
     assert [row["reference"] for row in rows] == [f"row {n}" for n in range(1, ROWS + 1)]
     assert memory_kib(service) - before < MAX_GROWTH_KIB
+
+
+async def test_exports_that_nobody_reads_to_the_end_keep_no_place(
+    visitors: Visitors, owner: Owner, service: Service
+) -> None:
+    """A merchant has two exports at once: those of clients that went away are not among them."""
+    async with connection_to(service.dsn) as connection:
+        await connection.execute(
+            "INSERT INTO payments (id, tenant_id, kind, token, reference, amount, title, metadata, "
+            "created_at, expires_at, status) SELECT gen_random_uuid(), t.id, 'hosted', "
+            "gen_random_uuid()::text, 'row ' || n, n, repeat('t', 250), '{}', "
+            "now() - n * interval '1 second', now() + interval '1 day', 'pending' "
+            "FROM generate_series(1, 20000) n, tenants t "
+            "WHERE t.merchant_id = $1 AND t.mode = 'live'",
+            owner.shop.id,
+        )
+    context = await visitors.context()
+    await visitors.log_in(context, owner.email)
+    (cookie,) = [each for each in await context.cookies() if each["name"] == "laari-dashboard"]
+    host, port = service.origin.removeprefix("http://").split(":")
+    request = (
+        "GET /dashboard/live/payments/export.csv HTTP/1.1\r\nHost: a\r\n"
+        f"Cookie: laari-dashboard={cookie['value']}\r\n\r\n"
+    ).encode()
+
+    async def begin() -> socket.socket:
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(client, (host, int(port)))
+        await loop.sock_sendall(client, request)
+        head = await asyncio.wait_for(loop.sock_recv(client, 12), 30)
+        assert head in (b"HTTP/1.1 200", b"HTTP/1.1 503"), head
+        client_status[client] = head[9:]
+        return client
+
+    client_status: dict[socket.socket, bytes] = {}
+    slow = [await begin(), await begin()]  # they take a few bytes and no more
+    third = await begin()
+    assert [client_status[each] for each in (*slow, third)] == [b"200", b"200", b"503"]
+    for client in (*slow, third):
+        client.close()
+    for _ in range(100):
+        following = await begin()
+        following.close()
+        if client_status[following] == b"200":
+            break
+        await asyncio.sleep(0.1)
+    assert client_status[following] == b"200"
