@@ -11,7 +11,7 @@ NODE_PACKAGES := nodejs node-typescript
 TEST_PACKAGES := chromium-headless-shell curl jq pgbouncer php-cli php-curl php-sqlite3 postgresql \
 	$(NODE_PACKAGES)
 # What the campaigns use besides; the last three compile generated clients.
-FAULT_PACKAGES := nginx-light haproxy caddy etcd-server iproute2 \
+FAULT_PACKAGES := nginx-light haproxy caddy etcd-server iproute2 faketime \
 	golang-go golang-golang-x-oauth2-dev golang-gopkg-validator.v2-dev
 
 .PHONY: help run test lint mutants bench bench-peers faults docs clients screenshots format lock clean

@@ -22,11 +22,11 @@ from tests.faults.crash.place import Place, installed
 from tests.faults.journal import Journal
 from tests.serving import Service, serving
 
-SMALL_DISK = "size=220m"
+SMALL_DISK = "size=600m"  # the log alone keeps 256 MB once it has had them
 FULL_TIMES = int(os.environ.get("LAARI_CRASH_FULL_DISKS", "3"))
 
 APART_SECONDS = 2.0  # the clocks of the two services
-BEFORE_SECONDS = 25.0  # until midnight, from when the first of them starts
+BEFORE_SECONDS = 60.0  # until midnight, from when the first of them starts
 AFTER_SECONDS = 6.0
 MIDNIGHT_UTC_HOUR = 19  # in +05:00
 LIBRARY = "/usr/lib/*/faketime/libfaketime.so.1"

@@ -15,6 +15,7 @@ import asyncio
 import json
 import os
 import random
+import shutil
 import statistics
 import tempfile
 import time
@@ -91,17 +92,26 @@ async def campaign(plan: Plan) -> Outcome:
     outcome, journal = Outcome(), Journal(plan.results / "journal.jsonl")
     try:
         with tempfile.TemporaryDirectory(prefix="laari-crash-", dir=plan.home or "/tmp") as home:
-            async with installed(Path(home, "data")) as place:
-                caller = Caller(place.service.origin, journal)
-                try:
-                    await _run(plan, place, caller, outcome)
-                finally:
-                    await caller.close()
+            try:
+                async with installed(Path(home, "data")) as place:
+                    caller = Caller(place.service.origin, journal)
+                    try:
+                        await _run(plan, place, caller, outcome)
+                    finally:
+                        await caller.close()
+            finally:
+                _keep_logs(Path(home), plan.results)
     finally:
         journal.close()
     outcome.operations = journal.operations
     (plan.results / "results.json").write_text(json.dumps(_figures(outcome), indent=1) + "\n")
     return outcome
+
+
+def _keep_logs(home: Path, results: Path) -> None:
+    for log in (home / "data.log", home / "data" / "postgres.log"):
+        if log.exists():
+            shutil.copy(log, results / log.name)
 
 
 async def _run(plan: Plan, place: Place, caller: Caller, outcome: Outcome) -> None:
