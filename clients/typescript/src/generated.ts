@@ -368,7 +368,7 @@ export interface CreatePaymentParams {
   /** What the customer pays for. */
   title?: string | null;
   description?: string | null;
-  /** The till or counter; may be used again. */
+  /** The till; may be used again. */
   terminal_label?: string | null;
   /** May contain only letters, digits, space, - _ . and /. */
   bill_number?: string | null;
@@ -407,7 +407,7 @@ export interface CreatePaymentRequestParams {
   /** What the customer pays for. */
   title?: string | null;
   description?: string | null;
-  /** The till or counter; may be used again. */
+  /** The till; may be used again. */
   terminal_label?: string | null;
   /** May contain only letters, digits, space, - _ . and /. */
   bill_number?: string | null;
