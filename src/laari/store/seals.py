@@ -191,10 +191,12 @@ async def content_of(
 @asynccontextmanager
 async def _along_the_key(connection: asyncpg.Connection) -> AsyncIterator[None]:
     """Within one large transaction rows are found by their key, whatever the planner believes."""
-    names = ("enable_seqscan", "enable_bitmapscan", "enable_sort")
-    await connection.execute("; ".join(f"SET LOCAL {name} = off" for name in names))
+    await connection.execute(
+        "SAVEPOINT along; SET LOCAL enable_seqscan = off; "
+        "SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off"
+    )
     yield
-    await connection.execute("; ".join(f"SET LOCAL {name} = on" for name in names))
+    await connection.execute("ROLLBACK TO SAVEPOINT along; RELEASE SAVEPOINT along")
 
 
 async def horizon(connection: asyncpg.Connection) -> int:
@@ -231,8 +233,11 @@ async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHU
     """
     if not await connection.fetchval("SELECT pg_try_advisory_xact_lock($1)", ADVISORY_LOCK):
         return []
-    # Where a range begins decides how its rows are found best.
-    await connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+    # Where a range begins decides how its rows are found best, but never by reading a whole table
+    # for the few that stand at its end.
+    await connection.execute(
+        "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
+    )
     upto = await horizon(connection)
     previous = await last_seal(connection)
     made: list[Seal] = []

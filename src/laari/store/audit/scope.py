@@ -27,30 +27,38 @@ _PART = """
     wallets AS (SELECT * FROM public.wallets WHERE account = ANY($4::bigint[])),
     history AS (SELECT * FROM public.transactions WHERE account = ANY($4::bigint[])),
     transfers AS (
-        SELECT * FROM public.transfers WHERE payment_id = ANY($1::uuid[])
-        UNION ALL SELECT * FROM public.transfers WHERE xid > $5 AND (payment_id IS NULL
-            OR payment_id <> ALL($1::uuid[]))
+        SELECT * FROM public.transfers WHERE xid > $5
+        UNION ALL SELECT * FROM public.transfers
+        WHERE payment_id = ANY($1::uuid[]) AND xid <= $5
     ),
     transactions AS (
-        SELECT * FROM public.transactions WHERE xid > $6 OR tid IN (SELECT tid FROM transfers)
+        SELECT * FROM public.transactions WHERE xid > $6
+        UNION ALL SELECT * FROM public.transactions
+        WHERE tid = ANY(ARRAY(SELECT tid FROM transfers)) AND xid <= $6
     ),
     topup_slips AS (
         SELECT s.* FROM public.topup_slips s JOIN public.transactions x USING (tid)
         WHERE x.xid > $6
     ),
     events AS (
-        SELECT * FROM public.events
-        WHERE object_id = ANY($1::uuid[] || $2::uuid[] || $3::uuid[]) OR xid > $7
+        SELECT * FROM public.events WHERE xid > $7
+        UNION ALL SELECT * FROM public.events
+        WHERE object_id = ANY($1::uuid[] || $2::uuid[] || $3::uuid[]) AND xid <= $7
     ),
-    deliveries AS (SELECT * FROM public.deliveries WHERE event_id IN (SELECT id FROM events)),
+    deliveries AS (
+        SELECT * FROM public.deliveries WHERE event_id = ANY(ARRAY(SELECT id FROM events))
+    ),
     delivery_attempts AS (
-        SELECT * FROM public.delivery_attempts WHERE event_id IN (SELECT id FROM events)
+        SELECT * FROM public.delivery_attempts WHERE event_id = ANY(ARRAY(SELECT id FROM events))
     ),
     reference_claims AS (
-        SELECT c.* FROM public.reference_claims c JOIN (
+        SELECT c.* FROM (
             SELECT tenant_id, reference FROM payments
             UNION SELECT tenant_id, reference FROM payment_requests
-        ) named USING (tenant_id, reference)
+        ) named CROSS JOIN LATERAL (
+            SELECT * FROM public.reference_claims r
+            WHERE r.tenant_id = named.tenant_id AND r.reference = named.reference OFFSET 0
+        ) c
     )"""
 
 _TOUCHED = """

@@ -9,6 +9,10 @@ ALTER TABLE events ADD COLUMN xid bigint NOT NULL DEFAULT pg_current_xact_id()::
 CREATE INDEX transfers_by_xid ON transfers USING brin (xid) WITH (pages_per_range = 64);
 CREATE INDEX transactions_by_xid ON transactions USING brin (xid) WITH (pages_per_range = 64);
 CREATE INDEX events_by_xid ON events USING brin (xid) WITH (pages_per_range = 64);
+-- Without knowledge of a new column the planner would rather read a whole table.
+ANALYZE transfers (xid);
+ANALYZE transactions (xid);
+ANALYZE events (xid);
 
 -- A seal covers the rows of one table after (from_xid, from_key) up to (upto_xid, upto_key). Without
 -- a key, a transaction is covered whole; one with very many rows is covered in pieces.
