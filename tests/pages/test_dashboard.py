@@ -74,15 +74,33 @@ async def test_the_overview_counts_the_days(visitors: Visitors, owner: Owner) ->
     await expect(page).to_have_url(f"{owner.shop.service.origin}/dashboard/sandbox")
     tiles = page.locator(".tiles .card")
     await expect(tiles.nth(0)).to_contain_text("1,250.50")
-    await expect(tiles.nth(0)).to_contain_text("1 paid of 2")
-    await expect(page.get_by_role("img", name="Volume by day")).to_be_visible()
+    await expect(tiles.nth(0)).to_contain_text("1 paid")
+    await expect(page.get_by_role("img", name="Taken by day")).to_be_visible()
     assert await page.locator("rect.series-1").count() == 2
-    assert await page.locator("rect.series-2").count() == 1
+    assert await page.locator("rect.series-2").count() == 0
+    assert "1,250.50" in (await page.locator("rect.series-1 title").first.text_content() or "")
     await page.get_by_text("The same as a table").click()
     rows = page.locator("details table tbody tr")
     assert await rows.count() == 30
     await rows.first.get_by_role("link").click()
     await expect(page.get_by_text("A cake")).to_be_visible()
+
+
+async def test_the_overview_shows_refunds_fees_and_net_apart(
+    visitors: Visitors, service: Service
+) -> None:
+    owner = new_owner(service, fee_bps=100)
+    shop = owner.shop
+    kept, returned = shop.payment(amount=100_000), shop.payment(amount=50_000)
+    for payment in (kept, returned):
+        shop.control(f"payments/{payment['id']}/pay")
+    await asyncio.to_thread(service.laari, "payment", "refund", returned["id"])
+    page = await owner.open(visitors, "/sandbox")
+    today = page.locator(".tiles .card").nth(0)
+    await expect(today.locator(".figure")).to_contain_text("1,500.00")
+    await expect(today).to_contain_text("2 paid, 1 refunded")
+    for part in ("Refunds", "500.00", "Fees", "15.00", "Net", "985.00"):
+        await expect(today).to_contain_text(part)
 
 
 async def test_every_page_is_accessible_and_fits(visitors: Visitors, owner: Owner) -> None:

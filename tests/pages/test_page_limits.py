@@ -132,12 +132,12 @@ async def test_an_overview_that_many_ask_for_is_added_up_once_at_a_time(service:
     owner = new_owner(service)
     async with browser(service, owner.email) as client:
         async with connection_to(service.dsn) as connection, connection.transaction():
-            await connection.execute("LOCK TABLE payments IN ACCESS EXCLUSIVE MODE")
+            await connection.execute("LOCK TABLE daily_figures IN ACCESS EXCLUSIVE MODE")
             waiting = [asyncio.create_task(client.get("/dashboard/sandbox")) for _ in range(MANY)]
             await asyncio.sleep(1)
             asked = await connection.fetchval(
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-                "AND query LIKE '%GROUP BY 1 ORDER BY 1%' AND state = 'active' "
+                "AND query LIKE '%FROM daily_figures%' AND state = 'active' "
                 "AND pid <> pg_backend_pid()"
             )
             assert asked == 1

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from copy import copy
-from datetime import timedelta
 from typing import Concatenate, ParamSpec, TypeVar
 
 from laari.edge.admission import MAX_PAGES_IN_FLIGHT, Admission
@@ -25,18 +23,18 @@ from laari.store import (
     authorizations,
     deliveries,
     events,
+    figures,
     oauth,
     payment_requests,
     payments,
-    reports,
     tenants,
     wallets,
 )
 from laari.store.announce import Announcer
 from laari.store.batch import BatchRunner
 from laari.store.database import Connection, Pool
+from laari.store.figures import Day, Span
 from laari.store.listing import Found, Listed, Listing
-from laari.store.reports import Day, Span
 from laari.store.secrets import derive
 
 K = TypeVar("K")
@@ -50,8 +48,6 @@ PAGE_WRITERS = 1
 # A report of a large merchant takes longer than any look-up. With the time for a second try it is
 # still less than the ten seconds that nobody waits longer for.
 PAGE_STATEMENT_SECONDS = 6.0
-PIECE_SECONDS = 0.005  # a piece of a report that took less is followed by one twice as long
-ONE_DAY = timedelta(days=1)
 SCRAPE_SECONDS = 2.0  # for what a scrape asks of the database
 SAMPLE_SECONDS = 1.0  # between two looks at what only this process knows
 
@@ -95,7 +91,7 @@ class Backend:
         self.delivery_states = self._reading(events.delivery_states)
         self.wallet_key_uses = Gathered(self._count_key_uses)
         self.wallets = Coalesced(self._reading(wallets.by_account))
-        self._days = Coalescing(self._add_up)
+        self._days = Coalescing(self._read_figures)
 
     def for_pages(self) -> Backend:
         """The same for pages, which have connections of their own.
@@ -160,20 +156,9 @@ class Backend:
         """What a merchant's days came to; `Overloaded` where that would take too long."""
         return await patiently(self._days.get(span))
 
-    async def _add_up(self, span: Span) -> list[Day]:
-        """The newest days first, as many at a time as take a few milliseconds."""
-        found: list[Day] = []
-        until, length = span.until, ONE_DAY
-        while until > span.since:
-            since = max(until - length, span.since)
-            async with self.heavy.reports.slot():
-                began = time.monotonic()
-                piece = Span(span.tenant_id, since, until)
-                found = await self._pages.ask(reports.by_day, piece) + found
-                took = time.monotonic() - began
-            until = since
-            length = 2 * length if took < PIECE_SECONDS else ONE_DAY
-        return found
+    async def _read_figures(self, span: Span) -> list[Day]:
+        async with self.heavy.reports.slot():
+            return await self._pages.ask(figures.of_days, span)
 
     async def page(self, listing: Listing[R]) -> Found[R]:
         return await self._connections.page(listing)

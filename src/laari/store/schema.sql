@@ -90,6 +90,17 @@ CREATE TABLE public.customers (
     CONSTRAINT customers_vpa_check CHECK ((vpa = lower(vpa)))
 );
 
+CREATE TABLE public.daily_figures (
+    tenant_id bigint NOT NULL,
+    day date NOT NULL,
+    terminal_label text NOT NULL COLLATE pg_catalog."C",
+    payments bigint NOT NULL,
+    gross bigint NOT NULL,
+    fees bigint NOT NULL,
+    refunds bigint NOT NULL,
+    refunded bigint NOT NULL
+);
+
 CREATE TABLE public.deliveries (
     event_id uuid NOT NULL,
     tenant_id bigint NOT NULL,
@@ -123,6 +134,10 @@ CREATE TABLE public.events (
     created_at timestamp with time zone NOT NULL,
     body bytea NOT NULL,
     xid bigint DEFAULT ((pg_current_xact_id())::text)::bigint NOT NULL
+);
+
+CREATE TABLE public.figures_upto (
+    xid bigint NOT NULL
 );
 
 CREATE TABLE public.installation (
@@ -491,6 +506,9 @@ ALTER TABLE ONLY public.customers
 ALTER TABLE ONLY public.customers
     ADD CONSTRAINT customers_sandbox_of_key UNIQUE (sandbox_of);
 
+ALTER TABLE ONLY public.daily_figures
+    ADD CONSTRAINT daily_figures_pkey PRIMARY KEY (tenant_id, day, terminal_label);
+
 ALTER TABLE ONLY public.deliveries
     ADD CONSTRAINT deliveries_pkey PRIMARY KEY (event_id);
 
@@ -600,6 +618,8 @@ CREATE INDEX events_by_xid ON public.events USING brin (xid) WITH (pages_per_ran
 
 CREATE UNIQUE INDEX events_once ON public.events USING btree (object_id, type);
 
+CREATE UNIQUE INDEX figures_upto_one ON public.figures_upto USING btree ((true));
+
 CREATE INDEX oauth_clients_by_merchant ON public.oauth_clients USING btree (merchant_id, created_at);
 
 CREATE INDEX payment_requests_by_account ON public.payment_requests USING btree (account, created_at, id);
@@ -658,6 +678,9 @@ CREATE TRIGGER transfers_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON publ
 
 ALTER TABLE ONLY public.customers
     ADD CONSTRAINT customers_sandbox_of_fkey FOREIGN KEY (sandbox_of) REFERENCES public.tenants(id);
+
+ALTER TABLE ONLY public.daily_figures
+    ADD CONSTRAINT daily_figures_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);
 
 ALTER TABLE ONLY public.merchant_users
     ADD CONSTRAINT merchant_users_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES public.merchants(id);

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from laari.errors import UnavailableError
 from laari.settings import Settings
 from laari.spine.engine import Spine
+from laari.store import figures
 from laari.store.announce import Announcer
 from laari.store.batch import BatchRunner
 from laari.store.database import open_pool
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 
 CONNECTIONS = 4
 JOB_SECONDS = 60.0  # nobody waits for them
+FIGURES_EVERY_SECONDS = 2.0  # what is newer is added at each reading
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
 LAST_SEAL_SECONDS = 3.0  # when the process stops
@@ -58,6 +60,10 @@ async def run(
     async def forget_old_sessions() -> None:
         await pool.write_each(forget_ended, datetime.now(UTC))
 
+    async def add_up_days() -> None:
+        while await pool.write(figures.add_up):
+            pass
+
     async def expire_requests() -> None:
         await expiry.expire_overdue_requests(pool, spine)
 
@@ -67,6 +73,7 @@ async def run(
         Job("forget expired tokens", 60, forget_old_tokens),
         Job("forget sessions", 300, forget_old_sessions),
         Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests),
+        Job("add up the days", FIGURES_EVERY_SECONDS, add_up_days),
         Job("seal the ledger", sealing.EVERY_SECONDS, sealer.run),
     ]
     try:

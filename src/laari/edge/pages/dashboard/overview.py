@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime, time, timedelta
+from collections.abc import Iterable
+from datetime import date, timedelta
+from functools import reduce
 
 from laari.edge.http import Reply
 from laari.edge.pages.dashboard.chart import stacked
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import state_of
-from laari.rules.calendar import MALDIVES, local_day
+from laari.rules.calendar import local_day
 from laari.store import payments
+from laari.store.figures import Figures, Span
 from laari.store.listing import Window
-from laari.store.reports import Day, Span
 
 DAYS = 30
 NEWEST = 5
@@ -23,35 +25,32 @@ async def show(desk: Desk, secret_key: str | None = None) -> Reply:
     newest = await desk.backend.page(
         payments.of_tenant(desk.tenant.id, desk.now, Window(limit=NEWEST))
     )
+    figures = list(days.values())
     return await desk.long_page(
         "overview.html",
         secret_key=secret_key,
         days=days,
-        spans={"Today": _sum(days[-1:]), "7 days": _sum(days[-7:]), "30 days": _sum(days)},
-        volume=stacked([day.volume for day in days]),
-        counts=stacked([day.paid for day in days], [day.created - day.paid for day in days]),
+        spans={"Today": _sum(figures[-1:]), "7 days": _sum(figures[-7:]), "30 days": _sum(figures)},
+        volume=stacked([each.gross for each in figures]),
+        counts=stacked([each.payments for each in figures], [each.refunds for each in figures]),
         one_day=timedelta(days=1),
         rows=newest.rows,
         state_of=state_of,
     )
 
 
-async def _days(desk: Desk) -> list[Day]:
-    """Every one of the last days, also those on which nothing happened."""
+async def _days(desk: Desk) -> dict[date, Figures]:
+    """Every one of the last days, also those on which nothing happened, oldest first."""
     last = local_day(desk.now)
     first = last - timedelta(days=DAYS - 1)
-    since = datetime.combine(first, time(), MALDIVES)
-    found = await desk.backend.days(Span(desk.tenant.id, since, since + timedelta(days=DAYS)))
-    by_day = {day.day: day for day in found}
-    every = (first + timedelta(days=place) for place in range(DAYS))
-    return [by_day.get(day) or Day(day, 0, 0, 0, 0) for day in every]
+    every = {first + timedelta(days=place): Figures() for place in range(DAYS)}
+    for found in await desk.backend.days(Span(desk.tenant.id, first, last)):
+        every[found.day] = every[found.day].plus(found.figures)
+    return every
 
 
-def _sum(days: list[Day]) -> Day:
-    created, paid, volume, refunded = (
-        sum(numbers) for numbers in list(zip(*days, strict=True))[1:]
-    )
-    return Day(days[-1].day, created, paid, volume, refunded)
+def _sum(figures: Iterable[Figures]) -> Figures:
+    return reduce(Figures.plus, figures)
 
 
 ROUTES = [desk_route("", get=show)]
