@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import asyncpg
 import pytest
 
+from laari.store import figures
 from laari.store.audit import CHECKS, Report, audit
 from laari.store.audit.report import look
 from laari.store.database import connection_to
@@ -18,6 +19,14 @@ from laari.store.witness import KnownSeal
 from tests.audit.books import KEY, seal_all, write_books, write_more
 
 CATALOGUE = tomllib.loads(Path(__file__).with_name("catalogue.toml").read_text())["tampering"]
+
+
+async def add_up_days(dsn: str) -> None:
+    more = True
+    async with connection_to(dsn) as connection:
+        while more:
+            async with connection.transaction():
+                more = await figures.add_up(connection)
 
 
 class Sealed(NamedTuple):
@@ -34,6 +43,7 @@ def sealed(engine: Any) -> Sealed:
         dsn = engine.url("tampered")
         await write_books(dsn)
         await write_more(dsn)
+        await add_up_days(dsn)
         last = (await seal_all(dsn))[-1]
         return Sealed(dsn, KnownSeal(last.number, last.mac))
 

@@ -134,6 +134,32 @@ CHECKS = [
         scope="all",
     ),
     Check(
+        "daily_figures",
+        "The figures of a day are not the sums of its transfers.",
+        """WITH upto AS (SELECT coalesce((SELECT xid FROM figures_upto), 0) AS xid),
+        moved AS (
+            SELECT p.tenant_id, (t.created_at AT TIME ZONE interval '5 hours')::date AS day,
+                coalesce(p.terminal_label, '') AS terminal_label,
+                count(*) FILTER (WHERE t.kind = 'payment') AS payments,
+                coalesce(sum(t.amount) FILTER (WHERE t.kind = 'payment'), 0) AS gross,
+                coalesce(sum(t.amount) FILTER (WHERE t.kind = 'fee'), 0) AS fees,
+                count(*) FILTER (WHERE t.kind = 'refund') AS refunds,
+                coalesce(sum(t.amount) FILTER (WHERE t.kind = 'refund'), 0) AS refunded
+            FROM transfers t JOIN payments p ON p.id = t.payment_id
+            WHERE t.xid <= (SELECT xid FROM upto) GROUP BY 1, 2, 3
+        )
+        SELECT tenant_id || ' ' || day || ' ' || terminal_label AS id,
+            coalesce(m::text, 'nothing') AS expected, coalesce(f::text, 'nothing') AS found
+        FROM moved m FULL JOIN daily_figures f USING (tenant_id, day, terminal_label)
+        WHERE (m.payments, m.gross, m.fees, m.refunds, m.refunded)
+            IS DISTINCT FROM (f.payments, f.gross, f.fees, f.refunds, f.refunded)
+        UNION ALL
+        SELECT 'added up to', 'before ' || xmax, xid::text
+        FROM upto, (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint) AS now (xmax)
+        WHERE xid >= xmax""",
+        scope="all",
+    ),
+    Check(
         "payment_reference",
         "A paid payment and its transfers carry one transaction reference.",
         f"""SELECT {shown_payment("p.id")} AS id, p.payment_reference AS expected, t.tid AS found
