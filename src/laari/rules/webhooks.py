@@ -17,7 +17,6 @@ SIGNATURE_TOLERANCE_SECONDS = 300  # receivers refuse timestamps further from th
 MAX_URL_LENGTH = 2048
 HTTPS_PORT = 443
 FIRST_FREE_PORT = 1024  # below it are other services' ports: mail, shells, file shares
-LAST_PORT = 65535
 
 RETRY_JITTER = 0.1  # of the wait: receivers that were down are not all asked at one instant
 
