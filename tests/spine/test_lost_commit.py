@@ -40,7 +40,12 @@ class _Cut:
         return getattr(self._connection, name)
 
     async def execute(self, statement: str, *values: Any) -> Any:
-        done = await self._connection.execute(statement, *values)
+        return self._cut_at(statement, await self._connection.execute(statement, *values))
+
+    async def fetch(self, statement: str, *values: Any) -> Any:
+        return self._cut_at(statement, await self._connection.fetch(statement, *values))
+
+    def _cut_at(self, statement: str, done: Any) -> Any:
         if statement.startswith(self._runner.statement) and not self._runner.cuts:
             self._runner.cuts += 1
             self._connection.terminate()
