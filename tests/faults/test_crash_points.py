@@ -24,6 +24,7 @@ from tests.faults.crash.clients import about, new_operation
 from tests.faults.crash.found import read_everything
 from tests.faults.crash.place import Shop, open_shop
 from tests.faults.journal import Journal, Operation
+from tests.faults.test_process_tree import found_first
 from tests.serving import Service, serving
 
 HOOK = Path(__file__).parent / "crash" / "hook"
@@ -73,8 +74,7 @@ class Points(NamedTuple):
 def points(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Points]:
     folder = tmp_path_factory.mktemp("points")
     dsn = engine.migrated(f"points_{os.getpid()}_{next(_numbers)}")
-    path = os.pathsep.join(filter(None, (str(HOOK), os.environ.get("PYTHONPATH"))))
-    hooked = {"PYTHONPATH": path, "LAARI_TEST_POINTS": str(folder / "point")}
+    hooked = {"PYTHONPATH": found_first(HOOK), "LAARI_TEST_POINTS": str(folder / "point")}
     with serving(dsn, folder, LAARI_WEBHOOK_ALLOW_PRIVATE="on", **hooked) as service:
         yield Points(service, open_shop(service, NOBODY, 0), folder / "point")
 

@@ -12,7 +12,14 @@ from typing import Any
 
 import pytest
 
-from tests.faults.test_process_tree import STAND_IN, Tree, is_alive, serving, wait_until
+from tests.faults.test_process_tree import (
+    STAND_IN,
+    Tree,
+    found_first,
+    is_alive,
+    serving,
+    wait_until,
+)
 
 REPLACED_SECONDS = 15.0
 ANSWERED_SECONDS = 2.0  # by another process, while one hangs
@@ -25,7 +32,7 @@ def tree_environment(tmp_path: Path, dsn: str) -> dict[str, str]:
     own = {name: value for name, value in os.environ.items() if not name.startswith("LAARI_")}
     return {
         **own,
-        "PYTHONPATH": str(tmp_path),
+        "PYTHONPATH": found_first(tmp_path),
         "LAARI_DATA_DIR": str(tmp_path / "data"),
         "LAARI_DATABASE_URL": dsn,
         "LAARI_MASTER_KEY": "00" * 32,

@@ -74,7 +74,12 @@ def environment(tmp_path: Path) -> dict[str, str]:
     """For a tree on its own embedded server."""
     (tmp_path / "sitecustomize.py").write_text(STAND_IN)
     own = {name: value for name, value in os.environ.items() if not name.startswith("LAARI_")}
-    return {**own, "PYTHONPATH": str(tmp_path), "LAARI_DATA_DIR": str(tmp_path / "data")}
+    return {**own, "PYTHONPATH": found_first(tmp_path), "LAARI_DATA_DIR": str(tmp_path / "data")}
+
+
+def found_first(folder: Path) -> str:
+    """PYTHONPATH with this folder before what is on it: the code under test may be there."""
+    return os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
 
 
 @pytest.fixture
