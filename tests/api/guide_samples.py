@@ -106,8 +106,6 @@ def _run_python(program: str, directory: Path, variables: dict[str, str]) -> End
 
 
 RUNNERS = {"sh": _run_curl, "python": _run_python, "php": _run_php}
-# Clients are parts of the repository of their own: where one is left out, its samples are.
-RUN = [name for name in RUNNERS if name not in CLIENTS or CLIENTS[name].exists()]
 
 
 def needed(*programs: str) -> None:

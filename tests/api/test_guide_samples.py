@@ -9,11 +9,11 @@ import pytest
 from laari.edge.guide_text import LANGUAGES
 from laari.edge.guides import GUIDES
 from tests.api.guide_outcomes import OUTCOMES, prepare
-from tests.api.guide_samples import RUN, WITH_SAMPLES, blocks, run, samples
+from tests.api.guide_samples import RUNNERS, WITH_SAMPLES, blocks, run, samples
 from tests.serving import Merchant
 
 
-@pytest.mark.parametrize("language", RUN)
+@pytest.mark.parametrize("language", RUNNERS)
 @pytest.mark.parametrize("guide", OUTCOMES)
 def test_a_page_does_what_it_says(
     guide: str, language: str, shop: Merchant, tmp_path: Path
@@ -49,6 +49,7 @@ def test_what_is_not_run_is_known() -> None:
     assert left == [
         ("quick-start", "python3 -m venv laari-env"),
         ("quick-start", "export LAARI=http://127.0.0.1:8000"),
+        ("quick-start", "pip install ./clients/python    # Python 3.9 or newer"),
         (
             "webhooks",
             "laari webhook train http://127.0.0.1:8080/hook --secret -   # asks for the secret key",

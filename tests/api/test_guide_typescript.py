@@ -7,17 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.api.guide_outcomes import OUTCOMES, prepare
-from tests.api.guide_samples import CLIENTS, finished
+from tests.api.guide_samples import finished
 from tests.api.guide_typescript import built
 from tests.api.test_guide_receivers import running, trained
 from tests.serving import Service, free_port
-
-pytestmark = pytest.mark.skipif(
-    not CLIENTS["ts"].exists(), reason="clients/typescript is not in this checkout"
-)
 
 
 def test_typescript_samples_do_what_their_pages_say(service: Service, tmp_path: Path) -> None:

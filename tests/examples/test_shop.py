@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ SHOP = ROOT / "examples/shop"
 PATIENCE_SECONDS = 300
 
 
-@pytest.mark.skipif(find_spec("laari.testing") is None, reason="laari.testing is not there")
 def test_the_shop_passes_its_tests() -> None:
     """In a process of its own, so that nothing of this suite's set-up reaches it."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
