@@ -109,7 +109,7 @@ async def _serve(dsn: str, directory: Path, given: dict[str, str]) -> None:
     app = create_app(dsn, MASTER_KEY, settings, Shared())
     server = Server(app, settings.trusted_proxies)
     await app.open()
-    limits = Limits(poll_seconds=0.1)
+    limits = Limits(poll_seconds=0.1, round_seconds=0.002)  # one test at a time waits for them
     delivering = asyncio.create_task(background.run(dsn, MASTER_KEY, settings, stop, limits))
     try:
         await server.start([listener])

@@ -35,7 +35,6 @@ from laari.workers.sender import TIMEOUT_SECONDS, Answer, Sender
 
 log = logging.getLogger(__name__)
 
-ROUND_SECONDS = 0.04  # between two looks for more, and between two recordings: each finds several
 # Deliveries go on within five seconds where their connection has gone silent: a second until
 # something is asked, these two, and a new connection.
 ANSWER_SECONDS = 2.5  # of the database; after that its connection is taken for dead
@@ -55,6 +54,8 @@ class Limits:
     narrowest_lane: int = 2
     lease_seconds: float = 4 * TIMEOUT_SECONDS  # half to wait in line, half to send and record
     poll_seconds: float = 1.0  # for retries that come due, and notifications that got lost
+    # Between two looks for more, and between two recordings: each finds several.
+    round_seconds: float = 0.04
 
 
 class Lane:
@@ -147,7 +148,7 @@ class Deliverer:
                 self._wake.clear()
                 with self._watch.bound(connection, ANSWER_SECONDS):
                     busy = await self._round(connection)
-                await asyncio.sleep(ROUND_SECONDS)
+                await asyncio.sleep(self._limits.round_seconds)
                 if not busy:
                     # Not `wait_for`: before Python 3.12 it swallows a cancellation that comes at
                     # the moment of the wake, and stopping would wait for ever.
@@ -264,7 +265,7 @@ class Deliverer:
                     if self._outcomes.empty():
                         return
                     self._outcomes.put_nowait(None)  # what failed was put back behind the end
-                await asyncio.sleep(ROUND_SECONDS)
+                await asyncio.sleep(self._limits.round_seconds)
 
 
 async def _persist(what: str, work: Callable[[], Awaitable[None]]) -> None:
