@@ -172,7 +172,8 @@ async def _save_responses(run: Any, tenant: Tenant) -> None:
     def render(outcome: Payment | Refusal) -> Response:
         if isinstance(outcome, Refusal):
             return Response(outcome.status, refusal_body(outcome))
-        return Response(201, to_json(Data(payment_shape(outcome, ORIGIN))))
+        body = to_json(Data(payment_shape(outcome, ORIGIN)))
+        return Response(201, body, resource_id=outcome.id)
 
     for n, amount in enumerate((100, 200)):
         command = rules.CreatePayment(tenant, rules.PaymentDraft(f"keyed {n}", amount))

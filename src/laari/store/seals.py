@@ -39,7 +39,8 @@ class Subject(NamedTuple):
 
 # The columns are named, so that a column added later leaves old seals valid. With them goes what
 # belongs to the row, never changes again, and stands nowhere else in what is sealed: the bank slip
-# of a top-up, the wallet that a request is for, the wallet that approved an authorization.
+# of a top-up and whose wallet it went to, whose merchant's tenant made something, the wallet that a
+# request is for, the wallet that approved an authorization.
 SUBJECTS = {
     subject.table: subject
     for subject in (
@@ -56,7 +57,8 @@ SUBJECTS = {
             "text",
             "r.tid, r.account, r.recorded, r.time, r.type, r.name, r.details, r.amount, r.status, "
             "CASE r.type WHEN 'topup' THEN (SELECT s.slip FROM topup_slips s WHERE s.tid = r.tid) "
-            "END",
+            "END, CASE WHEN r.type IN ('topup', 'adjustment') THEN "
+            "(SELECT w.customer_id FROM wallets w WHERE w.account = r.account) END",
         ),
         Subject(
             "events",
@@ -66,7 +68,10 @@ SUBJECTS = {
             "WHEN 'payment_request.created' THEN "
             "(SELECT q.account FROM payment_requests q WHERE q.id = r.object_id) "
             "WHEN 'authorization.approved' THEN "
-            "(SELECT a.account FROM authorizations a WHERE a.id = r.object_id) END",
+            "(SELECT a.account FROM authorizations a WHERE a.id = r.object_id) END, "
+            "CASE WHEN r.type IN ('payment.created', 'payment_request.created', "
+            "'authorization.created') THEN "
+            "(SELECT t.merchant_id FROM tenants t WHERE t.id = r.tenant_id) END",
         ),
     )
 }

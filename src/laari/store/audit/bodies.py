@@ -40,8 +40,8 @@ _HEAD = """'{"id":"evt_' || replace(e.id::text, '-', '') || '","type":"' || e.ty
 def _body_check(kind: str, table: str, types: str, read: str, said: list[_Said]) -> Check:
     """Every event of these types against its row.
 
-    What is common to all is compared as text. `data` is read once, as a record of the columns
-    `read`; a field that is absent or null counts as null.
+    What is common to all is compared as text. What follows it is `data`, read once as a record of
+    the columns `read`; a field that is absent or null counts as null.
     """
     wrong = " OR ".join(
         f"({each.when} AND {each.found} IS DISTINCT FROM {each.held})" for each in said
@@ -51,14 +51,17 @@ def _body_check(kind: str, table: str, types: str, read: str, said: list[_Said])
     return Check(
         kind,
         "What an event says is not what its row says.",
-        f"""SELECT {shown_event("e.id")} AS id, concat_ws(', ', {_HEAD}, {held}) AS expected,
-            concat_ws(', ', substr(convert_from(e.body, 'UTF8'), 1, length({_HEAD})), {told})
-                AS found
+        f"""SELECT {shown_event("e.id")} AS id, concat_ws(', ', b.head, {held}) AS expected,
+            concat_ws(', ', substr(b.body, 1, length(b.head)), {told}) AS found
         FROM events e JOIN {table} o ON o.id = e.object_id
         JOIN tenants t ON t.id = e.tenant_id
-        CROSS JOIN LATERAL json_to_record(convert_from(e.body, 'UTF8')::json -> 'data')
+        CROSS JOIN LATERAL (
+            SELECT convert_from(e.body, 'UTF8') AS body, {_HEAD} AS head OFFSET 0
+        ) AS b
+        CROSS JOIN LATERAL json_to_record(CASE WHEN starts_with(b.body, b.head)
+            THEN substr(b.body, length(b.head), length(b.body) - length(b.head))::json END)
             AS d ({read})
-        WHERE {types} AND (NOT starts_with(convert_from(e.body, 'UTF8'), {_HEAD}) OR {wrong})""",
+        WHERE {types} AND (NOT starts_with(b.body, b.head) OR {wrong})""",
     )
 
 
@@ -168,13 +171,14 @@ _SAVED = Check(
     LEFT JOIN payments p ON 'pay_' || replace(p.id::text, '-', '') = d.id
         AND p.tenant_id = s.tenant_id
     WHERE CASE WHEN s.status = 201 THEN
-        b.error IS NOT NULL OR p.id IS NULL
+        b.error IS NOT NULL OR p.id IS NULL OR s.resource_id <> p.id
         OR (d.reference, d.amount) IS DISTINCT FROM (p.reference, p.amount::text)
         OR (d.title, d.description, d.bill_number)
             IS DISTINCT FROM (p.title, p.description, p.bill_number)
         OR d.status IN ('paid', 'refunded') AND (d.fee, d.payment_reference)
             IS DISTINCT FROM (p.fee::text, p.payment_reference)
-    ELSE s.status < 400 OR b.data IS NOT NULL OR b.error ->> 'code' IS NULL
+    ELSE s.status < 400 OR s.resource_id IS NOT NULL OR b.data IS NOT NULL
+        OR b.error ->> 'code' IS NULL
         OR (s.status = 402) <> (b.error ->> 'code' = 'insufficient_balance')
         OR (s.status = 422) <> (b.error ->> 'code' = 'wallet_limit_exceeded') END""",
     scope="all",
