@@ -258,6 +258,25 @@ async def test_a_late_failure_does_not_count_against_the_next_attempt(
     assert (await delivery_of(connection, event.id))["status"] == "delivered"
 
 
+async def test_a_claim_that_a_crash_of_the_database_forgot_is_told_by_its_attempt(
+    connection: asyncpg.Connection,
+) -> None:
+    """Claims do not wait for the disk; whoever holds one goes on with it."""
+    shop = await open_shop(connection, "https://hooks.shop.mv/")
+    failed, good = await emit(connection, shop), await emit(connection, shop)
+    claimed = await deliveries.claim(connection, {shop.tenant_id: 2}, lease_seconds=60)
+    by_event = {each.event_id: each for each in claimed}
+    await connection.execute("UPDATE deliveries SET claims = 0, next_attempt_at = now()")
+    attempt = failure(by_event[failed[0].id], retry_seconds=60)
+    await deliveries.record(connection, [attempt])
+    await deliveries.record(connection, [attempt])  # by one who has taken up the same number
+    await deliveries.record(connection, [acknowledgement(by_event[good[0].id])])
+    for event, status, failures in ((failed[0], "pending", 1), (good[0], "delivered", 0)):
+        row = await delivery_of(connection, event.id)
+        assert (row["status"], row["failed_attempts"], row["claims"]) == (status, failures, 1)
+        assert len(await attempts_of(connection, event.id)) == 1
+
+
 def failure(claimed: deliveries.Claimed, retry_seconds: float | None) -> deliveries.Attempt:
     from datetime import UTC, datetime
 

@@ -79,6 +79,8 @@ JOIN tenants t ON t.id = c.tenant_id JOIN merchants m ON m.id = t.merchant_id
 ORDER BY c.event_id
 """
 
+# A claim does not wait for the disk: a database that crashed may have forgotten it. Whoever holds
+# it still knows its number. No attempt is counted that is not kept.
 _RECORD = """
 WITH done (event_id, claim, started_at, duration_ms, url, http_status, error, answer,
            acknowledged, retry_seconds) AS (
@@ -89,17 +91,20 @@ WITH done (event_id, claim, started_at, duration_ms, url, http_status, error, an
         (event_id, claim, started_at, duration_ms, url, http_status, error, answer)
     SELECT event_id, claim, started_at, duration_ms, url, http_status, error, answer FROM done
     ON CONFLICT DO NOTHING
+    RETURNING event_id, claim
 )
 UPDATE deliveries d SET
     status = CASE WHEN acknowledged THEN 'delivered'
                   WHEN retry_seconds IS NULL THEN 'failed' ELSE 'pending' END,
     failed_attempts = failed_attempts + CASE WHEN acknowledged THEN 0 ELSE 1 END,
+    claims = greatest(claims, done.claim),
     next_attempt_at = now() + coalesce(retry_seconds, 0) * interval '1 second',
     delivered_at = CASE WHEN acknowledged THEN now() END
 FROM done
 WHERE d.event_id = done.event_id AND CASE
     WHEN acknowledged THEN d.status <> 'delivered'
-    ELSE d.status = 'pending' AND d.claims = done.claim END
+    ELSE d.status = 'pending' AND d.claims <= done.claim AND EXISTS (
+        SELECT FROM kept WHERE kept.event_id = done.event_id AND kept.claim = done.claim) END
 """
 
 
