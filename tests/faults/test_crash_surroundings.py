@@ -95,8 +95,8 @@ async def test_two_services_whose_clocks_disagree_over_midnight(
             assert datetime.now(UTC) + timedelta(seconds=ahead + APART_SECONDS) < midnight
             found = await _over_midnight(place, other, journal, midnight - timedelta(seconds=ahead))
             assert found == []
-            shown = await asyncio.to_thread(own.laari, "audit", "--json")
-            assert shown.returncode == 0, shown.stdout
+            shown = await asyncio.to_thread(other.laari, "audit", "--json")
+            assert shown.returncode == 0, shown.stdout + shown.stderr
 
 
 async def _over_midnight(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tests.faults.crash.calls import Caller
 from tests.faults.crash.checker import DECIDING, LIMITS, MAKING, Problem
 from tests.faults.crash.place import Shop
-from tests.faults.journal import Attempt, Operation
+from tests.faults.journal import NOT_NOW, Attempt, Operation
 
 CLIENTS = 32
 THINK_SECONDS = 0.25  # between two operations of a client
@@ -22,6 +22,8 @@ PROBE_SECONDS = 0.1
 STOP_SECONDS = 60.0
 REMEMBERED = 30  # of a client's payments and requests
 REPLAYED_AT_ONCE = 16
+REPLAY_ATTEMPTS = 5
+REPLAY_SECONDS = 1.0
 
 _MIX = {
     "create": 6,
@@ -209,14 +211,21 @@ class Load:
 async def replay_every_key(
     caller: Caller, shops: list[Shop], operations: list[Operation]
 ) -> list[Problem]:
-    """Asks once more under every key that was good for something: it shows the same, at once."""
+    """Asks once more under every key that was good for something: it shows the same.
+
+    A machine that is starved may say "not now" for a moment; a key that is stuck goes on doing so.
+    """
     by_id = {shop.id: shop for shop in shops}
     places = asyncio.Semaphore(REPLAYED_AT_ONCE)
     problems: list[Problem] = []
 
     async def replay(operation: Operation, told: Attempt) -> None:
         async with places:
-            again = await caller.send(by_id[operation.merchant], operation)
+            for _ in range(REPLAY_ATTEMPTS):
+                again = await caller.send(by_id[operation.merchant], operation)
+                if again.outcome == "ok" or again.code not in {*NOT_NOW, "internal_error"}:
+                    break
+                await asyncio.sleep(REPLAY_SECONDS)
         if not again.replayed or again.payment_id != told.payment_id:
             answer = (again.status, again.code, again.payment_id)
             problems.append(Problem("stuck", f"the key of {operation.reference}: {answer}"))
