@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
+_PICTURE = re.compile(r'<(?:img|source)\b[^>]* src(?:set)?="([^"]+)"')
 
 
 def generator() -> ModuleType:
@@ -37,7 +38,8 @@ def test_generated_pages_equal_the_code() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    targets = _LINK.findall(page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    targets = _LINK.findall(text) + _PICTURE.findall(text)
     missing = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
     assert missing == []
 
