@@ -13,7 +13,7 @@ import pytest
 
 from laari.cli.main import run
 from laari.store.database import connection_to
-from laari.store.witness import KnownSeal, note_seal
+from laari.store.witness import KnownSeal, note_path, note_seal
 from tests.audit.books import seal_all, write_books
 
 Audit = Callable[..., tuple[int, str, str]]
@@ -48,6 +48,14 @@ def _execute(dsn: str, statement: str) -> Any:
     return asyncio.run(execute())
 
 
+def _note(dsn: str, tmp_path: Path) -> Path:
+    async def path() -> Path:
+        async with connection_to(dsn) as connection:
+            return await note_path(connection, tmp_path)
+
+    return asyncio.run(path())
+
+
 def test_the_report_says_how_far_it_is_sealed(audit: Audit, dsn: str) -> None:
     status, out, err = audit("--json")
     report = json.loads(out)
@@ -74,13 +82,13 @@ def test_a_seal_that_was_kept_has_to_be_there(audit: Audit, dsn: str, tmp_path: 
     number, mac = _execute(dsn, "SELECT number, mac FROM seals ORDER BY number DESC LIMIT 1")
     kept = KnownSeal(number, mac)
     assert audit("--kept-seal", str(kept))[0] == 0
-    note_seal(tmp_path, kept)
+    note_seal(_note(dsn, tmp_path), kept)
     assert audit()[0] == 0
     status, out, err = audit("--kept-seal", str(KnownSeal(number + 1, mac)))
     assert status == 1
     assert f"seal {number + 1}" in out
     assert err == "laari: the books do not balance: seal_lost 1\n"
-    note_seal(tmp_path, KnownSeal(number, bytes(32)))
+    note_seal(_note(dsn, tmp_path), KnownSeal(number, bytes(32)))
     assert audit()[2] == "laari: the books do not balance: seal_lost 1\n"
 
 
@@ -92,11 +100,12 @@ def test_what_is_no_seal_is_refused_in_one_line(audit: Audit, text: str) -> None
     assert "64 hexadecimal digits" in err
 
 
-def test_a_note_that_cannot_be_read_is_an_error(audit: Audit, tmp_path: Path) -> None:
-    (tmp_path / "last-seal").write_text("gibberish")
+def test_a_note_that_cannot_be_read_is_an_error(audit: Audit, dsn: str, tmp_path: Path) -> None:
+    path = _note(dsn, tmp_path)
+    path.write_text("gibberish")
     status, _, err = audit()
     assert status == 1
-    assert err == f"laari: {tmp_path / 'last-seal'} does not hold a seal\n"
+    assert err == f"laari: {path} does not hold a seal\n"
 
 
 def test_a_terminal_sees_progress(audit: Audit, monkeypatch: pytest.MonkeyPatch) -> None:

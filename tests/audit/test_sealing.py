@@ -18,7 +18,7 @@ from laari.store.batch import BatchRunner
 from laari.store.database import Pool, connection_to, open_pool
 from laari.store.migrate import FOLDER, known_migrations, migrate
 from laari.store.seals import Seal, seal_next
-from laari.store.witness import FILE, KnownSeal, note_seal, noted_seal, read_seal
+from laari.store.witness import KnownSeal, note_path, note_seal, noted_seal, read_seal
 from laari.workers.sealing import Sealer
 from tests.audit.books import KEY, MASTER_KEY, ORIGIN, seal_all, write_books, write_more
 
@@ -279,7 +279,7 @@ async def test_the_background_seals_and_notes_the_last_seal(dsn: str, tmp_path: 
     await write_books(dsn)
     async with _pool(dsn) as pool:
         await Sealer(pool, MASTER_KEY, tmp_path).run()
-    noted = noted_seal(tmp_path)
+        noted = noted_seal(await pool.read(note_path, tmp_path))
     assert noted is not None
     report = await look(dsn, known=[noted])
     assert report.differences == []
@@ -295,7 +295,8 @@ async def test_seals_that_were_taken_back_are_noticed_though_new_ones_were_made(
     async with _pool(dsn) as pool:
         sealer = Sealer(pool, MASTER_KEY, tmp_path)
         await sealer.run()
-        before = noted_seal(tmp_path)
+        path = await pool.read(note_path, tmp_path)
+        before = noted_seal(path)
         async with connection_to(dsn) as connection:
             await connection.execute(
                 "SET session_replication_role = replica; DELETE FROM seals; "
@@ -303,7 +304,7 @@ async def test_seals_that_were_taken_back_are_noticed_though_new_ones_were_made(
             )
         await sealer.run()
     assert "is not in the database" in caplog.text
-    assert noted_seal(tmp_path) == before  # and the audit still asks for it
+    assert noted_seal(path) == before  # and the audit still asks for it
     assert before is not None
     assert set((await look(dsn, known=[before])).counts) == {"seal_lost"}
 
@@ -313,10 +314,17 @@ def test_a_seal_is_read_as_it_is_written(tmp_path: Path) -> None:
     assert read_seal(str(seal)) == seal
     for text in ("", "12", f"0:{'a' * 64}", f"12:{'A' * 64}", f"12:{'a' * 63}", f"-1:{'a' * 64}"):
         assert read_seal(text) is None
-    assert noted_seal(tmp_path) is None
-    note_seal(tmp_path, seal)
-    assert noted_seal(tmp_path) == seal
-    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+    path = tmp_path / "note"
+    assert noted_seal(path) is None
+    note_seal(path, seal)
+    assert noted_seal(path) == seal
+    assert list(tmp_path.iterdir()) == [path]
+
+
+async def test_two_databases_note_their_seals_apart(dsn: str, engine: Any, tmp_path: Path) -> None:
+    async with connection_to(dsn) as one, connection_to(engine.dsn) as other:
+        paths = [await note_path(each, tmp_path) for each in (one, other, one)]
+    assert paths[0] == paths[2] != paths[1]
 
 
 async def test_sealing_asks_for_no_more_than_reading(dsn: str) -> None:

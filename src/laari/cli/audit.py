@@ -19,7 +19,7 @@ from laari.settings import read_settings
 from laari.store.audit import Report, audit
 from laari.store.database import connection_to
 from laari.store.seals import sealing_key
-from laari.store.witness import KnownSeal, noted_seal, read_seal
+from laari.store.witness import KnownSeal, note_path, noted_seal, read_seal
 
 BESIDE = 1  # connections more that check at the same time: most machines have two processors
 
@@ -88,7 +88,7 @@ async def _audit(since_seal: bool, kept: KnownSeal | None, tell: Tell) -> Report
             await others.enter_async_context(connection_to(service.dsn, math.inf))
             for _ in range(BESIDE)
         ]
-        noted = noted_seal(service.settings.data_dir)
+        noted = noted_seal(await note_path(connection, service.settings.data_dir))
         return await audit(
             connection,
             sealing_key(service.master_key),

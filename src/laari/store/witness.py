@@ -16,7 +16,6 @@ import asyncpg
 
 from laari.errors import LaariError
 
-FILE = "last-seal"  # in the data directory
 _FORM = re.compile(r"([1-9][0-9]{0,18}):([0-9a-f]{64})", re.ASCII)
 
 
@@ -36,8 +35,19 @@ def read_seal(text: str) -> KnownSeal | None:
     return None if form is None else KnownSeal(int(form[1]), bytes.fromhex(form[2]))
 
 
-def noted_seal(data_dir: Path) -> KnownSeal | None:
-    path = data_dir / FILE
+async def note_path(connection: asyncpg.Connection, data_dir: Path) -> Path:
+    """Where the last seal of this database is noted: several may share a data directory.
+
+    A cluster's identifier stays the same in backups and standbys, and no statement changes it.
+    """
+    name: str = await connection.fetchval(
+        "SELECT 'last-seal-' || c.system_identifier || '-' || d.oid "
+        "FROM pg_control_system() c, pg_database d WHERE d.datname = current_database()"
+    )
+    return data_dir / name
+
+
+def noted_seal(path: Path) -> KnownSeal | None:
     try:
         text = path.read_text()
     except FileNotFoundError:
@@ -50,11 +60,11 @@ def noted_seal(data_dir: Path) -> KnownSeal | None:
     return seal
 
 
-def note_seal(data_dir: Path, seal: KnownSeal) -> None:
+def note_seal(path: Path, seal: KnownSeal) -> None:
     """Replaces what was noted; a reader finds the old seal or the new one."""
-    new = data_dir / f"{FILE}.new"
+    new = path.with_name(f"{path.name}.new")
     new.write_text(f"{seal}\n")
-    new.replace(data_dir / FILE)
+    new.replace(path)
 
 
 async def is_in_chain(connection: asyncpg.Connection, seal: KnownSeal) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from laari.errors import LaariError
 from laari.store.database import Pool
 from laari.store.seals import Seal, seal_next, sealing_key, summarize
-from laari.store.witness import KnownSeal, is_in_chain, note_seal, noted_seal
+from laari.store.witness import KnownSeal, is_in_chain, note_path, note_seal, noted_seal
 
 log = logging.getLogger(__name__)
 
@@ -55,16 +55,17 @@ class Sealer:
             self._logged_at = time.monotonic()
             log.info("the ledger is sealed up to %s", last)
         try:
-            noted = noted_seal(self._data_dir)
+            path = await self._pool.read(note_path, self._data_dir)
+            noted = noted_seal(path)
             if noted is not None and not await self._pool.read(is_in_chain, noted):
                 log.error(
                     "seal %d, noted in %s, is not in the database: it was restored, or its seals "
                     "were removed: run `laari audit`",
                     noted.number,
-                    self._data_dir,
+                    path,
                 )
                 return
             if self._data_dir.is_dir():
-                note_seal(self._data_dir, last)
+                note_seal(path, last)
         except (OSError, LaariError) as error:
             log.warning("the last seal could not be noted: %s", error)
