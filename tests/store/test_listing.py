@@ -62,5 +62,9 @@ async def test_pages_read_together_are_those_read_one_by_one(dsn: str) -> None:
         together = await plain_pages(connection, asked)
         assert together == [await page(connection, listing) for listing in asked]
         assert {len(found.rows) for found in together} >= {0, 3, 7, 20}
+        labelled = payments.of_tenant(1, START, Window(100), terminal_label="Till 1")
+        of_the_till = [row for row in rows if (row.tenant_id, row.terminal_label) == (1, "Till 1")]
+        of_the_till.sort(key=lambda row: (row.created_at, row.id), reverse=True)
+        assert (await plain_pages(connection, [labelled]))[0].rows == of_the_till
         others = payment_requests.of_tenant(1, START, Window(5))
         assert await plain_pages(connection, [others, asked[0]]) == [([], None), together[0]]
