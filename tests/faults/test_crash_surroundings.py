@@ -12,14 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from laari.store.embedded import embedded_server
 from tests.faults.crash.calls import Caller
 from tests.faults.crash.campaign import Plan, campaign, remaining, summary
 from tests.faults.crash.checker import check
 from tests.faults.crash.clients import Load, replay_every_key, use_up_limits
 from tests.faults.crash.faults import FULL_DISK
 from tests.faults.crash.found import read_everything
-from tests.faults.crash.place import Place, installed
+from tests.faults.crash.place import Place, open_shop
 from tests.faults.journal import Journal
+from tests.faults.receiver import Receiver
 from tests.serving import Service, serving
 
 SMALL_DISK = "size=600m"  # the log alone keeps 256 MB once it has had them
@@ -83,20 +85,27 @@ async def test_two_services_whose_clocks_disagree_over_midnight(
     midnight = now.replace(hour=MIDNIGHT_UTC_HOUR, minute=0, second=0, microsecond=0)
     ahead = (midnight - timedelta(seconds=BEFORE_SECONDS) - now).total_seconds()
     journal = Journal(tmp_path / "journal.jsonl")
-    async with installed(tmp_path / "data", **faked(library, ahead)) as place:
-        own = place.service
-        with serving(
-            own.dsn,
-            tmp_path,
-            LAARI_MASTER_KEY=own.master_key.hex(),
-            LAARI_WEBHOOK_ALLOW_PRIVATE="on",
-            **faked(library, ahead + APART_SECONDS),
-        ) as other:
-            assert datetime.now(UTC) + timedelta(seconds=ahead + APART_SECONDS) < midnight
-            found = await _over_midnight(place, other, journal, midnight - timedelta(seconds=ahead))
-            assert found == []
-            shown = await asyncio.to_thread(other.laari, "audit", "--json")
-            assert shown.returncode == 0, shown.stdout + shown.stderr
+    receiver = Receiver("127.0.0.1")
+    await receiver.start()
+    folders = [tmp_path / name for name in ("behind", "ahead")]
+    for folder in folders:
+        folder.mkdir()
+    open_to = {"LAARI_WEBHOOK_ALLOW_PRIVATE": "on"}
+    with (
+        embedded_server(tmp_path / "engine") as dsn,
+        serving(dsn, folders[0], **open_to, **faked(library, ahead)) as own,
+        serving(dsn, folders[1], **open_to, **faked(library, ahead + APART_SECONDS)) as other,
+    ):
+        shops = await asyncio.to_thread(
+            lambda: [open_shop(own, receiver.url, number) for number in range(4)]
+        )
+        assert datetime.now(UTC) + timedelta(seconds=ahead + APART_SECONDS) < midnight
+        place = Place(own, tmp_path, receiver, shops)
+        ends = midnight - timedelta(seconds=ahead)
+        assert await _over_midnight(place, other, journal, ends) == []
+        shown = await asyncio.to_thread(other.laari, "audit", "--json")
+        assert shown.returncode == 0, shown.stdout + shown.stderr
+    await receiver.close()
 
 
 async def _over_midnight(
