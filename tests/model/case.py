@@ -13,6 +13,7 @@ from tests.model.driver import Driver, Reply, wait_for_a_quiet_hour
 from tests.model.reference.service import PAGES, WALLET_PATHS, apply
 from tests.model.reference.state import Name, Tenant
 from tests.model.reference.steps import Call, Credential
+from tests.model.reference.times import DAY
 from tests.model.reference.unknowns import Unknown, id_of
 
 WALLET_CALLS = 40  # of the sixty that a customer has in a minute: the rest is for the end
@@ -120,13 +121,21 @@ class Case:
                 self.call("update_merchant", merchant, query={"mode": mode})
                 self.settle()
                 if mode == "sandbox":
-                    self.call("set_wallet", merchant, body={})
+                    self.let_a_day_pass(merchant)
                 self.read_everything(merchant)
                 self.compare_events(Tenant(merchant, mode))
         for wallet in self.state.wallets:
             for operation in ("wallet_balance", "wallet_usage", "wallet_transactions"):
                 query = {"limit": 100} if operation == "wallet_transactions" else {}
                 self.call(operation, customer=wallet, query=query)
+
+    def let_a_day_pass(self, merchant: str) -> None:
+        """Most of what is pending is overdue then: lists tell it apart, and mark what they show."""
+        self.call("set_wallet", merchant, body={})
+        self.call("wallet_usage", customer=f"sandbox of {merchant}")
+        self.call("move_clock", merchant, body={"advance_seconds": DAY})
+        for status, limit in (("pending", 100), ("expired", 2)):
+            self.call("list_payments", merchant, query={"status": status, "limit": limit})
 
     def call(self, operation: str, merchant: str = "", **parts: Any) -> Reply:
         return self.do(Call(self.number, operation, merchant, **parts))
