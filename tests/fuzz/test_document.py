@@ -123,7 +123,10 @@ def run(service: Service, seed: int, examples: int, phases: tuple[str, ...]) -> 
             case "ScenarioFinished":
                 for name, text in _failures(event):
                     problems.setdefault((str(event.label), name), text)
-    again = f"LAARI_FUZZ_SEED={seed} make test ARGS=tests/fuzz/test_document.py"
+    again = (
+        f"LAARI_FUZZ_SEED={seed} LAARI_FUZZ_EXAMPLES={examples} "
+        f"LAARI_FUZZ_PHASES={','.join(phases)} make test ARGS=tests/fuzz/test_document.py"
+    )
     return [f"{text}\nAgain: {again}" for text in problems.values()]
 
 
@@ -138,7 +141,8 @@ def _failures(event: Any) -> Iterator[tuple[str, str]]:
 def test_every_operation_answers_as_described(fuzzed: Service, fuzzing: Fuzzing) -> None:
     seed = int(os.environ.get("LAARI_FUZZ_SEED", SHORT_SEED))
     examples = int(os.environ.get("LAARI_FUZZ_EXAMPLES", SHORT_EXAMPLES))
-    problems = run(fuzzed, seed, examples, ("examples", "fuzzing"))
+    phases = os.environ.get("LAARI_FUZZ_PHASES", "examples,fuzzing").split(",")
+    problems = run(fuzzed, seed, examples, tuple(phases))
     assert not problems, "\n\n".join(problems)
     # The requests get somewhere: otherwise nothing was tried but how it refuses.
     assert len(fuzzing.answered) > 10, fuzzing.statuses

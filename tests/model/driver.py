@@ -218,12 +218,6 @@ class Driver:
             self._form_tokens[cookie] = found[1]
         return self._form_tokens[cookie]
 
-    def listed(self, merchant: str, listing: str) -> list[str]:
-        """The ids of the newest of a listing, newest first."""
-        headers = {"X-API-Key": self.accounts.shops[merchant].secret_key}
-        page = self._client(0).get(f"/merchant/{listing}?limit=100", headers=headers)
-        return [row["id"] for row in page.json()["data"]]
-
     def events(self, merchant: str) -> list[dict[str, Any]]:
         """All events of the merchant in its mode, as they are listed."""
         headers = {"X-API-Key": self.accounts.shops[merchant].secret_key}
