@@ -45,14 +45,15 @@ async def test_everything_the_page_names_is_there_with_its_type() -> None:
     assert b"unsafe" not in policy
     names = set(re.findall(r'(?:src|href)="([^"]+)"', page.body.decode()))
     types = {".js": b"text/javascript", ".css": b"text/css", "svg": b"image/svg+xml"}
-    for name in names - {"/openapi.json"}:
+    assert {"/docs/guides", "/openapi.json"} <= names
+    for name in names - {"/docs/guides", "/openapi.json"}:
         assert name.startswith("/docs/assets/")
         reply, _ = await found(name)
         assert reply.status == 200
         assert reply.content_type.startswith(
             next(kind for end, kind in types.items() if name.endswith(end))
         )
-    assert len(names) == 6
+    assert len(names) == 7
 
 
 @pytest.mark.parametrize("path", ["/docs", "/openapi.json", "/docs/assets/swagger-ui-bundle.js"])
