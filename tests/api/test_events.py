@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from laari.rules import ids
-from laari.rules.shapes import EVENTS, sample_event
+from laari.rules.events import EVENTS, sample_event
 from laari.store import deliveries, tenants
 from laari.store.database import connection_to
 from tests.serving import Merchant, Service

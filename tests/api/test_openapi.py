@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
 from laari.edge.merchant.app import ROUTES
-from laari.rules.shapes import EVENTS
+from laari.rules.events import EVENTS
 from tests.serving import Merchant, Service, ask_for_token
 
 

@@ -14,7 +14,8 @@ from laari.rules.idempotency import Keyed, Response
 from laari.rules.operator import OPERATOR, MoveMoney
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
-from laari.rules.shapes import Data, payment_shape, refusal_body, to_json
+from laari.rules.shapes.envelopes import Data, refusal_body, to_json
+from laari.rules.shapes.payments import payment_shape
 from laari.store import customers, deliveries, merchants, tenants
 from laari.store.batch import BatchRunner
 from laari.store.database import connection_to

@@ -9,7 +9,7 @@ import pytest
 
 from laari.cli.main import run
 from laari.cli.trigger import SCENARIOS
-from laari.rules.shapes import EVENTS
+from laari.rules.events import EVENTS
 from tests.serving import Merchant, Service, serving
 
 

@@ -25,11 +25,11 @@ from laari.edge.merchant.operations import Public, Write
 from laari.edge.merchant.sandbox import CLOCK_BODY, move_clock
 from laari.edge.openapi import openapi_document
 from laari.edge.wallet.app import ENDPOINTS
+from laari.rules.events import EVENTS, SAMPLE_EVENT
 from laari.rules.ids import new_tid
 from laari.rules.payable import PAYMENTS, REQUESTS
 from laari.rules.refusals import CODES, Refusal
 from laari.rules.scopes import SCOPES
-from laari.rules.shapes import EVENTS, SAMPLE_EVENT
 
 ORIGIN = "https://pay.example"
 DOCUMENT = openapi_document(ORIGIN)

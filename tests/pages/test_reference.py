@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
 from laari.edge.merchant.app import OPERATIONS
-from laari.rules.shapes import EVENTS
+from laari.rules.events import EVENTS
 from tests.pages.people import violations
 from tests.serving import Merchant, Service
 

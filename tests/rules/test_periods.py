@@ -19,7 +19,7 @@ from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records import Authorization, Tier, Wallet
 from laari.rules.refusals import Refusal
 from laari.rules.sandbox_clock import MoveClock
-from laari.rules.wallet_shapes import usage_shape
+from laari.rules.shapes.wallet import usage_shape
 from laari.rules.world import REGISTRY, Needs, World
 from tests.rules.books import ACCOUNT, Books
 

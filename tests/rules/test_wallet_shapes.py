@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from laari.rules.calendar import MALDIVES
 from laari.rules.periods import Moment
 from laari.rules.records import Tier, Wallet
-from laari.rules.shapes import to_json
-from laari.rules.wallet_shapes import balance_shape, mvr, usage_shape
+from laari.rules.shapes.envelopes import to_json
+from laari.rules.shapes.wallet import balance_shape, mvr, usage_shape
 
 LONG_AGO = date(1970, 1, 1)
 WALLET = Wallet(

@@ -8,9 +8,9 @@ from laari.cli.open import Service
 from laari.cli.operation import operation, submit
 from laari.errors import LaariError
 from laari.rules import ids
-from laari.rules.authorization_shapes import authorization_shape
 from laari.rules.authorizations import PauseCommand, ResumeAuthorization, SuspendAuthorization
 from laari.rules.operator import OPERATOR
+from laari.rules.shapes.authorizations import authorization_shape
 from laari.store import authorizations, tenants
 from laari.store.database import connection_to
 

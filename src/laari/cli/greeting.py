@@ -9,7 +9,7 @@ from laari.cli.demo import Demo
 from laari.cli.demo import greeting as demo_greeting
 from laari.cli.terminal import complain, complain_of_defect, say, say_json
 from laari.errors import LaariError
-from laari.rules.shapes import to_json
+from laari.rules.shapes.envelopes import to_json
 from laari.settings import Settings
 
 

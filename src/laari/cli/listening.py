@@ -13,7 +13,7 @@ from laari.cli.api import AwayError, Json, open_api
 from laari.cli.follow import Follower
 from laari.cli.terminal import complain, say, say_json
 from laari.errors import LaariError
-from laari.rules.shapes import to_json
+from laari.rules.shapes.envelopes import to_json
 from laari.workers.sender import Answer, Sender
 
 POLL_SECONDS = 1.0

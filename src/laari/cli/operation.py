@@ -16,7 +16,7 @@ from laari.cli.terminal import say, say_json, say_table, visible
 from laari.errors import LaariError
 from laari.rules.command import Command
 from laari.rules.refusals import Refusal
-from laari.rules.shapes import to_json
+from laari.rules.shapes.envelopes import to_json
 from laari.settings import read_settings
 from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store.batch import BatchRunner

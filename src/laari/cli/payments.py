@@ -9,7 +9,7 @@ from laari.cli.operation import operation, submit
 from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.payments import RefundPayment
-from laari.rules.shapes import payment_shape
+from laari.rules.shapes.payments import payment_shape
 from laari.store import payments, tenants
 from laari.store.database import connection_to
 

@@ -18,7 +18,7 @@ from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
-from laari.rules.shapes import sample_event
+from laari.rules.events import sample_event
 from laari.rules.webhooks import check_webhook_url
 from laari.store import deliveries, events, merchants, tenants
 from laari.store.database import Connection, connection_to

@@ -10,7 +10,7 @@ from laari.edge.merchant import openapi_events
 from laari.edge.merchant.envelope import API_VERSION
 from laari.edge.schemas import Schemas
 from laari.edge.wallet import openapi as wallet
-from laari.rules.shapes import AnyPayment
+from laari.rules.shapes.payments import AnyPayment
 
 DESCRIPTION = f"""\
 Payments in Maldivian rufiyaa, as Laari {__version__} serves them. To try an operation here, press

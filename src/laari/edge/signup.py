@@ -22,8 +22,8 @@ from laari.edge.rate import named_bucket
 from laari.edge.strict_json import read_object
 from laari.rules.contacts import read_email
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.shape_fields import Timestamp
-from laari.rules.shapes import to_json
+from laari.rules.shapes.envelopes import to_json
+from laari.rules.shapes.fields import Timestamp
 from laari.rules.webhooks import MAX_URL_LENGTH, check_webhook_url
 from laari.store import merchants
 from laari.store.merchants import SANDBOX_BALANCE, SANDBOX_TIER, EmailTakenError, NewMerchant

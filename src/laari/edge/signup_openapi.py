@@ -8,7 +8,7 @@ from laari.edge.fields import Schema
 from laari.edge.schemas import Schemas
 from laari.edge.signup import BODY, OPERATION, PATH, SandboxCustomer, SandboxMerchant
 from laari.rules.refusals import CODES, refuse
-from laari.rules.shapes import ErrorBody, refusal_body, to_json
+from laari.rules.shapes.envelopes import ErrorBody, refusal_body, to_json
 
 JSON = "application/json"
 TAG = "Sandbox controls"

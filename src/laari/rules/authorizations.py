@@ -15,14 +15,14 @@ from msgspec.structs import replace
 
 from laari.rules import ids
 from laari.rules.actors import Payer
-from laari.rules.authorization_shapes import authorization_shape
 from laari.rules.calendar import Interval
 from laari.rules.command import TenantCommand
+from laari.rules.events import emit
 from laari.rules.operator import Operator
 from laari.rules.payments import default_deadline
 from laari.rules.records import Authorization, AuthorizationStatus, AuthorizationType, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.shapes import emit
+from laari.rules.shapes.authorizations import authorization_shape
 from laari.rules.world import Needs, World
 
 CURRENCY: Literal["MVR"] = "MVR"

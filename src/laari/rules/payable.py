@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from laari.rules.actors import Payer
 from laari.rules.command import TenantCommand
+from laari.rules.events import emit
 from laari.rules.lifecycle import (
     PAYMENT_TRANSITIONS,
     REQUEST_TRANSITIONS,
@@ -28,7 +29,8 @@ from laari.rules.lifecycle import (
 )
 from laari.rules.records import Payment, PaymentRequest, Tenant
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shapes import emit, payment_shape, request_shape
+from laari.rules.shapes.payments import payment_shape
+from laari.rules.shapes.requests import request_shape
 from laari.rules.tables import Table
 from laari.rules.wallets import take_payment
 from laari.rules.world import Needs, World

@@ -16,7 +16,9 @@ import msgspec
 
 from laari.rules import ids
 from laari.rules.calendar import show, show_utc
-from laari.rules.shapes import PAYLOAD_VERSION, EventBody, HostedPayment, to_json
+from laari.rules.events import PAYLOAD_VERSION, EventBody
+from laari.rules.shapes.envelopes import to_json
+from laari.rules.shapes.payments import HostedPayment
 from laari.rules.webhooks import SIGNATURE_TOLERANCE_SECONDS, is_acknowledged, signature
 
 UNAUTHORIZED = 401

@@ -22,7 +22,7 @@ from laari.edge.router import Router
 from laari.edge.strict_json import read_object
 from laari.rules.idempotency import Keyed, Response, fingerprint, is_valid_key
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shapes import Data, ErrorBody, refusal_body, to_json
+from laari.rules.shapes.envelopes import Data, ErrorBody, refusal_body, to_json
 
 B = TypeVar("B")
 T = TypeVar("T")

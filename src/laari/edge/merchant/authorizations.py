@@ -35,12 +35,6 @@ from laari.edge.merchant.payments import AMOUNT, payment_id
 from laari.edge.merchant.payments import shown as payment_shown
 from laari.edge.moments import moment_at
 from laari.rules import ids
-from laari.rules.authorization_shapes import Authorization as AuthorizationShape
-from laari.rules.authorization_shapes import (
-    ChargePreview,
-    RemainingLimits,
-    authorization_shape,
-)
 from laari.rules.authorizations import (
     AuthorizationDraft,
     CancelAuthorization,
@@ -54,7 +48,10 @@ from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.payments import PaymentDraft
 from laari.rules.records import Authorization
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.shapes import AuthorizationPayment, Data, to_json
+from laari.rules.shapes.authorizations import Authorization as AuthorizationShape
+from laari.rules.shapes.authorizations import ChargePreview, RemainingLimits, authorization_shape
+from laari.rules.shapes.envelopes import Data, to_json
+from laari.rules.shapes.payments import AuthorizationPayment
 from laari.rules.world import local_time
 from laari.store import authorizations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from laari.edge.http import NO_STORE, Header, Reply, refusal_headers
 from laari.rules.refusals import Refusal
-from laari.rules.shapes import refusal_body
+from laari.rules.shapes.envelopes import refusal_body
 
 API_VERSION = "2027-07-01"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeVar
 
 from msgspec import Raw, Struct
 
@@ -22,12 +22,15 @@ from laari.edge.merchant.lists import (
 from laari.edge.merchant.operations import ANY_READ_SCOPE, Context, Operation, Read
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
+from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody
 from laari.rules.records import Event
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shape_fields import Timestamp
-from laari.rules.shapes import EVENTS, SAMPLE_EVENT, Data, EventBody, to_json
+from laari.rules.shapes.envelopes import Data, to_json
+from laari.rules.shapes.fields import Timestamp
 from laari.store import events
 from laari.store.events import DeliveryState
+
+T = TypeVar("T")
 
 LISTING = "events"
 
@@ -40,7 +43,7 @@ class EventDelivery(Struct, frozen=True):
     next_attempt_at: Timestamp | None
 
 
-class ListedEvent(EventBody, frozen=True):
+class ListedEvent(EventBody[T], frozen=True):
     """An event exactly as webhooks carry it, and its delivery: null where no webhook was set."""
 
     delivery: EventDelivery | None

@@ -15,8 +15,8 @@ from laari.edge.fields import Field, Schema, check_fields, choice, described, te
 from laari.edge.http import Reply
 from laari.rules.calendar import read_timestamp
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.shape_fields import CURSOR_EXAMPLE
-from laari.rules.shapes import Page, Pagination, to_json
+from laari.rules.shapes.envelopes import Page, Pagination, to_json
+from laari.rules.shapes.fields import CURSOR_EXAMPLE
 from laari.store.listing import Found, Listed, Position, Window
 
 T = TypeVar("T")

@@ -18,7 +18,7 @@ from laari.edge.http import NO_STORE, Header, Reply, Request
 from laari.edge.merchant.auth import read_basic
 from laari.edge.rate import Bucket, named_bucket
 from laari.rules.refusals import Refusal
-from laari.rules.shapes import to_json
+from laari.rules.shapes.envelopes import to_json
 from laari.rules.tokens import LIFETIME, IssueToken, granted_scope
 from laari.store.oauth import TOKEN_PREFIX, ClientCredential, is_client_id
 from laari.store.secrets import digest, new_secret

@@ -27,7 +27,7 @@ from laari.edge.schemas import Schemas
 from laari.rules.idempotency import KEY_PATTERN
 from laari.rules.refusals import CODES, refuse
 from laari.rules.scopes import READ_SCOPES, SCOPES
-from laari.rules.shapes import Data, ErrorBody, Page, Pagination, refusal_body, to_json
+from laari.rules.shapes.envelopes import Data, ErrorBody, Page, Pagination, refusal_body, to_json
 
 JSON = "application/json"
 

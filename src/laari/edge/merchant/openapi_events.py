@@ -5,7 +5,8 @@ from __future__ import annotations
 from laari.edge.fields import Schema
 from laari.edge.merchant.events import ListedEvent
 from laari.edge.schemas import Schemas
-from laari.rules.shapes import EVENTS, SAMPLE_EVENT, AnyPayment, EventBody, EventKind, SampleData
+from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody, EventKind, SampleData
+from laari.rules.shapes.payments import AnyPayment
 
 JSON = "application/json"
 

@@ -29,7 +29,8 @@ from laari.rules.payment_requests import CancelRequest, CreateRequest, ExpireReq
 from laari.rules.records import CustomerType, Tenant
 from laari.rules.records import PaymentRequest as RequestRecord
 from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.shapes import Data, PaymentRequest, request_shape, to_json
+from laari.rules.shapes.envelopes import Data, to_json
+from laari.rules.shapes.requests import PaymentRequest, request_shape
 from laari.settings import Settings
 from laari.store import payment_requests
 

@@ -44,7 +44,8 @@ from laari.rules.payments import (
 )
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shapes import AnyPayment, Data, HostedPayment, payment_shape, to_json
+from laari.rules.shapes.envelopes import Data, to_json
+from laari.rules.shapes.payments import AnyPayment, HostedPayment, payment_shape
 from laari.rules.world import local_time
 from laari.store import payments
 

@@ -11,7 +11,8 @@ from msgspec import Raw, structs
 from laari.edge.merchant.events import EventDelivery
 from laari.edge.merchant.sandbox import SandboxClock, SandboxWallet
 from laari.rules import ids
-from laari.rules.authorization_shapes import (
+from laari.rules.events import PAYLOAD_VERSION, EventBody
+from laari.rules.shapes.authorizations import (
     Authorization,
     AuthorizationLimits,
     AuthorizationUsage,
@@ -19,15 +20,9 @@ from laari.rules.authorization_shapes import (
     PeriodLimit,
     RemainingLimits,
 )
-from laari.rules.shape_fields import TID_EXAMPLE
-from laari.rules.shapes import (
-    PAYLOAD_VERSION,
-    AuthorizationPayment,
-    Customer,
-    EventBody,
-    HostedPayment,
-    PaymentRequest,
-)
+from laari.rules.shapes.fields import TID_EXAMPLE
+from laari.rules.shapes.payments import AuthorizationPayment, HostedPayment
+from laari.rules.shapes.requests import Customer, PaymentRequest
 
 _ORIGIN = "https://pay.example"
 _HEX = "019f1c8e5a4b7c2d9e3f60718293a4b5"

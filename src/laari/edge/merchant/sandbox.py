@@ -18,7 +18,6 @@ from laari.edge.merchant.payment_requests import shown as request_shown
 from laari.edge.merchant.payments import shown as payment_shown
 from laari.rules import ids
 from laari.rules.actors import Payer, sandbox_customer
-from laari.rules.authorization_shapes import Authorization
 from laari.rules.authorizations import (
     ApproveAuthorization,
     RejectAuthorization,
@@ -40,8 +39,10 @@ from laari.rules.records import Payment, Tenant, TenantClock, Wallet
 from laari.rules.records import PaymentRequest as RequestRecord
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
-from laari.rules.shape_fields import Timestamp
-from laari.rules.shapes import HostedPayment, PaymentRequest
+from laari.rules.shapes.authorizations import Authorization
+from laari.rules.shapes.fields import Timestamp
+from laari.rules.shapes.payments import HostedPayment
+from laari.rules.shapes.requests import PaymentRequest
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import local_time
 from laari.store.wallet_keys import sandbox_wallet_key

@@ -20,8 +20,8 @@ from laari.edge.router import Router
 from laari.edge.wallet.envelope import HEADERS, refused
 from laari.edge.wallet.paging import PARAMETERS, read_paging
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shapes import to_json
-from laari.rules.wallet_shapes import (
+from laari.rules.shapes.envelopes import to_json
+from laari.rules.shapes.wallet import (
     Balance,
     Usage,
     WalletData,
@@ -41,13 +41,13 @@ from laari.store.secrets import digest
 WINDOW_REQUESTS = 60  # per account and window of 60 seconds, over all endpoints
 
 
-async def balance(backend: Backend, account: int, query: bytes) -> WalletList:
+async def balance(backend: Backend, account: int, query: bytes) -> WalletList[Balance]:
     standing = await backend.wallets.get(account)
     assert standing is not None  # a key belongs to a wallet, and wallets stay
     return WalletList(success=True, data=[balance_shape(standing.wallet)])
 
 
-async def usage(backend: Backend, account: int, query: bytes) -> WalletData:
+async def usage(backend: Backend, account: int, query: bytes) -> WalletData[Usage]:
     standing = await backend.wallets.get(account)
     assert standing is not None
     wallet, clock = standing.wallet, standing.clock
@@ -56,7 +56,9 @@ async def usage(backend: Backend, account: int, query: bytes) -> WalletData:
     return WalletData(success=True, data=usage_shape(wallet, standing.tier, moment))
 
 
-async def transactions(backend: Backend, account: int, query: bytes) -> WalletPage | Refusal:
+async def transactions(
+    backend: Backend, account: int, query: bytes
+) -> WalletPage[WalletTransaction] | Refusal:
     paging = read_paging(query)
     if isinstance(paging, Refusal):
         return paging

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from laari.edge.http import NO_STORE, Header, Reply, refusal_headers
 from laari.rules.refusals import Refusal
-from laari.rules.wallet_shapes import wallet_refusal_body
+from laari.rules.shapes.wallet import wallet_refusal_body
 
 HEADERS = (NO_STORE,)  # of every response
 CHALLENGE = (b"www-authenticate", b'ApiKey realm="laari wallet"')

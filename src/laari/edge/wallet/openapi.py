@@ -8,9 +8,9 @@ from laari.edge.fields import Schema
 from laari.edge.schemas import Schemas
 from laari.edge.wallet.app import BASE_PATH, ENDPOINTS, WINDOW_REQUESTS, Endpoint
 from laari.rules.refusals import CODES, refuse
-from laari.rules.shape_fields import TID_EXAMPLE
-from laari.rules.shapes import to_json
-from laari.rules.wallet_shapes import (
+from laari.rules.shapes.envelopes import to_json
+from laari.rules.shapes.fields import TID_EXAMPLE
+from laari.rules.shapes.wallet import (
     CURRENCY,
     Balance,
     Remaining,

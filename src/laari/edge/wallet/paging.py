@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from laari.edge.fields import Schema
 from laari.rules.ids import TID_PATTERN, is_tid
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shape_fields import TID_EXAMPLE
+from laari.rules.shapes.fields import TID_EXAMPLE
 
 DEFAULT_LIMIT = 10
 

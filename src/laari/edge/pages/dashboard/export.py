@@ -20,7 +20,7 @@ from laari.rules.calendar import local_day, show_or_none
 from laari.rules.money import rufiyaa
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal
-from laari.rules.shapes import net_amount
+from laari.rules.shapes.payments import net_amount
 from laari.store.listing import Window
 
 # In memory, however long the file becomes. To write them takes a millisecond or two, for which

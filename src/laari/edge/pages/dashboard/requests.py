@@ -9,7 +9,7 @@ from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import older, read_list, state_of
 from laari.rules import ids
 from laari.rules.refusals import Refusal
-from laari.rules.shapes import request_shape
+from laari.rules.shapes.requests import request_shape
 from laari.store import events, payment_requests
 
 

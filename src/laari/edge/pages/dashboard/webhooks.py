@@ -11,9 +11,9 @@ from laari.edge.merchant.lists import AFTER, LIMIT, Query
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import older, read_list
 from laari.rules import ids
+from laari.rules.events import EVENTS, SAMPLE_EVENT, sample_event
 from laari.rules.records import Event
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shapes import EVENTS, SAMPLE_EVENT, sample_event
 from laari.rules.webhooks import check_webhook_url
 from laari.store import deliveries, events, merchants
 

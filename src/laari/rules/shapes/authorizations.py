@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from laari.rules import ids, records
 from laari.rules.calendar import Interval, show, show_or_none
-from laari.rules.shape_fields import (
+from laari.rules.shapes.fields import (
     Amount,
     ApprovalUrl,
     AuthorizationId,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Generic, Literal, TypeVar
 
 from msgspec import Meta, Raw, Struct
 
@@ -11,9 +11,11 @@ from laari.rules.money import rufiyaa
 from laari.rules.periods import Moment
 from laari.rules.records import Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal
-from laari.rules.shape_fields import NextTid, Timestamp
-from laari.rules.shapes import to_json
+from laari.rules.shapes.envelopes import to_json
+from laari.rules.shapes.fields import NextTid, Timestamp
 from laari.rules.wallets import limits_in_force, spent_now
+
+T = TypeVar("T")
 
 CURRENCY = "MVR"
 
@@ -99,18 +101,18 @@ class WalletTransaction(Struct, frozen=True):
     status: Literal["success", "failed"]
 
 
-class WalletData(Struct, frozen=True):
+class WalletData(Struct, Generic[T], frozen=True):
     """One resource, wrapped."""
 
     success: bool
-    data: Any
+    data: T
 
 
-class WalletList(Struct, frozen=True):
+class WalletList(Struct, Generic[T], frozen=True):
     """All there are of a resource."""
 
     success: bool
-    data: list[Any]
+    data: list[T]
 
 
 class WalletPagination(Struct, frozen=True):
@@ -119,11 +121,11 @@ class WalletPagination(Struct, frozen=True):
     next_cursor: NextTid
 
 
-class WalletPage(Struct, frozen=True):
+class WalletPage(Struct, Generic[T], frozen=True):
     """One page of a listing."""
 
     success: bool
-    data: list[Any]
+    data: list[T]
     pagination: WalletPagination
 
 

@@ -1,0 +1,96 @@
+"""Events: what merchants are notified of. The bytes of a notification are made in the decision."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Generic, Literal, NamedTuple, TypeVar
+from uuid import UUID
+
+from msgspec import Struct
+
+from laari.rules import ids
+from laari.rules.calendar import show_utc
+from laari.rules.records import Event, Tenant
+from laari.rules.shapes.authorizations import Authorization
+from laari.rules.shapes.envelopes import to_json
+from laari.rules.shapes.fields import EventId, UtcTimestamp
+from laari.rules.shapes.payments import AnyPayment, HostedPayment
+from laari.rules.shapes.requests import PaymentRequest
+from laari.rules.world import World
+
+T = TypeVar("T")
+
+PAYLOAD_VERSION = 1
+SAMPLE_EVENT = "webhook.test"  # no event of ours: nobody can take the sample for a payment
+
+
+class EventBody(Struct, Generic[T], frozen=True):
+    """A webhook notification."""
+
+    id: EventId
+    type: str
+    payload_version: int
+    mode: Literal["active", "sandbox"]
+    created_at: UtcTimestamp
+    data: T
+
+
+class SampleData(Struct, frozen=True):
+    """What a sample carries instead of a resource."""
+
+    message: str
+
+
+class EventKind(NamedTuple):
+    """What the reference says about a type of event."""
+
+    meaning: str
+    shape: object  # the type of its `data`
+
+
+EVENTS: dict[str, EventKind] = {
+    "payment.created": EventKind("A hosted payment was created.", HostedPayment),
+    "payment.paid": EventKind(
+        "A hosted payment or a charge of an authorization completed.", AnyPayment
+    ),
+    "payment.cancelled": EventKind("A payment was cancelled.", HostedPayment),
+    "payment.expired": EventKind("A pending payment was marked expired.", HostedPayment),
+    "payment_request.created": EventKind("A payment request was created.", PaymentRequest),
+    "payment_request.paid": EventKind("A customer paid a payment request.", PaymentRequest),
+    "payment_request.rejected": EventKind("A customer rejected a payment request.", PaymentRequest),
+    "payment_request.cancelled": EventKind("A payment request was cancelled.", PaymentRequest),
+    "payment_request.expired": EventKind("A pending payment request expired.", PaymentRequest),
+    "authorization.created": EventKind(
+        "An authorization was created and awaits approval.", Authorization
+    ),
+    "authorization.approved": EventKind("The customer approved.", Authorization),
+    "authorization.rejected": EventKind("The customer declined.", Authorization),
+    "authorization.cancelled": EventKind("A pending authorization was cancelled.", Authorization),
+    "authorization.revoked": EventKind("An approved authorization was revoked.", Authorization),
+}
+
+
+def emit(world: World, tenant: Tenant, event_type: str, object_id: UUID, shape: Struct) -> None:
+    """Adds an event to the batch, its bytes frozen now."""
+    world.events.append(new_event(tenant, event_type, object_id, world.at(tenant), shape))
+
+
+def sample_event(tenant: Tenant, now: datetime) -> Event:
+    """A sample for trying a receiver; nothing has happened."""
+    message = SampleData("A sample. Nothing has happened.")
+    return new_event(tenant, SAMPLE_EVENT, ids.new_id(), now, message)
+
+
+def new_event(
+    tenant: Tenant, event_type: str, object_id: UUID, created_at: datetime, shape: Struct
+) -> Event:
+    event_id = ids.new_id()
+    body = EventBody(
+        id=ids.show_id(ids.EVENT, event_id),
+        type=event_type,
+        payload_version=PAYLOAD_VERSION,
+        mode="active" if tenant.mode == "live" else "sandbox",
+        created_at=show_utc(created_at),
+        data=shape,
+    )
+    return Event(event_id, tenant.id, event_type, object_id, created_at, to_json(body))

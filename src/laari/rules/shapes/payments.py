@@ -1,0 +1,113 @@
+"""Payments as JSON."""
+
+from __future__ import annotations
+
+from msgspec import Raw, Struct
+
+from laari.rules import ids, records
+from laari.rules.calendar import show, show_or_none
+from laari.rules.shapes.fields import (
+    Amount,
+    BillNumber,
+    Description,
+    Fee,
+    Metadata,
+    NetAmount,
+    PaymentId,
+    PaymentReference,
+    PaymentStatus,
+    PaymentUrl,
+    QrUrl,
+    Reference,
+    ReturnUrl,
+    TerminalLabel,
+    Timestamp,
+    Title,
+)
+
+
+class AuthorizationPayment(Struct, frozen=True):
+    """A payment made by charging an authorization."""
+
+    id: PaymentId
+    reference: Reference
+    amount: Amount
+    fee: Fee
+    net_amount: NetAmount
+    title: Title
+    description: Description
+    bill_number: BillNumber
+    status: PaymentStatus
+    payment_reference: PaymentReference
+    created_at: Timestamp
+    paid_at: Timestamp | None
+    metadata: Metadata
+
+
+class HostedPayment(Struct, frozen=True):
+    """A payment with a hosted checkout page, or one made from a payment request."""
+
+    id: PaymentId
+    reference: Reference
+    amount: Amount
+    fee: Fee
+    net_amount: NetAmount
+    title: Title
+    description: Description
+    terminal_label: TerminalLabel
+    bill_number: BillNumber
+    status: PaymentStatus
+    payment_url: PaymentUrl
+    payment_reference: PaymentReference
+    qr_url: QrUrl
+    return_url: ReturnUrl
+    created_at: Timestamp
+    paid_at: Timestamp | None
+    expires_at: Timestamp | None
+    metadata: Metadata
+
+
+AnyPayment = HostedPayment | AuthorizationPayment
+
+
+def net_amount(payment: records.Payment | records.PaymentRequest) -> int | None:
+    return None if payment.fee is None else payment.amount - payment.fee
+
+
+def payment_shape(payment: records.Payment, origin: str) -> AnyPayment:
+    if payment.kind == "charge":
+        return AuthorizationPayment(
+            id=ids.show_id(ids.PAYMENT, payment.id),
+            reference=payment.reference,
+            amount=payment.amount,
+            fee=payment.fee,
+            net_amount=net_amount(payment),
+            title=payment.title,
+            description=payment.description,
+            bill_number=payment.bill_number,
+            status=payment.status,
+            payment_reference=payment.payment_reference,
+            created_at=show(payment.created_at),
+            paid_at=show_or_none(payment.paid_at),
+            metadata=Raw(payment.metadata),
+        )
+    return HostedPayment(
+        id=ids.show_id(ids.PAYMENT, payment.id),
+        reference=payment.reference,
+        amount=payment.amount,
+        fee=payment.fee,
+        net_amount=net_amount(payment),
+        title=payment.title,
+        description=payment.description,
+        terminal_label=payment.terminal_label,
+        bill_number=payment.bill_number,
+        status=payment.status,
+        payment_url=f"{origin}/pay/{payment.token}",
+        payment_reference=payment.payment_reference,
+        qr_url=f"{origin}/merchant/public/qr/{payment.token}",
+        return_url=payment.return_url,
+        created_at=show(payment.created_at),
+        paid_at=show_or_none(payment.paid_at),
+        expires_at=show_or_none(payment.expires_at),
+        metadata=Raw(payment.metadata),
+    )
