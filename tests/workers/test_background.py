@@ -76,3 +76,18 @@ async def test_delivery_stops_though_it_is_woken_at_the_same_moment(dsn: str) ->
     done, _ = await asyncio.wait([running], timeout=5)
     assert done
     await sender.close()
+
+
+async def test_a_job_with_more_to_do_goes_on_at_once_and_stops_between_its_steps() -> None:
+    stop, steps = asyncio.Event(), 0
+
+    async def endless() -> bool:
+        nonlocal steps
+        steps += 1
+        if steps == 50:
+            stop.set()
+        return True
+
+    async with asyncio.timeout(10):
+        await run_jobs([Job("endless", 3600, endless)], stop)
+    assert steps == 50

@@ -32,9 +32,14 @@ LAST_SEAL_SECONDS = 3.0  # when the process stops
 
 
 class Job(NamedTuple):
+    """What is done again and again; at once where `run` returns True: there is more of it.
+
+    Work that may be long is done in steps, so that the process can stop between them.
+    """
+
     name: str
     every_seconds: float
-    run: Callable[[], Awaitable[object]]
+    run: Callable[[], Awaitable[bool | None]]
 
 
 async def run(
@@ -60,9 +65,8 @@ async def run(
     async def forget_old_sessions() -> None:
         await pool.write_each(forget_ended, datetime.now(UTC))
 
-    async def add_up_days() -> None:
-        while await pool.write(figures.add_up):
-            pass
+    async def add_up_days() -> bool:
+        return await pool.write(figures.add_up)
 
     async def expire_requests() -> None:
         await expiry.expire_overdue_requests(pool, spine)
@@ -74,7 +78,7 @@ async def run(
         Job("forget sessions", 300, forget_old_sessions),
         Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests),
         Job("add up the days", FIGURES_EVERY_SECONDS, add_up_days),
-        Job("seal the ledger", sealing.EVERY_SECONDS, sealer.run),
+        Job("seal the ledger", sealing.EVERY_SECONDS, sealer.step),
     ]
     try:
         delivering = delivery.run(dsn, master_key, settings, stop, limits)
@@ -91,7 +95,7 @@ async def _finish(sealer: sealing.Sealer) -> None:
     """What was paid last is sealed too, if that can be done at once."""
     try:
         async with asyncio.timeout(LAST_SEAL_SECONDS):
-            await sealer.run(most=1)
+            await sealer.finish()
     except (TimeoutError, UnavailableError):
         log.info("the newest rows are not sealed yet")
 
@@ -105,7 +109,8 @@ async def _repeat(job: Job, stop: asyncio.Event) -> None:
     while not stop.is_set():
         wait_seconds = job.every_seconds
         try:
-            await job.run()
+            if await job.run():
+                wait_seconds = 0
             retry_seconds = FIRST_RETRY_SECONDS
         except Exception:
             log.exception("%s failed, next attempt in %.0f s", job.name, retry_seconds)

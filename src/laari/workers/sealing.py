@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import time
 from pathlib import Path
 
 from laari.errors import LaariError
 from laari.store.database import Pool
-from laari.store.seals import Seal, seal_next, sealing_key, summarize
+from laari.store.seals import seal_next, sealing_key, summarize
 from laari.store.witness import KnownSeal, is_in_chain, note_path, note_seal, noted_seal
 
 log = logging.getLogger(__name__)
@@ -27,30 +26,40 @@ class Sealer:
         self._pool = pool
         self._key = sealing_key(master_key)
         self._data_dir = data_dir
+        self._last: KnownSeal | None = None  # made and not noted yet
         self._logged_at = -LOG_EVERY_SECONDS
         self._summarized_at = time.monotonic()
 
-    async def run(self, most: float = math.inf) -> None:
-        """Seals all that is complete, in so many transactions at most.
+    async def step(self) -> bool:
+        """Seals the next rows that are complete, in one transaction; False where none are left.
 
-        Of two background processes one seals, and the other returns.
+        Of two background processes one seals, and the other finds nothing to do.
         """
-        last: Seal | None = None
-        while most > 0:
-            most -= 1
-            began = time.monotonic()
-            made = await self._pool.write(seal_next, self._key)
-            if not made:
-                break
-            last = made[-1]
+        began = time.monotonic()
+        if await self._seal():
             await asyncio.sleep((time.monotonic() - began) * REST)
-        if last is not None:
-            await self._note(KnownSeal(last.number, last.mac))
+            return True
+        await self._note()
         if time.monotonic() - self._summarized_at > SUMMARIZE_EVERY_SECONDS:
             self._summarized_at = time.monotonic()
             await self._pool.write_each(summarize)
+        return False
 
-    async def _note(self, last: KnownSeal) -> None:
+    async def finish(self) -> None:
+        """Seals what was written last, in one transaction."""
+        await self._seal()
+        await self._note()
+
+    async def _seal(self) -> bool:
+        made = await self._pool.write(seal_next, self._key)
+        if made:
+            self._last = KnownSeal(made[-1].number, made[-1].mac)
+        return bool(made)
+
+    async def _note(self) -> None:
+        last, self._last = self._last, None
+        if last is None:
+            return
         if time.monotonic() - self._logged_at > LOG_EVERY_SECONDS:
             self._logged_at = time.monotonic()
             log.info("the ledger is sealed up to %s", last)
