@@ -35,8 +35,8 @@ from laari.store.database import connection_to
 from laari.store.deliveries import save_events
 from laari.store.embedded import embedded_server
 from laari.store.migrate import migrate
-from laari.workers.delivery import Deliverer, Limits
-from laari.workers.sender import Sender
+from laari.workers.webhooks.delivery import Deliverer, Limits
+from laari.workers.webhooks.sender import Sender
 
 MASTER_KEY = bytes(32)
 SECRET = b"sk_bench"

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import pytest
 
-from laari.workers.sender import Sender
+from laari.workers.webhooks.sender import Sender
 from tests.webhooks.receivers import (
     RECEIVER_ADDRESS,
     Authority,

@@ -13,8 +13,8 @@ import pytest
 from laari.rules.webhooks import signature
 from laari.store import deliveries, merchants
 from laari.store.deliveries import save_events
-from laari.workers.delivery import Deliverer, Limits
-from laari.workers.sender import Sender
+from laari.workers.webhooks.delivery import Deliverer, Limits
+from laari.workers.webhooks.sender import Sender
 from tests.silence import proxy_to
 from tests.webhooks.conftest import NAME
 from tests.webhooks.receivers import Receiver, answering, hanging
@@ -185,8 +185,8 @@ async def test_a_slow_database_records_what_has_piled_up(
         await record(own, attempts)
 
     monkeypatch.setattr(deliveries, "record", slowly)
-    monkeypatch.setattr("laari.workers.delivery.ANSWER_SECONDS", 0.5)
-    monkeypatch.setattr("laari.workers.delivery.MOST_RECORDED", 50)
+    monkeypatch.setattr("laari.workers.webhooks.delivery.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("laari.workers.webhooks.delivery.MOST_RECORDED", 50)
     shop = await open_shop(connection, at(plain))
     await emit(connection, shop, 800)
     async with delivering(dsn, open_sender):
@@ -208,7 +208,7 @@ async def test_what_could_not_be_recorded_at_first_is_recorded_before_the_end(
             raise OSError("the database is away")
         await record(own, attempts)
 
-    monkeypatch.setattr("laari.workers.delivery.MOST_RECORDED", 2)
+    monkeypatch.setattr("laari.workers.webhooks.delivery.MOST_RECORDED", 2)
     shop = await open_shop(connection, at(plain))
     await emit(connection, shop, 7)
     async with delivering(dsn, open_sender):

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from laari.workers.sender import Sender
+from laari.workers.webhooks.sender import Sender
 from tests.webhooks.receivers import speaking
 
 OK = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -15,8 +15,8 @@ import pytest
 from aiohttp import web
 from aiohttp.client_reqrep import ConnectionKey
 
-from laari.workers.failures import NOT_PUBLIC, PHRASES, ForbiddenAddress, describe
-from laari.workers.sender import Sender
+from laari.workers.webhooks.failures import NOT_PUBLIC, PHRASES, ForbiddenAddress, describe
+from laari.workers.webhooks.sender import Sender
 from tests.webhooks.conftest import NAME
 from tests.webhooks.receivers import (
     INTERNAL_ADDRESS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.workers.delivery import Lane, allot
+from laari.workers.webhooks.delivery import Lane, allot
 
 
 def lane(width: int = 4, under_way: int = 0, finished: int = 0, in_line: int = 0) -> Lane:

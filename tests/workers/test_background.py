@@ -8,8 +8,8 @@ import pytest
 from laari.settings import read_settings
 from laari.workers import background
 from laari.workers.background import Job, run_jobs
-from laari.workers.delivery import Deliverer
-from laari.workers.sender import Sender
+from laari.workers.webhooks.delivery import Deliverer
+from laari.workers.webhooks.sender import Sender
 
 
 async def test_a_failing_job_is_tried_again_and_does_not_disturb_the_others(

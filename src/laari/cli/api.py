@@ -18,7 +18,7 @@ import msgspec
 
 from laari import __version__
 from laari.errors import LaariError
-from laari.workers.failures import describe
+from laari.workers.webhooks.failures import describe
 
 TIMEOUT_SECONDS = 20.0
 MAX_ANSWER_BYTES = 32 * 1024 * 1024

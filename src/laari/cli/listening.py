@@ -14,7 +14,7 @@ from laari.cli.follow import Follower
 from laari.cli.terminal import complain, say, say_json
 from laari.errors import LaariError
 from laari.rules.shapes.envelopes import to_json
-from laari.workers.sender import Answer, Sender
+from laari.workers.webhooks.sender import Answer, Sender
 
 POLL_SECONDS = 1.0
 FIRST_RETRY_SECONDS = 1.0

@@ -26,8 +26,8 @@ from laari.store.deliveries import DeliveryStatus
 from laari.store.events import AttemptMade, Delivery
 
 if TYPE_CHECKING:
-    from laari.workers.sender import Answer
-    from laari.workers.trainer import Result
+    from laari.workers.webhooks.sender import Answer
+    from laari.workers.webhooks.trainer import Result
 
 STATUS = click.Choice(["pending", "delivered", "failed"])
 
@@ -132,7 +132,7 @@ async def send_test(service: Service, merchant_id: str) -> dict[str, object]:
         secret = await merchants.secret_key_of(connection, service.master_key, merchant_id)
         tenant = await tenants.of_merchant(connection, merchant_id, merchant.mode)
     sample = sample_event(tenant, datetime.now(UTC))
-    from laari.workers.sender import Sender  # noqa: PLC0415  # only senders pay for aiohttp
+    from laari.workers.webhooks.sender import Sender  # noqa: PLC0415  # only senders pay for aiohttp
 
     sender = Sender(allow_private=service.settings.webhook_allow_private)
     try:
@@ -181,8 +181,8 @@ def train_receiver(url: str, secret: str, as_json: bool) -> None:
 
 
 async def _train(url: str, secret: str) -> list[Result]:
-    from laari.workers.sender import Sender  # noqa: PLC0415
-    from laari.workers.trainer import train  # noqa: PLC0415
+    from laari.workers.webhooks.sender import Sender  # noqa: PLC0415
+    from laari.workers.webhooks.trainer import train  # noqa: PLC0415
 
     sender = Sender(allow_private=True)
     try:

@@ -18,8 +18,9 @@ from laari.store.database import open_pool
 from laari.store.oauth import forget_expired_tokens
 from laari.store.sessions import forget_ended
 from laari.store.sweep import forget_saved_responses
-from laari.workers import delivery, expiry, sealing
+from laari.workers import expiry, sealing
 from laari.workers.pause import pause
+from laari.workers.webhooks import delivery
 
 log = logging.getLogger(__name__)
 

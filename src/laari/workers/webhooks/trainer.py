@@ -7,8 +7,8 @@ import time
 
 from msgspec import Struct
 
-from laari.rules.training import Exercise, exercises, passes
-from laari.workers.sender import Answer, Sender
+from laari.workers.webhooks.exercises import Exercise, exercises, passes
+from laari.workers.webhooks.sender import Answer, Sender
 
 
 class Result(Struct, frozen=True):

@@ -1,8 +1,8 @@
-"""Exercises for a merchant's webhook receiver: what is sent, and how a right receiver answers.
+"""Exercises for a merchant's webhook receiver: what is sent, and the status a correct one returns.
 
-A receiver acknowledges with 2xx whatever is genuine, also twice, late, out of order or of a type it
-does not know, and answers 401 to whatever is not. What it does behind that (fulfilling an order
-once) only its owner can see: every exercise names the payment to look for.
+A receiver acknowledges every genuine event with 2xx, also one that comes twice, late, out of
+order or with an unknown type, and returns 401 for everything else. What it does behind that
+(fulfilling an order once) only its owner can see: every exercise names the payment to look for.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -26,6 +26,7 @@ STALE_SECONDS = 2 * SIGNATURE_TOLERANCE_SECONDS
 TOLERABLE_SECONDS = SIGNATURE_TOLERANCE_SECONDS - 60
 
 Expected = Literal["2xx", "401"]
+JsonObject: TypeAlias = dict[str, object]
 
 
 class Delivery(NamedTuple):
@@ -47,14 +48,14 @@ def passes(expected: Expected, status: int | None) -> bool:
     return is_acknowledged(status) if expected == "2xx" else status == UNAUTHORIZED
 
 
-class _Workshop:
+class _EventFactory:
     """Makes events that look real, signed as the service signs, or not quite."""
 
     def __init__(self, secret: str, now: int) -> None:
         self._secret = secret
         self._now = now
 
-    def payment(self, **changed: Any) -> dict[str, Any]:
+    def payment(self, **changed: object) -> JsonObject:
         moment = datetime.fromtimestamp(self._now, UTC)
         token = ids.new_token()
         reference = f"laari-training-{secrets.token_hex(6)}"
@@ -80,11 +81,11 @@ class _Workshop:
         )
         return {**msgspec.json.decode(to_json(shape)), **changed}
 
-    def pending(self, payment: dict[str, Any]) -> dict[str, Any]:
-        unknown_yet = dict.fromkeys(("fee", "net_amount", "paid_at", "payment_reference"))
-        return {**payment, **unknown_yet, "status": "pending"}
+    def pending(self, payment: JsonObject) -> JsonObject:
+        not_yet = dict.fromkeys(("fee", "net_amount", "paid_at", "payment_reference"))
+        return {**payment, **not_yet, "status": "pending"}
 
-    def event(self, event_type: str = "payment.paid", data: Any = None) -> dict[str, Any]:
+    def event(self, event_type: str = "payment.paid", data: JsonObject | None = None) -> JsonObject:
         body = EventBody(
             id=ids.show_id(ids.EVENT, ids.new_id()),
             type=event_type,
@@ -93,10 +94,10 @@ class _Workshop:
             created_at=show_utc(datetime.fromtimestamp(self._now, UTC)),
             data=self.payment() if data is None else data,
         )
-        made: dict[str, Any] = msgspec.to_builtins(body)
+        made: JsonObject = msgspec.to_builtins(body)
         return made
 
-    def genuine(self, event: dict[str, Any] | bytes, age_seconds: int = 0) -> Delivery:
+    def genuine(self, event: JsonObject | bytes, age_seconds: int = 0) -> Delivery:
         body = event if isinstance(event, bytes) else to_json(event)
         return Delivery(body, signature(self._secret, self._now - age_seconds, body), "2xx")
 
@@ -107,24 +108,27 @@ class _Workshop:
         return signature(key or self._secret, self._now - age_seconds, body)
 
 
+MakeExercise: TypeAlias = Callable[[_EventFactory], Exercise]
+
+
 def exercises(secret: str, now: int) -> list[Exercise]:
     """All exercises, with fresh events signed for this moment."""
-    make = _Workshop(secret, now)
+    make = _EventFactory(secret, now)
     return [exercise(make) for exercise in (*_GENUINE, *_FORGED)]
 
 
-def _accepts(make: _Workshop) -> Exercise:
+def _accepts(make: _EventFactory) -> Exercise:
     why = "A genuine event has to be acknowledged with 2xx."
     return Exercise("valid event", why, [make.genuine(make.event())])
 
 
-def _duplicate(make: _Workshop) -> Exercise:
+def _duplicate(make: _EventFactory) -> Exercise:
     event = make.event()
     why = "An event can come twice: acknowledge it again, fulfil it once (by event id)."
     return Exercise("duplicate", why, [make.genuine(event) for _ in range(3)])
 
 
-def _duplicates_at_once(make: _Workshop) -> Exercise:
+def _duplicates_at_once(make: _EventFactory) -> Exercise:
     event = make.event()
     why = "Two deliveries can arrive at the same moment: neither may end in an error."
     return Exercise(
@@ -132,7 +136,7 @@ def _duplicates_at_once(make: _Workshop) -> Exercise:
     )
 
 
-def _out_of_order(make: _Workshop) -> Exercise:
+def _out_of_order(make: _EventFactory) -> Exercise:
     paid = make.payment()
     created = make.event("payment.created", make.pending(paid))
     why = "payment.paid can come before payment.created: both are acknowledged, paid stays paid."
@@ -140,19 +144,19 @@ def _out_of_order(make: _Workshop) -> Exercise:
     return Exercise("out of order", why, deliveries)
 
 
-def _unknown_type(make: _Workshop) -> Exercise:
+def _unknown_type(make: _EventFactory) -> Exercise:
     event = make.event("payment.celebrated")
     why = "A type you do not know is acknowledged and ignored."
     return Exercise("unknown event type", why, [make.genuine(event)])
 
 
-def _unknown_fields(make: _Workshop) -> Exercise:
+def _unknown_fields(make: _EventFactory) -> Exercise:
     event = {**make.event(data=make.payment(novelty={"a": [1]})), "novelty": None}
     why = "Fields you do not know are ignored."
     return Exercise("unknown fields", why, [make.genuine(event)])
 
 
-def _raw_body(make: _Workshop) -> Exercise:
+def _raw_body(make: _EventFactory) -> Exercise:
     event = make.event(data=make.payment(title="ރުފިޔާ ½"))
     spaced = msgspec.json.format(to_json(event), indent=3)
     escaped = spaced.decode().encode("ascii", "backslashreplace").replace(b"\\x", b"\\u00")
@@ -160,21 +164,21 @@ def _raw_body(make: _Workshop) -> Exercise:
     return Exercise("raw body", why, [make.genuine(spaced), make.genuine(escaped)])
 
 
-def _tolerable_age(make: _Workshop) -> Exercise:
+def _tolerable_age(make: _EventFactory) -> Exercise:
     why = f"A timestamp up to {SIGNATURE_TOLERANCE_SECONDS} seconds off is in order."
     return Exercise("slightly old timestamp", why, [make.genuine(make.event(), TOLERABLE_SECONDS)])
 
 
-def _forged(name: str, why: str, forge: Callable[[_Workshop, bytes], Delivery]) -> Any:
+def _forged(name: str, why: str, forge: Callable[[_EventFactory, bytes], Delivery]) -> MakeExercise:
     """An exercise whose delivery has to be refused."""
 
-    def exercise(make: _Workshop) -> Exercise:
+    def exercise(make: _EventFactory) -> Exercise:
         return Exercise(name, why, [forge(make, to_json(make.event()))])
 
     return exercise
 
 
-_GENUINE: tuple[Callable[[_Workshop], Exercise], ...] = (
+_GENUINE: tuple[MakeExercise, ...] = (
     _accepts,
     _duplicate,
     _duplicates_at_once,
@@ -184,7 +188,7 @@ _GENUINE: tuple[Callable[[_Workshop], Exercise], ...] = (
     _raw_body,
     _tolerable_age,
 )
-_FORGED: tuple[Callable[[_Workshop], Exercise], ...] = (
+_FORGED: tuple[MakeExercise, ...] = (
     _forged(
         "stale timestamp",
         "An old recording must not be played back: refuse it with 401.",

@@ -13,7 +13,7 @@ import time
 
 import aiohttp
 
-from laari.workers.bounded import AnswerTooLong
+from laari.workers.webhooks.bounded import AnswerTooLong
 
 log = logging.getLogger(__name__)
 

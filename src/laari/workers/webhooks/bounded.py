@@ -68,10 +68,8 @@ class BoundedResponse(ResponseHandler):
         super().connection_lost(self._too_long or exc)
 
 
-class BoundedConnector(aiohttp.TCPConnector):
-    """aiohttp's connector, with connections that are bounded."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        handler: type[ResponseHandler] = BoundedResponse
-        self._factory = partial(handler, loop=self._loop)
+def bounded(connector: aiohttp.TCPConnector) -> aiohttp.TCPConnector:
+    """The connector, whose connections are bounded from now on."""
+    handler: type[ResponseHandler] = BoundedResponse
+    connector._factory = partial(handler, loop=connector._loop)
+    return connector

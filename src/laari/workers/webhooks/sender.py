@@ -12,7 +12,7 @@ import ssl
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -27,8 +27,8 @@ from laari.rules.webhooks import (
     is_acknowledged,
     signature,
 )
-from laari.workers.bounded import BoundedConnector
-from laari.workers.failures import FailureLog, ForbiddenAddress, describe
+from laari.workers.webhooks.bounded import bounded
+from laari.workers.webhooks.failures import FailureLog, ForbiddenAddress, describe
 
 TIMEOUT_SECONDS = 15.0  # in all: look-up, connection, TLS, request and answer
 DNS_TIMEOUT_SECONDS = 4.0  # of each of two tries
@@ -94,18 +94,19 @@ class Sender:
     ) -> None:
         self._allow_private = allow_private
         self._allowed: Allowed = (lambda address: True) if allow_private else allowed
-        options: dict[str, Any] = {"nameservers": nameservers} if nameservers else {}
-        inner = aiohttp.AsyncResolver(timeout=DNS_TIMEOUT_SECONDS, tries=2, **options)
+        inner = aiohttp.AsyncResolver(nameservers=nameservers, timeout=DNS_TIMEOUT_SECONDS, tries=2)
         self._resolver = VettingResolver(inner, self._allowed)
         self._failures = FailureLog()
         self._session = aiohttp.ClientSession(
-            connector=BoundedConnector(
-                resolver=self._resolver,
-                use_dns_cache=False,  # each connection asks anew
-                ssl=certificates or ssl.create_default_context(),
-                socket_factory=self._make_socket,
-                limit=0,  # the delivery loop bounds what is under way
-                keepalive_timeout=KEEP_ALIVE_SECONDS,
+            connector=bounded(
+                aiohttp.TCPConnector(
+                    resolver=self._resolver,
+                    use_dns_cache=False,  # each connection resolves the name anew
+                    ssl=certificates or ssl.create_default_context(),
+                    socket_factory=self._make_socket,
+                    limit=0,  # the delivery loop bounds what is in flight
+                    keepalive_timeout=KEEP_ALIVE_SECONDS,
+                )
             ),
             timeout=aiohttp.ClientTimeout(total=timeout_seconds),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -122,7 +123,7 @@ class Sender:
         await self._session.close()
         await self._resolver.close()
 
-    def _make_socket(self, address_info: Any) -> socket.socket:
+    def _make_socket(self, address_info: aiohttp.AddrInfoType) -> socket.socket:
         family, kind, protocol, _, address = address_info
         if not self._allowed(address[0]):
             raise ForbiddenAddress(None, f"{address[0]} is not a public address")

@@ -21,17 +21,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
 
 from laari.rules.webhooks import retry_wait
 from laari.settings import Settings
 from laari.store import deliveries
-from laari.store.database import connection_to
+from laari.store.database import Connection, connection_to
 from laari.store.deliveries import Attempt, Claimed
 from laari.store.merchants import open_secret
 from laari.store.watch import Watch
 from laari.workers.pause import pause
-from laari.workers.sender import TIMEOUT_SECONDS, Answer, Sender
+from laari.workers.webhooks.sender import TIMEOUT_SECONDS, Answer, Sender
 
 log = logging.getLogger(__name__)
 
@@ -154,7 +153,7 @@ class Deliverer:
                     # the moment of the wake, and stopping would wait for ever.
                     await pause(self._wake, self._limits.poll_seconds)
 
-    async def _round(self, connection: Any) -> bool:
+    async def _round(self, connection: Connection) -> bool:
         """Takes up what there is room for; whether there may be more to take up at once."""
         tenants, following = await deliveries.due_tenants(
             connection, self._after_tenant, TENANTS_AT_ONCE

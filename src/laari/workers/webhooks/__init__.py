@@ -1,0 +1,1 @@
+"""Webhooks: their delivery to merchants, and the training of a receiver."""
