@@ -20,7 +20,7 @@ Every code that Laari answers, and what to do about it.
 {
   "error": {
     "code": "invalid_request",
-    "message": "amount must be an integer from 1 to 9999999999.",
+    "message": "amount must be an integer, in laari: 12550 is MVR 125.50.",
     "field": "amount"
   }
 }
@@ -32,6 +32,9 @@ of every answer is what support asks for.
 
 Treat a code that you do not know by its status: 4xx means change something, 429 and 5xx mean come
 again. An answer that is not JSON came from a server on the way; treat it like no answer.
+
+A query parameter that is not known is ignored, and the `Laari-Warning` header of the response names
+it: log that header while you develop.
 """
 
 # What the page is made of: a heading, a word about it, and the codes by their names in the table.
@@ -165,7 +168,8 @@ ADVICE: dict[tuple[str, int], str] = {
     ): "More than the customer's wallet may spend at once, today, this "
     "week or this month. A smaller amount or a later day may work.",
     ("reference_conflict", 409): "This reference is taken by something else, or by the same with "
-    "other data. A retry must repeat the original; something new needs a new reference.",
+    "other data: the message has its id and says what differs. A retry must repeat the original; "
+    "something new needs a new reference.",
     (
         "payment_not_cancellable",
         409,

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from laari.edge.nearest import nearest
 from laari.rules.calendar import read_timestamp
 from laari.rules.refusals import Refusal, invalid
 
@@ -79,7 +80,7 @@ class Body(Generic[T]):
     def read(self, source: Mapping[str, object], prefix: str = "") -> T | Refusal:
         for name in source:
             if name not in self._known:
-                return invalid(prefix + _shown(name), f"{prefix}{_shown(name)} is not supported.")
+                return self._unknown(name, prefix)
         values: dict[str, object] = {}
         for field in self.fields:
             path = prefix + field.name
@@ -96,6 +97,14 @@ class Body(Generic[T]):
             if value is not None:
                 values[field.name] = value
         return self._make(**values)
+
+    def _unknown(self, name: str, prefix: str) -> Refusal:
+        path, near = prefix + _shown(name), nearest(name, self._known)
+        if near is not None:
+            hint = f"Did you mean {prefix}{near}?"
+        else:
+            hint = f"Supported: {', '.join(prefix + field.name for field in self.fields)}."
+        return invalid(path, f"{path} is not supported. {hint}")
 
     def schema(self) -> Schema:
         properties = {}
@@ -172,6 +181,20 @@ def integer(name: str, low: int, high: int, *, required: bool = False) -> Field:
 
     schema = {"type": "integer", "format": "int64", "minimum": low, "maximum": high}
     return Field(name, read, schema, required)
+
+
+def amount(name: str, low: int, high: int, *, required: bool = False) -> Field:
+    """Money: an integer of laari. Whoever sends rufiyaa is told how to write them."""
+    whole = integer(name, low, high, required=required)
+
+    def read(value: object, path: str) -> object:
+        refusal = whole.read(value, path)
+        if not isinstance(refusal, Refusal):
+            return refusal
+        wrong = refusal.message.removesuffix(".")
+        return invalid(path, f"{wrong}, in laari: 12550 is MVR 125.50.")
+
+    return replace(whole, read=read)
 
 
 def boolean(name: str, *, required: bool = False) -> Field:

@@ -21,7 +21,8 @@ one.
 - Times are RFC 3339 in +05:00; one sent without an offset is read as +05:00.
 - One resource comes in `data`; a list comes in `data` with `pagination`. Ignore fields that you do
   not know: new ones may come at any time.
-- An error has a `code` to branch on. A path that does not exist is 404 `not_found`, a wrong method
+- An error has a `code` to branch on. A query parameter that is not known is ignored, and the header
+  `Laari-Warning` names it. A path that does not exist is 404 `not_found`, a wrong method
   405 `method_not_allowed`.
 - Webhooks are sent to the URL of the merchant's settings. They can come twice or out of order: the
   event's `id` tells.

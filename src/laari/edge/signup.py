@@ -14,7 +14,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from laari.edge.addresses import household
 from laari.edge.backend import Backend
-from laari.edge.fields import Body, Field, choice, described, integer, text
+from laari.edge.fields import Body, Field, amount, choice, described, integer, text
 from laari.edge.http import NO_STORE, Reply, Request
 from laari.edge.merchant.envelope import refused
 from laari.edge.overload import Overloaded
@@ -66,7 +66,7 @@ BODY = Body(
     described(text("name", MAX_NAME), f"Shown to customers; `{DEFAULT_NAME}` where left out."),
     described(choice("mode", ("sandbox",)), "Sign-up is for the sandbox alone."),
     described(integer("fee_bps", 0, 10_000), "Fee in basis points."),
-    described(integer("fee_fixed", 0, MAX_FEE_FIXED), "Fixed fee in laari."),
+    described(amount("fee_fixed", 0, MAX_FEE_FIXED), "Fixed fee in laari."),
     described(text("webhook_url", MAX_URL_LENGTH), "Where events are sent."),
     described(_email("email"), "Makes a login for the dashboard; its `password` is returned."),
     name="SandboxMerchantCreate",

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from laari.rules import references
 from laari.rules.authorizations import CURRENCY, find
 from laari.rules.command import TenantCommand
 from laari.rules.limits import Remaining, counted, current_period, exceeded, remaining, use
@@ -84,11 +85,11 @@ class ChargeAuthorization(TenantCommand[Payment]):
 
     def _retry(self, world: World, claim: ReferenceClaim) -> Payment | Refusal:
         if claim.kind != "charge":
-            return refuse("reference_conflict")
+            return references.other_kind(claim, "charge")
         original = world.payments.get(claim.resource_id)
         assert original is not None
         if original.authorization_id != self.authorization_id:
-            return refuse("reference_conflict")
+            return references.differs(claim, "authorization")
         if original.amount != self.draft.amount:
-            return refuse("reference_conflict")
+            return references.differs(claim, "amount")
         return original

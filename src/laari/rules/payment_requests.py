@@ -12,7 +12,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from laari.rules import ids
+from laari.rules import ids, references
 from laari.rules.command import TenantCommand
 from laari.rules.payable import (
     PAYMENTS,
@@ -52,18 +52,19 @@ class RequestDraft:
         """The customer in the form that is compared: an email address is kept as it was written."""
         return self.customer_type, self.customer_value.lower()
 
-    def repeats(self, original: PaymentRequest) -> bool:
-        """Whether this asks again for what was asked before, field by field."""
-        return (
-            self.amount == original.amount
-            and self.recipient == (original.customer_type, original.customer_value.lower())
-            and self.title == original.title
-            and self.description == original.description
-            and self.terminal_label == original.terminal_label
-            and self.bill_number == original.bill_number
-            and self.return_url == original.return_url
-            and self.expires_at in (None, original.expires_at)
-        )
+    def differences(self, original: PaymentRequest) -> list[str]:
+        """The fields in which this asks for something else than what was asked before."""
+        same = {
+            "amount": self.amount == original.amount,
+            "customer": self.recipient == (original.customer_type, original.customer_value.lower()),
+            "title": self.title == original.title,
+            "description": self.description == original.description,
+            "terminal_label": self.terminal_label == original.terminal_label,
+            "bill_number": self.bill_number == original.bill_number,
+            "return_url": self.return_url == original.return_url,
+            "expires_at": self.expires_at in (None, original.expires_at),
+        }
+        return [name for name, is_same in same.items() if not is_same]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +130,11 @@ class CreateRequest(TenantCommand[PaymentRequest]):
 
     def _retry(self, world: World, claim: ReferenceClaim) -> PaymentRequest | Refusal:
         if claim.kind != "request":
-            return refuse("reference_conflict")
+            return references.other_kind(claim, "payment request")
         original = world.requests.get(claim.resource_id)
         assert original is not None
-        return original if self.draft.repeats(original) else refuse("reference_conflict")
+        different = self.draft.differences(original)
+        return references.differs(claim, *different) if different else original
 
     def _resolve(self, world: World) -> int | Refusal:
         """The wallet that is asked."""

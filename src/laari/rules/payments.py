@@ -12,7 +12,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from laari.rules import ids, ledger
+from laari.rules import ids, ledger, references
 from laari.rules.command import TenantCommand
 from laari.rules.money import fee_for
 from laari.rules.payable import (
@@ -123,11 +123,11 @@ class CreatePayment(TenantCommand[Payment]):
 
     def _retry(self, world: World, claim: ReferenceClaim) -> Payment | Refusal:
         if claim.kind != "payment":
-            return refuse("reference_conflict")
+            return references.other_kind(claim, "hosted payment")
         original = world.payments.get(claim.resource_id)
         assert original is not None
         if original.amount != self.draft.amount:
-            return refuse("reference_conflict")
+            return references.differs(claim, "amount")
         return original
 
 

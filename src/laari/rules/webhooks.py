@@ -41,6 +41,10 @@ _NOT_PUBLIC = frozenset(
         "test",
     }
 )
+# What whoever runs the service on their own machine has to know.
+_FOR_DEVELOPMENT = (
+    " A service for development takes http and local addresses with LAARI_WEBHOOK_ALLOW_PRIVATE=on."
+)
 _PRINTABLE = re.compile(r"[!-~]+", re.ASCII)
 _UNSAFE = re.compile(r"[\\<>\"`{}|^]")
 _LABEL = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)", re.ASCII)
@@ -57,7 +61,10 @@ def check_webhook_url(url: str, allow_private: bool = False) -> Refusal | None:
     if parts is None:
         return _refused("must be an absolute URL in printable ASCII, at most 2048 characters.")
     if parts.scheme != "https" and not (allow_private and parts.scheme == "http"):
-        return _refused(f"must begin with {'http:// or ' if allow_private else ''}https://.")
+        if allow_private:
+            return _refused("must begin with http:// or https://.")
+        hint = _FOR_DEVELOPMENT if parts.scheme == "http" else ""
+        return _refused(f"must begin with https://.{hint}")
     if "@" in parts.netloc:
         return _refused("must not contain credentials.")
     if "#" in url:
@@ -65,7 +72,9 @@ def check_webhook_url(url: str, allow_private: bool = False) -> Refusal | None:
     if allow_private:
         return None
     if not is_public_name(parts.hostname or ""):
-        return _refused("must name a public domain, not an address or a local name.")
+        return _refused(
+            f"must name a public domain, not an address or a local name.{_FOR_DEVELOPMENT}"
+        )
     port = HTTPS_PORT if parts.port is None else parts.port
     if port != HTTPS_PORT and port < FIRST_FREE_PORT:
         return _refused(f"must use port {HTTPS_PORT} or one from {FIRST_FREE_PORT} up.")

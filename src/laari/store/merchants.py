@@ -19,6 +19,7 @@ from laari.store.passwords import hash_password, new_password
 from laari.store.secrets import decrypt, digest, encrypt, new_secret
 from laari.store.wallet_keys import add_key, sandbox_wallet_key
 
+KEY_PREFIX = "sk_"
 SANDBOX_TIER = "verified"
 SANDBOX_BALANCE = 10_000_000  # laari: MVR 100,000.00
 
@@ -97,7 +98,7 @@ async def create(
     live tenant, so that nothing of it can ever be live.
     """
     merchant_id = new_merchant_id()
-    secret_key = new_secret("sk_")
+    secret_key = new_secret(KEY_PREFIX)
     async with connection.transaction():
         account = await new_account(connection)
         row = await connection.fetchrow(
@@ -215,7 +216,7 @@ async def rotate_key(
     connection: asyncpg.Connection, master_key: bytes, merchant_id: str
 ) -> tuple[Merchant, str]:
     """Gives the merchant a new secret key; the old one stops working at once."""
-    secret_key = new_secret("sk_")
+    secret_key = new_secret(KEY_PREFIX)
     row = await connection.fetchrow(
         "UPDATE merchants SET secret_digest = $2, secret_encrypted = $3 "
         f"WHERE id = $1 RETURNING {_COLUMNS}",

@@ -18,6 +18,7 @@ from laari.edge.merchant import authorizations, events, payment_requests, paymen
 from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import API_VERSION, HEADERS, refused
 from laari.edge.merchant.operations import Caller, Context, Operation, Public, Read, Write
+from laari.edge.query_warning import warned
 from laari.edge.router import Router
 from laari.edge.strict_json import read_object
 from laari.rules.idempotency import Keyed, Response, fingerprint, is_valid_key
@@ -81,14 +82,15 @@ class MerchantInterface:
         context = Context(self._backend, caller, written_id)
         if isinstance(operation, Read):
             query = operation.query.read(request.query)
-            return (
+            reply = (
                 refused(query)
                 if isinstance(query, Refusal)
                 else _shown(await operation.get(context, query))
             )
+            return warned(reply, request.query, operation.query.fields)
         if not operation.exists_for(caller.tenant):
             return refused(refuse("not_found"))
-        return await self._write(operation, context, request)
+        return warned(await self._write(operation, context, request), request.query)
 
     def _check_transport(self, request: Request) -> Refusal | None:
         if self._backend.settings.require_https and not request.secure:

@@ -9,9 +9,28 @@ from datetime import UTC, datetime
 from laari.edge.backend import Backend
 from laari.edge.http import Request
 from laari.edge.merchant.operations import Caller
+from laari.edge.missing_key import (
+    ACCESS_TOKEN,
+    CLIENT_SECRET,
+    SECRET_KEY,
+    WALLET_KEY,
+    key_form,
+    other_header,
+)
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.tokens import is_alive, recognised
 from laari.store.secrets import digest
+
+_HOW = "Send the merchant's secret key as X-API-Key, or an access token as Authorization: Bearer."
+_HOW_BASIC = "The user name is the merchant id, the password its secret key."
+# One text for what is unknown, expired, rotated or of an inactive merchant: which of them it is,
+# a stranger does not learn.
+_WRONG_BASIC = f"The Basic credentials are not valid, or the merchant is not active. {_HOW_BASIC}"
+_WRONG_KEY = (
+    "The key in X-API-Key is not known, was rotated, or its merchant is not active. It has to be "
+    "the secret key of a merchant of this service."
+)
+_EXPIRED = "The access token is not known or has expired; get another at /merchant/oauth/token."
 
 
 async def authenticate(backend: Backend, request: Request) -> Caller | Refusal:
@@ -24,10 +43,10 @@ async def authenticate(backend: Backend, request: Request) -> Caller | Refusal:
     if scheme == "basic":
         pair = read_basic(credentials)
         if pair is None:
-            return refuse("unauthorized")
+            return _refused("The Basic credentials cannot be read. " + _HOW_BASIC)
         merchant_id, secret = pair
         return await _by_secret(backend, secret, merchant_id)
-    return refuse("unauthorized")
+    return _refused(_nothing_sent(request, scheme))
 
 
 def read_basic(credentials: str) -> tuple[str, str] | None:
@@ -44,20 +63,52 @@ def read_basic(credentials: str) -> tuple[str, str] | None:
 async def _by_secret(
     backend: Backend, secret: str, merchant_id: str | None = None
 ) -> Caller | Refusal:
+    basic = merchant_id is not None
     # The key is found by its digest, so comparing takes no longer for a near miss.
     found = await backend.credentials.get(digest(secret))
     if found is None or not found.active:
-        return refuse("unauthorized")
+        return _refused(_WRONG_BASIC if basic else _wrong_key(secret))
     if merchant_id is not None and merchant_id != found.merchant_id:
-        return refuse("unauthorized")
+        return _refused(_WRONG_BASIC)
     return Caller(found, scopes=None)
 
 
 async def _by_token(backend: Backend, token: str) -> Caller | Refusal:
     found = await backend.access_tokens.get(digest(token))
     if found is None:
-        return refuse("unauthorized")
+        return _refused(_wrong_token(token))
     now = datetime.now(UTC)
     if not is_alive(found.expires_at, found.sandbox_offset_seconds, found.tenant, now):
-        return refuse("unauthorized")
+        return _refused(_wrong_token(token))
     return Caller(found.tenant, recognised(found.scope))
+
+
+def _refused(why: str) -> Refusal:
+    return refuse("unauthorized", why)
+
+
+def _nothing_sent(request: Request, scheme: str) -> str:
+    other = other_header(request.headers)
+    if scheme:
+        return f"Authorization has to begin with Bearer or Basic. {_HOW}"
+    if other is not None:
+        return f"{other} is not read. {_HOW}"
+    return f"No credentials were sent. {_HOW}"
+
+
+def _wrong_key(key: str) -> str:
+    """Why this key is not accepted, by its form alone where that says it."""
+    if key.startswith(ACCESS_TOKEN):
+        return "X-API-Key holds an access token; send it as Authorization: Bearer."
+    if key.startswith(WALLET_KEY):
+        return "X-API-Key holds a wallet's key, which is for /wallet. " + _HOW
+    if key.startswith(CLIENT_SECRET):
+        return "X-API-Key holds a client secret; get an access token at /merchant/oauth/token."
+    wrong = key_form(key)
+    return _WRONG_KEY if wrong is None else f"{wrong} {_HOW}"
+
+
+def _wrong_token(token: str) -> str:
+    if token.startswith(SECRET_KEY):
+        return "Authorization: Bearer holds a secret key; send it as X-API-Key."
+    return _EXPIRED

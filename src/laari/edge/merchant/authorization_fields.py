@@ -6,7 +6,17 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from laari.edge.fields import Body, choice, described, group, integer, text, timestamp, web_address
+from laari.edge.fields import (
+    Body,
+    amount,
+    choice,
+    described,
+    group,
+    integer,
+    text,
+    timestamp,
+    web_address,
+)
 from laari.edge.merchant.payments import AMOUNT, BILL, DESCRIPTION, REFERENCE, TITLE
 from laari.rules.calendar import Interval
 from laari.rules.money import MAX_MONEY
@@ -45,7 +55,7 @@ class AuthorizationFields(Struct, frozen=True):
 PERIOD = Body(
     PeriodFields,
     choice("interval", INTERVALS),
-    described(integer("amount", 1, MAX_MONEY), "In laari; needs an interval."),
+    described(amount("amount", 1, MAX_MONEY), "In laari; needs an interval."),
     rule={
         "if": {"required": ["amount"], "properties": {"amount": {"not": {"type": "null"}}}},
         "then": {"required": ["interval"], "properties": {"interval": {"type": "string"}}},
@@ -53,12 +63,12 @@ PERIOD = Body(
 )
 LIMITS = Body(
     LimitFields,
-    described(integer("per_payment", 1, MAX_MONEY), "In laari."),
+    described(amount("per_payment", 1, MAX_MONEY), "In laari."),
     described(
         group("period", PERIOD),
         "Calendar periods of Maldives time; a week begins on Sunday.",
     ),
-    described(integer("total", 1, MAX_MONEY), "In laari, over the whole life."),
+    described(amount("total", 1, MAX_MONEY), "In laari, over the whole life."),
     described(
         integer("max_payments", 1, MAX_PAYMENTS), "Left out or 1 where the type is `one_time`."
     ),

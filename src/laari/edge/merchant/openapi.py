@@ -23,6 +23,7 @@ from laari.edge.merchant.operations import (
     Write,
 )
 from laari.edge.merchant.samples import SAMPLES
+from laari.edge.query_warning import WARNING_LENGTH, WARNING_NAME
 from laari.edge.schemas import Schemas
 from laari.rules.idempotency import KEY_PATTERN
 from laari.rules.refusals import CODES, refuse
@@ -87,6 +88,10 @@ HEADERS: dict[str, Schema] = {
     "Retry-After": {
         "description": "Seconds to wait before trying again.",
         "schema": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 86400},
+    },
+    WARNING_NAME: {
+        "description": "Names query parameters that are not known here and were ignored.",
+        "schema": {"type": "string", "maxLength": WARNING_LENGTH},
     },
     "Allow": {
         "description": "The methods that this path has.",
@@ -267,12 +272,13 @@ def _status(operation: Operation) -> int:
 
 
 def _success(operation: Operation, schemas: Schemas) -> Schema:
-    described = {
+    described: Schema = {
         "description": HTTPStatus(_status(operation)).phrase,
         "headers": _headers(keyed=is_keyed(operation)),
     }
     if isinstance(operation, Public):
         return {**described, "content": {operation.media_type: {"schema": BINARY}}}
+    described["headers"] = _headers(WARNING_NAME, keyed=is_keyed(operation))
     sample = SAMPLES[operation.name]
     is_list = isinstance(operation, Read) and operation.is_list
     # Of a list, the sample is one too.

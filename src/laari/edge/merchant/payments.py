@@ -9,8 +9,8 @@ from laari.edge.backend import Backend
 from laari.edge.fields import (
     NO_BODY,
     Body,
+    amount,
     described,
-    integer,
     text,
     text_map,
     timestamp,
@@ -59,7 +59,7 @@ REFERENCE = described(
     "Your own name for the payment; no other payment, charge or payment request may have it.",
 )
 AMOUNT = described(
-    integer("amount", 1, MAX_PAYMENT_AMOUNT, required=True), "In laari: `12500` is MVR 125.00."
+    amount("amount", 1, MAX_PAYMENT_AMOUNT, required=True), "In laari: `12500` is MVR 125.00."
 )
 TITLE = described(text("title", 255), "What the customer pays for.")
 DESCRIPTION = text("description", 500)

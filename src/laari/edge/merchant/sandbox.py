@@ -11,7 +11,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from laari.edge.backend import Backend
-from laari.edge.fields import NO_BODY, Body, boolean, described, integer, text
+from laari.edge.fields import NO_BODY, Body, amount, boolean, described, integer, text
 from laari.edge.merchant.authorizations import shown as authorization_shown
 from laari.edge.merchant.operations import ANY_SCOPE, Context, Operation, Write
 from laari.edge.merchant.payment_requests import shown as request_shown
@@ -77,7 +77,7 @@ class ClockFields(Struct, frozen=True):
 
 WALLET_BODY = Body(
     WalletFields,
-    described(integer("balance", -MAX_MONEY, MAX_MONEY), "In laari."),
+    described(amount("balance", -MAX_MONEY, MAX_MONEY), "In laari."),
     described(text("tier", 40), "The verification tier, which sets the wallet's limits."),
     name="SandboxWalletSet",
     examples={

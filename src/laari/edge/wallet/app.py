@@ -15,7 +15,9 @@ from msgspec import Struct
 from laari.edge.backend import Backend
 from laari.edge.fields import Schema
 from laari.edge.http import Reply, Request
+from laari.edge.missing_key import SECRET_KEY, key_form, other_header
 from laari.edge.moments import moment_at
+from laari.edge.query_warning import warned
 from laari.edge.router import Router
 from laari.edge.wallet.envelope import HEADERS, refused
 from laari.edge.wallet.paging import PARAMETERS, read_paging
@@ -102,6 +104,9 @@ ENDPOINTS = (
         refusals=("invalid_pagination",),
     ),
 )
+_UNKNOWN_KEY = (
+    "The key in X-API-Key is not known or was revoked. Make one in the wallet application."
+)
 BASE_PATH = "/wallet"
 ROUTER: Router[Endpoint] = Router()
 for _endpoint in ENDPOINTS:
@@ -128,7 +133,7 @@ class WalletInterface:
         key = request.headers.get(b"x-api-key", "").strip()
         use = await self._backend.wallet_key_uses.ask(digest(key)) if key else None
         if use is None:
-            return refused(refuse("unauthorized"))
+            return refused(refuse("unauthorized", _why_no_access(request, key)))
         if use.number > WINDOW_REQUESTS:
             return refused(refuse("rate_limited")._replace(retry_after=use.seconds_left))
         if endpoint is None:
@@ -136,4 +141,18 @@ class WalletInterface:
         if request.method != "GET":
             return refused(refuse("method_not_allowed"), (b"allow", b"GET"))
         shown = await endpoint.get(self._backend, use.account, request.query)
-        return refused(shown) if isinstance(shown, Refusal) else Reply(200, to_json(shown))
+        reply = refused(shown) if isinstance(shown, Refusal) else Reply(200, to_json(shown))
+        return warned(reply, request.query, endpoint.parameters)
+
+
+def _why_no_access(request: Request, key: str) -> str:
+    """By names and forms alone, so that nobody learns here which keys exist."""
+    how = "Send a wallet's API key as X-API-Key."
+    if b"x-api-key" in request.headers:
+        if key.startswith(SECRET_KEY):
+            return f"X-API-Key holds a merchant's secret key, which is for /merchant. {how}"
+        wrong = key_form(key)
+        return _UNKNOWN_KEY if wrong is None else f"{wrong} {how}"
+    other = "Authorization" if b"authorization" in request.headers else None
+    other = other or other_header(request.headers)
+    return f"No API key was sent. {how}" if other is None else f"{other} is not read here. {how}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from laari.edge.fields import Schema
+from laari.edge.query_warning import WARNING_NAME
 from laari.edge.schemas import Schemas
 from laari.edge.wallet.app import BASE_PATH, ENDPOINTS, WINDOW_REQUESTS, Endpoint
 from laari.rules.refusals import CODES, refuse
@@ -109,6 +110,7 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> Schema:
     responses: dict[str, Schema] = {
         "200": {
             "description": "OK",
+            "headers": {WARNING_NAME: {"$ref": f"#/components/headers/{WARNING_NAME}"}},
             "content": {
                 JSON: {
                     "schema": response,

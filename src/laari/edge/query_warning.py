@@ -1,0 +1,47 @@
+"""Query parameters that nothing reads: they stay ignored, and a header says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from urllib.parse import parse_qsl
+
+from laari.edge.http import Reply
+from laari.edge.nearest import nearest
+
+WARNING_NAME = "Laari-Warning"
+WARNING_LENGTH = 400
+MOST_NAMED = 3
+
+# What may be repeated in a header: a name with anything else is told without saying it.
+_PLAIN = re.compile(r"[A-Za-z0-9_.\-]{1,60}", re.ASCII)
+
+
+def warned(reply: Reply, query: bytes, known: Collection[str] = ()) -> Reply:
+    """The reply, with a header that names what was ignored where something was."""
+    unknown = _unknown(query, known) if query else []
+    if not unknown:
+        return reply
+    named = [_named(name, known) for name in unknown[:MOST_NAMED]]
+    if len(unknown) > MOST_NAMED:
+        named.append(f"{len(unknown) - MOST_NAMED} more")
+    return reply.plus((WARNING_NAME.lower().encode(), f"Ignored: {'; '.join(named)}".encode()))
+
+
+def _unknown(query: bytes, known: Collection[str]) -> list[str]:
+    """Each unknown name once, in the order sent; what cannot be read names nothing."""
+    try:
+        pairs = parse_qsl(
+            query.decode("ascii"), keep_blank_values=True, encoding="utf-8", errors="strict"
+        )
+    except ValueError:
+        return []
+    names = (name.partition("[")[0] for name, _ in pairs)
+    return [name for name in dict.fromkeys(names) if name not in known]
+
+
+def _named(name: str, known: Collection[str]) -> str:
+    if not _PLAIN.fullmatch(name):
+        return "a parameter that is not known"
+    near = nearest(name, known)
+    return f"{name} (did you mean {near}?)" if near else name
