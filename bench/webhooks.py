@@ -35,8 +35,9 @@ from laari.store.database import connection_to
 from laari.store.deliveries import save_events
 from laari.store.embedded import embedded_server
 from laari.store.migrate import migrate
-from laari.workers.webhooks.delivery import Deliverer, Limits
+from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
+from laari.workers.webhooks.windows import Limits
 
 MASTER_KEY = bytes(32)
 SECRET = b"sk_bench"
@@ -107,7 +108,7 @@ async def delivered(dsn: str, events: list[Event], concurrency: int) -> float:
     """Deliveries per second, from the start of the loop to the last outcome recorded."""
     sender = Sender(allow_private=True)
     stop = asyncio.Event()
-    limits = Limits(places=concurrency, widest_lane=concurrency, first_lane=concurrency)
+    limits = Limits(max_in_flight=concurrency, max_window=concurrency, initial_window=concurrency)
     async with connection_to(dsn) as connection:
         await save_events(connection, events)
         deliverer = Deliverer(dsn, sender, lambda merchant, secret: SECRET.decode(), (60,), limits)

@@ -187,11 +187,11 @@ async def _deliver(dsn: str) -> None:
     """The first event is delivered, the next fails, and the others wait."""
     async with connection_to(dsn) as connection:
         [tenant] = (await deliveries.due_tenants(connection, 0, 10))[0][:1]
-        claimed = await deliveries.claim(connection, {tenant: 2}, 60)
+        leased = await deliveries.lease(connection, {tenant: 2}, 60)
         attempts = [
             deliveries.Attempt(
                 each.event_id,
-                each.claim,
+                each.lease,
                 datetime.now(UTC),
                 5,
                 "https://stall.example/hook",
@@ -201,7 +201,7 @@ async def _deliver(dsn: str) -> None:
                 acknowledged=n == 0,
                 retry_seconds=None,
             )
-            for n, each in enumerate(claimed)
+            for n, each in enumerate(leased)
         ]
         await deliveries.record(connection, attempts)
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from laari.spine.gather import MAX_QUESTIONS, Gathered
+from laari.spine.gather import MAX_REQUESTS, Gathered
 
 
 async def test_what_comes_while_one_statement_runs_shares_the_next() -> None:
@@ -18,16 +18,16 @@ async def test_what_comes_while_one_statement_runs_shares_the_next() -> None:
         return [f"{question}{number}" for number, question in enumerate(questions)]
 
     gathered = Gathered(ask)
-    first = asyncio.create_task(gathered.ask("first"))
+    first = asyncio.create_task(gathered.call("first"))
     await asyncio.sleep(0)
     await asyncio.sleep(0)  # the first is under way
-    rest = await asyncio.gather(*(gathered.ask("same") for _ in range(3)))
+    rest = await asyncio.gather(*(gathered.call("same") for _ in range(3)))
     assert await first == "first0"
     assert rest == ["same0", "same1", "same2"]
     assert asked == [["first"], ["same"] * 3]
 
 
-async def test_a_statement_holds_a_bounded_number_of_questions() -> None:
+async def test_a_statement_holds_a_bounded_number_of_requests() -> None:
     sizes: list[int] = []
 
     async def ask(questions: list[int]) -> list[int]:
@@ -35,9 +35,9 @@ async def test_a_statement_holds_a_bounded_number_of_questions() -> None:
         return questions
 
     gathered = Gathered(ask)
-    numbers = range(2 * MAX_QUESTIONS + 1)
-    assert await asyncio.gather(*map(gathered.ask, numbers)) == list(numbers)
-    assert sizes == [MAX_QUESTIONS, MAX_QUESTIONS, 1]
+    numbers = range(2 * MAX_REQUESTS + 1)
+    assert await asyncio.gather(*map(gathered.call, numbers)) == list(numbers)
+    assert sizes == [MAX_REQUESTS, MAX_REQUESTS, 1]
 
 
 async def test_a_failure_reaches_all_who_asked_and_nobody_after() -> None:
@@ -49,10 +49,10 @@ async def test_a_failure_reaches_all_who_asked_and_nobody_after() -> None:
         return questions
 
     gathered = Gathered(ask)
-    outcomes = await asyncio.gather(*map(gathered.ask, range(3)), return_exceptions=True)
+    outcomes = await asyncio.gather(*map(gathered.call, range(3)), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [OSError] * 3
     fails = False
-    assert await gathered.ask(5) == 5
+    assert await gathered.call(5) == 5
 
 
 async def test_whoever_leaves_does_not_stop_the_others() -> None:
@@ -63,7 +63,7 @@ async def test_whoever_leaves_does_not_stop_the_others() -> None:
         return questions
 
     gathered = Gathered(ask)
-    leaving, staying = (asyncio.create_task(gathered.ask(number)) for number in (1, 2))
+    leaving, staying = (asyncio.create_task(gathered.call(number)) for number in (1, 2))
     await asyncio.sleep(0)
     leaving.cancel()
     go.set()
@@ -80,9 +80,9 @@ async def test_owners_take_turns_where_more_wait_than_fit() -> None:
         await asyncio.sleep(0.001)
         return questions
 
-    gathered = Gathered(ask, most=4, owner=lambda question: ord(question[0]))
-    flood = [asyncio.create_task(gathered.ask(f"a{number}")) for number in range(20)]
+    gathered = Gathered(ask, most=4, owner=lambda request: ord(request[0]))
+    flood = [asyncio.create_task(gathered.call(f"a{number}")) for number in range(20)]
     await asyncio.sleep(0)
-    other = asyncio.create_task(gathered.ask("b"))
+    other = asyncio.create_task(gathered.call("b"))
     await asyncio.gather(*flood, other)
     assert "b" in asked[0] + asked[1]

@@ -43,9 +43,9 @@ async def test_a_stuck_one_does_not_begin_another_round_when_it_ends() -> None:
         return questions
 
     gathered = Gathered(ask, most=1)
-    first = asyncio.create_task(gathered.ask(0))
+    first = asyncio.create_task(gathered.call(0))
     await asyncio.sleep(0)
-    rest = [asyncio.create_task(gathered.ask(number)) for number in range(1, 100)]
+    rest = [asyncio.create_task(gathered.call(number)) for number in range(1, 100)]
     await rest[10]
     stuck.set()
     await first

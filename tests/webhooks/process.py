@@ -8,8 +8,9 @@ import sys
 import uvloop
 
 from laari.store.merchants import open_secret
-from laari.workers.webhooks.delivery import Deliverer, Limits
+from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
+from laari.workers.webhooks.windows import Limits
 from tests.webhooks.shops import MASTER_KEY
 
 TIMEOUT_SECONDS = 1.0

@@ -15,8 +15,9 @@ from laari.rules import ids
 from laari.rules.records import Event
 from laari.store import merchants
 from laari.store.deliveries import save_events
-from laari.workers.webhooks.delivery import Deliverer, Limits
+from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
+from laari.workers.webhooks.windows import Limits
 from tests.webhooks.receivers import Receiver
 
 MASTER_KEY = b"m" * 32

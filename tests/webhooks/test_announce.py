@@ -15,8 +15,8 @@ from laari.store.announce import Announcer
 from laari.store.batch import BatchRunner
 from laari.store.database import open_pool
 from laari.store.deliveries import CHANNEL
-from laari.workers.webhooks.delivery import Limits
 from laari.workers.webhooks.sender import Sender
+from laari.workers.webhooks.windows import Limits
 from tests.webhooks.receivers import Receiver
 from tests.webhooks.shops import at, delivering, open_shop, until
 

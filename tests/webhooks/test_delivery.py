@@ -13,8 +13,9 @@ import pytest
 from laari.rules.webhooks import signature
 from laari.store import deliveries, merchants
 from laari.store.deliveries import save_events
-from laari.workers.webhooks.delivery import Deliverer, Limits
+from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
+from laari.workers.webhooks.windows import Limits
 from tests.silence import proxy_to
 from tests.webhooks.conftest import NAME
 from tests.webhooks.receivers import Receiver, answering, hanging
@@ -225,14 +226,14 @@ async def test_what_could_not_be_recorded_at_first_is_recorded_before_the_end(
     assert await settled(connection)
 
 
-async def test_what_a_killed_process_had_taken_up_is_sent_by_another(
+async def test_what_a_killed_process_had_leased_is_sent_by_another(
     dsn: str, connection: asyncpg.Connection, open_sender: Sender, plain: Receiver
 ) -> None:
     shop = await open_shop(connection, at(plain))
     events = await emit(connection, shop, 3)
-    taken = await deliveries.claim(connection, {shop.tenant_id: 10}, lease_seconds=0.3)
+    taken = await deliveries.lease(connection, {shop.tenant_id: 10}, lease_seconds=0.3)
     assert {delivery.event_id for delivery in taken} == {event.id for event in events}
-    assert await deliveries.claim(connection, {shop.tenant_id: 10}, lease_seconds=0.3) == []
+    assert await deliveries.lease(connection, {shop.tenant_id: 10}, lease_seconds=0.3) == []
     async with delivering(dsn, open_sender):
         await until(lambda: settled(connection))
     assert sorted(plain.bodies()) == sorted(event.body for event in events)
@@ -243,9 +244,9 @@ async def test_a_late_failure_does_not_count_against_the_next_attempt(
 ) -> None:
     shop = await open_shop(connection, "https://hooks.shop.mv/")
     (event,) = await emit(connection, shop)
-    (first,) = await deliveries.claim(connection, {shop.tenant_id: 1}, lease_seconds=0)
-    (second,) = await deliveries.claim(connection, {shop.tenant_id: 1}, lease_seconds=60)
-    assert (first.claim, second.claim) == (1, 2)
+    (first,) = await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=0)
+    (second,) = await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=60)
+    assert (first.lease, second.lease) == (1, 2)
     late = failure(first, retry_seconds=None)
     await deliveries.record(connection, [late])
     delivery = await delivery_of(connection, event.id)
@@ -258,14 +259,14 @@ async def test_a_late_failure_does_not_count_against_the_next_attempt(
     assert (await delivery_of(connection, event.id))["status"] == "delivered"
 
 
-async def test_a_claim_that_a_crash_of_the_database_forgot_is_told_by_its_attempt(
+async def test_a_lease_that_a_crash_of_the_database_forgot_is_told_by_its_attempt(
     connection: asyncpg.Connection,
 ) -> None:
     """Claims do not wait for the disk; whoever holds one goes on with it."""
     shop = await open_shop(connection, "https://hooks.shop.mv/")
     failed, good = await emit(connection, shop), await emit(connection, shop)
-    claimed = await deliveries.claim(connection, {shop.tenant_id: 2}, lease_seconds=60)
-    by_event = {each.event_id: each for each in claimed}
+    leased = await deliveries.lease(connection, {shop.tenant_id: 2}, lease_seconds=60)
+    by_event = {each.event_id: each for each in leased}
     await connection.execute("UPDATE deliveries SET claims = 0, next_attempt_at = now()")
     attempt = failure(by_event[failed[0].id], retry_seconds=60)
     await deliveries.record(connection, [attempt])
@@ -277,12 +278,12 @@ async def test_a_claim_that_a_crash_of_the_database_forgot_is_told_by_its_attemp
         assert len(await attempts_of(connection, event.id)) == 1
 
 
-def failure(claimed: deliveries.Claimed, retry_seconds: float | None) -> deliveries.Attempt:
+def failure(leased: deliveries.LeasedDelivery, retry_seconds: float | None) -> deliveries.Attempt:
     from datetime import UTC, datetime
 
     return deliveries.Attempt(
-        event_id=claimed.event_id,
-        claim=claimed.claim,
+        event_id=leased.event_id,
+        lease=leased.lease,
         started_at=datetime.now(UTC),
         duration_ms=1,
         url="https://hooks.shop.mv/",
@@ -294,10 +295,10 @@ def failure(claimed: deliveries.Claimed, retry_seconds: float | None) -> deliver
     )
 
 
-def acknowledgement(claimed: deliveries.Claimed) -> deliveries.Attempt:
+def acknowledgement(leased: deliveries.LeasedDelivery) -> deliveries.Attempt:
     from msgspec.structs import replace
 
-    return replace(failure(claimed, None), http_status=200, error=None, acknowledged=True)
+    return replace(failure(leased, None), http_status=200, error=None, acknowledged=True)
 
 
 async def test_several_processes_send_each_event_once(
@@ -324,7 +325,7 @@ async def test_a_receiver_that_hangs_delays_nobody_else(
     await emit(connection, hung, 500)
     assert await _p99_of_first_attempts(dsn, connection, plain, shops) < 2.0
     hanging_now = sum(got.path == "/hang" for got in plain.received)
-    assert 1 <= hanging_now <= 8  # a narrow lane, however long the queue behind it
+    assert 1 <= hanging_now <= 8  # a small window, however long the queue behind it
 
 
 async def _p99_of_first_attempts(
@@ -352,7 +353,7 @@ async def test_a_backlog_of_one_merchant_does_not_starve_the_rest(
     busy = await open_shop(connection, at(plain, "/busy"))
     await emit(connection, busy, 3000)
     quiet = [await open_shop(connection, at(plain, "/quiet")) for _ in range(3)]
-    async with delivering(dsn, open_sender, limits=Limits(places=8, lease_seconds=5)):
+    async with delivering(dsn, open_sender, limits=Limits(max_in_flight=8, lease_seconds=5)):
         await until(lambda: len(plain.received) >= 100)
         for shop in quiet:
             await emit(connection, shop, 1)
@@ -366,7 +367,7 @@ async def test_more_tenants_than_places_all_get_their_turn(
 ) -> None:
     shops = [await open_shop(connection, at(plain)) for _ in range(12)]
     events = [event for shop in shops for event in await emit(connection, shop, 5)]
-    async with delivering(dsn, open_sender, limits=Limits(places=2, lease_seconds=5)):
+    async with delivering(dsn, open_sender, limits=Limits(max_in_flight=2, lease_seconds=5)):
         await until(lambda: settled(connection))
     assert sorted(plain.bodies()) == sorted(event.body for event in events)
 
@@ -392,26 +393,26 @@ async def test_a_late_failure_does_not_count_after_sending_again(
 ) -> None:
     shop = await open_shop(connection, "https://hooks.shop.mv/")
     (event,) = await emit(connection, shop)
-    (taken,) = await deliveries.claim(connection, {shop.tenant_id: 1}, lease_seconds=60)
+    (taken,) = await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=60)
     assert await deliveries.resend(connection, event.id)
     await deliveries.record(connection, [failure(taken, retry_seconds=None)])
     delivery = await delivery_of(connection, event.id)
     assert (delivery["status"], delivery["failed_attempts"]) == ("pending", 0)
 
 
-async def test_what_waited_in_line_past_its_time_is_not_begun(
+async def test_what_waited_in_the_queue_past_its_time_is_not_begun(
     dsn: str, connection: asyncpg.Connection, open_sender: Sender, plain: Receiver
 ) -> None:
-    """Its lease may end before the answer comes: another process would send it again meanwhile."""
+    """Its lease may expire before the response: another process would send it too."""
     shop = await open_shop(connection, at(plain))
     late, early = await emit(connection, shop, 2)
     taken = {
         each.event_id: each
-        for each in await deliveries.claim(connection, {shop.tenant_id: 2}, lease_seconds=60)
+        for each in await deliveries.lease(connection, {shop.tenant_id: 2}, lease_seconds=60)
     }
     deliverer = Deliverer(dsn, open_sender, lambda *_: shop.secret, ())
-    deliverer._line_up(taken[late.id], monotonic())
-    deliverer._line_up(taken[early.id], monotonic() + 60)
+    deliverer._enqueue(taken[late.id], monotonic())
+    deliverer._enqueue(taken[early.id], monotonic() + 60)
     await asyncio.wait(deliverer._workers)
     assert plain.bodies() == [early.body]
 

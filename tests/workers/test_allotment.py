@@ -1,61 +1,73 @@
-"""How delivery shares its places between tenants, and how long the lines get."""
+"""How delivery shares its slots between tenants, and how long the queues get."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.workers.webhooks.delivery import Lane, allot
+from laari.workers.webhooks.windows import Limits, TenantWindow, allot
 
 
-def lane(width: int = 4, under_way: int = 0, finished: int = 0, in_line: int = 0) -> Lane:
-    made = Lane(width)
-    made.under_way = under_way
-    made.finished = finished
-    made.line.extend([None] * in_line)  # type: ignore[list-item]  # only counted
+def window(size: int = 4, in_flight: int = 0, completed: int = 0, queued: int = 0) -> TenantWindow:
+    made = TenantWindow(size)
+    made.in_flight = in_flight
+    made.completed = completed
+    made.queue.extend([None] * queued)  # type: ignore[list-item]  # only counted
     return made
 
 
-def test_a_new_tenant_gets_the_width_of_its_lane() -> None:
-    assert allot({1: lane(width=4)}, places=512) == ({1: 4}, set())
+def test_a_new_tenant_gets_the_size_of_its_window() -> None:
+    assert allot({1: window(size=4)}, slots=512) == ({1: 4}, set())
 
 
-def test_a_lane_that_emptied_since_the_last_round_gets_a_line_as_long_as_its_pace() -> None:
-    assert allot({1: lane(width=32, finished=100)}, places=512) == ({1: 232}, set())
+def test_a_window_that_emptied_since_the_last_round_gets_a_queue_as_long_as_its_pace() -> None:
+    assert allot({1: window(size=32, completed=100)}, slots=512) == ({1: 232}, set())
 
 
-def test_a_busy_lane_gets_what_it_finished_and_no_more_than_its_line_lacks() -> None:
-    busy = lane(width=8, under_way=6, finished=10, in_line=5)
-    assert allot({1: busy}, places=512) == ({1: 17}, set())
+def test_a_busy_window_gets_what_it_completed_and_no_more_than_its_queue_lacks() -> None:
+    busy = window(size=8, in_flight=6, completed=10, queued=5)
+    assert allot({1: busy}, slots=512) == ({1: 17}, set())
 
 
 def test_a_hanging_receiver_gets_nothing_more() -> None:
-    assert allot({1: lane(width=2, under_way=2)}, places=512) == ({}, set())
+    assert allot({1: window(size=2, in_flight=2)}, slots=512) == ({}, set())
 
 
-def test_places_are_shared_evenly() -> None:
-    assert allot({1: lane(width=32), 2: lane(width=32)}, places=8) == ({1: 4, 2: 4}, set())
+def test_slots_are_shared_evenly() -> None:
+    assert allot({1: window(size=32), 2: window(size=32)}, slots=8) == ({1: 4, 2: 4}, set())
 
 
-def test_while_a_tenant_waits_for_a_place_those_that_have_one_get_no_more() -> None:
-    lanes = {1: lane(under_way=1, finished=50), 2: lane(finished=50), 3: lane()}
-    assert allot(lanes, places=1) == ({2: 1}, {3})
+def test_while_a_tenant_waits_for_a_slot_those_that_have_one_get_no_more() -> None:
+    windows = {1: window(in_flight=1, completed=50), 2: window(completed=50), 3: window()}
+    assert allot(windows, slots=1) == ({2: 1}, {3})
 
 
-def test_without_a_place_nobody_is_served() -> None:
-    assert allot({1: lane(), 2: lane(under_way=4)}, places=-1) == ({}, {1})
+def test_without_a_slot_nobody_is_served() -> None:
+    assert allot({1: window(), 2: window(in_flight=4)}, slots=-1) == ({}, {1})
 
 
-lanes_of_all_kinds = st.builds(
-    lane, st.integers(1, 40), st.integers(0, 40), st.integers(0, 300), st.integers(0, 300)
+def test_a_window_grows_by_one_and_halves_within_its_bounds() -> None:
+    limits = Limits(max_window=5, initial_window=4, min_window=2)
+    sizes = []
+    changing = TenantWindow(limits.initial_window)
+    for acknowledged in (True, True, False, True, False, False):
+        changing.record(acknowledged, limits)
+        sizes.append(changing.size)
+    assert sizes == [5, 5, 2, 3, 2, 2]
+
+
+windows_of_all_kinds = st.builds(
+    window, st.integers(1, 40), st.integers(0, 40), st.integers(0, 300), st.integers(0, 300)
 )
 
 
-@given(st.dictionaries(st.integers(1, 50), lanes_of_all_kinds, max_size=20), st.integers(-5, 600))
-def test_every_idle_tenant_is_served_or_named_as_left(lanes: dict[int, Lane], places: int) -> None:
-    room, left = allot(lanes, places)
-    idle = {tenant for tenant, each in lanes.items() if not each.under_way}
-    served = {tenant for tenant in idle if tenant in room or lanes[tenant].line}
+@given(st.dictionaries(st.integers(1, 50), windows_of_all_kinds, max_size=20), st.integers(-5, 600))
+def test_every_idle_tenant_is_served_or_named_as_left(
+    windows: dict[int, TenantWindow], slots: int
+) -> None:
+    room, left = allot(windows, slots)
+    idle = {tenant for tenant, each in windows.items() if not each.in_flight}
+    served = {tenant for tenant in idle if tenant in room or windows[tenant].queue}
     assert idle == served | left
     assert all(size > 0 for size in room.values())
-    assert len(left) == max(0, len(idle) - max(0, places))
+    assert len(left) == max(0, len(idle) - max(0, slots))

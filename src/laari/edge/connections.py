@@ -47,5 +47,5 @@ class Connections:
     async def page(self, listing: Listing[R]) -> Found[R]:
         """A page of a listing. One whose cost is not known beforehand keeps no other waiting."""
         if listing.is_plain and listing.window.limit <= LONGEST_GATHERED_PAGE:
-            return await self._plain_pages.ask(listing)
+            return await self._plain_pages.call(listing)
         return await self.ask(page, listing)

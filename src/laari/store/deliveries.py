@@ -1,4 +1,7 @@
-"""Deliveries of events: made with the event, taken up by senders, kept with every attempt."""
+"""Deliveries of events: made with the event, leased by senders, kept with every attempt.
+
+The columns `claims` and `claim` number the leases of a delivery.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def saving_events(parameter: int) -> tuple[str, str]:
     return branches, "SELECT 1 FROM made LIMIT 1"
 
 
-# Here the senders are told in the commit itself: a person waits for it, and it is rare.
+# Here the senders are notified in the commit itself: a person waits for it, and it is rare.
 _SAVE_EVENTS = f"WITH {saving_events(1)[0]} SELECT pg_notify('{CHANNEL}', '') FROM made LIMIT 1"
 
 # Steps from tenant to tenant along the index: what one tenant has waiting is never walked through.
@@ -59,7 +62,7 @@ WITH RECURSIVE waiting (tenant_id, next_attempt_at, place) AS (
 SELECT tenant_id, next_attempt_at <= now() AS due FROM waiting ORDER BY tenant_id
 """
 
-_CLAIM = """
+_LEASE = """
 WITH due AS (
     SELECT d.event_id FROM unnest($1::bigint[], $2::bigint[]) AS room (tenant_id, size)
     CROSS JOIN LATERAL (
@@ -67,20 +70,20 @@ WITH due AS (
         WHERE status = 'pending' AND tenant_id = room.tenant_id AND next_attempt_at <= now()
         ORDER BY next_attempt_at LIMIT room.size FOR NO KEY UPDATE SKIP LOCKED
     ) AS d
-), claimed AS (
+), leased AS (
     UPDATE deliveries d SET claims = claims + 1, next_attempt_at = now() + $3 * interval '1 second'
     FROM due WHERE d.event_id = due.event_id
     RETURNING d.event_id, d.tenant_id, d.claims, d.failed_attempts
 )
 SELECT c.event_id, c.tenant_id, c.claims, c.failed_attempts, e.body, m.id,
        CASE WHEN m.webhooks_enabled THEN m.webhook_url END, m.secret_encrypted
-FROM claimed c JOIN events e ON e.id = c.event_id
+FROM leased c JOIN events e ON e.id = c.event_id
 JOIN tenants t ON t.id = c.tenant_id JOIN merchants m ON m.id = t.merchant_id
 ORDER BY c.event_id
 """
 
-# A claim does not wait for the disk: a database that crashed may have forgotten it. Whoever holds
-# it still knows its number. No attempt is counted that is not kept.
+# A lease does not wait for the disk: a database that crashed may have forgotten it, but its holder
+# still knows its number. No attempt is counted that is not kept.
 _RECORD = """
 WITH done (event_id, claim, started_at, duration_ms, url, http_status, error, answer,
            acknowledged, retry_seconds) AS (
@@ -108,12 +111,12 @@ WHERE d.event_id = done.event_id AND CASE
 """
 
 
-class Claimed(Struct, frozen=True):
+class LeasedDelivery(Struct, frozen=True):
     """A delivery to attempt now, with the merchant's settings as they are now."""
 
     event_id: UUID
     tenant_id: int
-    claim: int
+    lease: int  # its number: `claims` of the row when it was leased
     failed_attempts: int
     body: bytes
     merchant_id: str
@@ -125,7 +128,7 @@ class Attempt(Struct, frozen=True):
     """What came of one attempt."""
 
     event_id: UUID
-    claim: int
+    lease: int
     started_at: datetime
     duration_ms: int
     url: str
@@ -150,22 +153,22 @@ async def due_tenants(
     return [row["tenant_id"] for row in rows if row["due"]], following
 
 
-async def claim(
+async def lease(
     connection: asyncpg.Connection, room: Mapping[int, int], lease_seconds: float
-) -> list[Claimed]:
-    """Takes up to so many due deliveries of each tenant, for so long; others pass them over."""
-    rows = await connection.fetch(_CLAIM, list(room), list(room.values()), lease_seconds)
-    return [Claimed(*row) for row in rows]
+) -> list[LeasedDelivery]:
+    """Leases up to so many due deliveries of each tenant, for so long; others skip them."""
+    rows = await connection.fetch(_LEASE, list(room), list(room.values()), lease_seconds)
+    return [LeasedDelivery(*row) for row in rows]
 
 
-async def give_back(connection: asyncpg.Connection, unsent: Sequence[Claimed]) -> None:
-    """Makes what was claimed and not attempted due again."""
+async def release(connection: asyncpg.Connection, unsent: Sequence[LeasedDelivery]) -> None:
+    """Makes deliveries that were leased and not attempted due again."""
     await connection.execute(
         "UPDATE deliveries d SET next_attempt_at = now() "
         "FROM unnest($1::uuid[], $2::bigint[]) AS u (event_id, claim) "
         "WHERE d.event_id = u.event_id AND d.claims = u.claim AND d.status = 'pending'",
         [delivery.event_id for delivery in unsent],
-        [delivery.claim for delivery in unsent],
+        [delivery.lease for delivery in unsent],
     )
 
 
@@ -189,7 +192,7 @@ async def resend(connection: asyncpg.Connection, event_id: UUID) -> bool:
 
 
 async def announce(connection: asyncpg.Connection) -> None:
-    """Wakes the senders. Nobody waits for this commit to be on the disk: it changes nothing."""
+    """Wakes the senders. This commit does not wait for the disk: it changes nothing."""
     await connection.execute(
         f"SELECT set_config('synchronous_commit', 'off', true), pg_notify('{CHANNEL}', '')"
     )

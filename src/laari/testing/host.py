@@ -98,7 +98,7 @@ async def _serve(dsn: str, directory: Path, given: dict[str, str]) -> None:
     from laari.edge.app import Shared, create_app  # noqa: PLC0415
     from laari.edge.server.server import Server  # noqa: PLC0415
     from laari.workers import background  # noqa: PLC0415
-    from laari.workers.webhooks.delivery import Limits  # noqa: PLC0415
+    from laari.workers.webhooks.windows import Limits  # noqa: PLC0415
 
     listener = listen(HOST, 0)
     port = listener.getsockname()[1]

@@ -21,6 +21,7 @@ from laari.store.sweep import forget_saved_responses
 from laari.workers import expiry, sealing
 from laari.workers.pause import pause
 from laari.workers.webhooks import delivery
+from laari.workers.webhooks.windows import Limits
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ async def run(
     master_key: bytes,
     settings: Settings,
     stop: asyncio.Event,
-    limits: delivery.Limits | None = None,
+    limits: Limits | None = None,
 ) -> None:
     """Works until `stop` is set, then finishes what is under way."""
     pool = await open_pool(dsn, CONNECTIONS, JOB_SECONDS)

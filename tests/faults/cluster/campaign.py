@@ -26,7 +26,7 @@ from typing import Any
 
 import asyncpg
 
-from laari.workers.webhooks.delivery import Limits
+from laari.workers.webhooks.windows import Limits
 from tests.faults.cluster import report
 from tests.faults.cluster.checker import Found, Problem, Row, check
 from tests.faults.cluster.clients import Load

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from laari.workers.webhooks.delivery import Limits
+from laari.workers.webhooks.windows import Limits
 from tests.faults.cluster.checker import EVENT
 from tests.faults.cluster.faults import Done, Fault, Installation
 from tests.faults.cluster.service import ServiceNode

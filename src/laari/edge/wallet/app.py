@@ -131,7 +131,7 @@ class WalletInterface:
         if endpoint is not None:
             request.operation = endpoint.name
         key = request.headers.get(b"x-api-key", "").strip()
-        use = await self._backend.wallet_key_uses.ask(digest(key)) if key else None
+        use = await self._backend.wallet_key_uses.call(digest(key)) if key else None
         if use is None:
             return refused(refuse("unauthorized", _why_no_access(request, key)))
         if use.number > WINDOW_REQUESTS:

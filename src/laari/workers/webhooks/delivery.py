@@ -1,11 +1,7 @@
-"""The delivery of webhooks: takes up what is due, sends it, records what came of it.
+"""The delivery of webhooks: leases what is due, sends it, records the outcome.
 
-Nothing is held in a transaction while a receiver thinks. What is taken up is leased: when this
-process is killed, its deliveries are due again as soon as the lease has run out. Any number of
-processes may do this at the same time.
-
-Every tenant has a lane of its own. A receiver that answers well gets a wide one, one that hangs or
-fails a narrow one, so that slow receivers cannot fill the places that all share.
+No transaction is open while a receiver works. When this process is killed, its deliveries are due
+again as soon as their leases have expired. Any number of processes may do this at the same time.
 """
 
 from __future__ import annotations
@@ -15,10 +11,8 @@ import logging
 import math
 import random
 import time
-from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -26,72 +20,24 @@ from laari.rules.webhooks import retry_wait
 from laari.settings import Settings
 from laari.store import deliveries
 from laari.store.database import Connection, connection_to
-from laari.store.deliveries import Attempt, Claimed
+from laari.store.deliveries import Attempt, LeasedDelivery
 from laari.store.merchants import open_secret
 from laari.store.watch import Watch
 from laari.workers.pause import pause
-from laari.workers.webhooks.sender import TIMEOUT_SECONDS, Answer, Sender
+from laari.workers.webhooks.sender import Answer, Sender
+from laari.workers.webhooks.windows import Limits, TenantWindow, allot
 
 log = logging.getLogger(__name__)
 
-# Deliveries go on within five seconds where their connection has gone silent: a second until
-# something is asked, these two, and a new connection.
+# Deliveries go on within five seconds after their connection has gone silent: a second until
+# the next statement, these two, and a new connection.
 ANSWER_SECONDS = 2.5  # of the database; after that its connection is taken for dead
 RECONNECT_SECONDS = 0.5
-# Outcomes in one statement. Where all that have piled up took longer than the bound above, they
-# would be tried again with still more of them, and never be recorded.
+# Outcomes in one statement. If a backlog took longer than the bound above, it would be tried again
+# with still more of them, and never be recorded.
 MOST_RECORDED = 1000
 TENANTS_AT_ONCE = 256  # looked at in one round
 SWITCHED_OFF = "webhooks are switched off or no URL is set"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    places: int = 512  # attempts under way in this process
-    widest_lane: int = 32  # of one tenant
-    first_lane: int = 4  # of a tenant not seen before
-    narrowest_lane: int = 2
-    lease_seconds: float = 4 * TIMEOUT_SECONDS  # half to wait in line, half to send and record
-    poll_seconds: float = 1.0  # for retries that come due, and notifications that got lost
-    # Between two looks for more, and between two recordings: each finds several.
-    round_seconds: float = 0.04
-
-
-class Lane:
-    """What this process has taken up of one tenant: under way, and next in line.
-
-    The line is as long as two rounds at the pace of the last one: a receiver that answers at once
-    never waits for the database, and one that takes its time has no line at all.
-    """
-
-    __slots__ = ("finished", "line", "under_way", "width")
-
-    def __init__(self, width: int) -> None:
-        self.width = width
-        self.under_way = 0
-        self.finished = 0  # since more was last taken up
-        self.line: deque[tuple[Claimed, float]] = deque()  # with the time to have begun by
-
-    def room(self, places: int) -> int:
-        """How many more to take up where so many of them have a place at once."""
-        return places + 2 * self.finished - len(self.line)
-
-
-def allot(lanes: Mapping[int, Lane], places: int) -> tuple[dict[int, int], set[int]]:
-    """How many deliveries to take up for each tenant, and the tenants left without a place.
-
-    Free places are shared between the tenants that have nothing under way: none gets a second
-    before each has had a first, and while one waits for a place, those that have one get no more.
-    """
-    idle = [tenant for tenant, lane in lanes.items() if not lane.under_way]
-    served, left = idle[: max(0, places)], set(idle[max(0, places) :])
-    each = max(1, places // max(1, len(idle)))
-    begun = {tenant: min(lanes[tenant].width, each) for tenant in served}
-    if left:
-        return begun, left
-    free = {tenant: lane.width - lane.under_way for tenant, lane in lanes.items()} | begun
-    room = {tenant: lanes[tenant].room(size) for tenant, size in free.items()}
-    return {tenant: size for tenant, size in room.items() if size > 0}, left
 
 
 class Deliverer:
@@ -108,7 +54,7 @@ class Deliverer:
         self._secret_of = secret_of
         self._retry_seconds = retry_seconds
         self._limits = limits or Limits()
-        self._lanes: dict[int, Lane] = {}
+        self._windows: dict[int, TenantWindow] = {}
         self._workers: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
         self._watch = Watch()
@@ -116,30 +62,30 @@ class Deliverer:
         self._after_tenant = 0
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Works until told to stop; then finishes and records what is under way."""
+        """Runs until `stop` is set; then finishes and records what is in flight."""
         recording = asyncio.create_task(_persist("recording deliveries", self._record_outcomes))
-        taking = asyncio.create_task(_persist("taking up deliveries", self._take_up))
+        leasing = asyncio.create_task(_persist("leasing deliveries", self._lease_due))
         await stop.wait()
-        taking.cancel()
+        leasing.cancel()
         with suppress(asyncio.CancelledError):
-            await taking
-        await self._give_back()
+            await leasing
+        await self._release()
         if self._workers:
             await asyncio.wait(self._workers)
         self._outcomes.put_nowait(None)
         await recording
 
-    async def _give_back(self) -> None:
-        """Whatever has not been begun is due again, for the next process to find at once."""
-        waiting = [delivery for lane in self._lanes.values() for delivery, _ in lane.line]
-        for lane in self._lanes.values():
-            lane.line.clear()
+    async def _release(self) -> None:
+        """What has not been begun is due again, for the next process to find at once."""
+        waiting = [delivery for window in self._windows.values() for delivery, _ in window.queue]
+        for window in self._windows.values():
+            window.queue.clear()
         if waiting:
-            with suppress(Exception):  # their leases run out anyway
+            with suppress(Exception):  # their leases expire anyway
                 async with connection_to(self._dsn, ANSWER_SECONDS) as connection:
-                    await deliveries.give_back(connection, waiting)
+                    await deliveries.release(connection, waiting)
 
-    async def _take_up(self) -> None:
+    async def _lease_due(self) -> None:
         async with connection_to(self._dsn, math.inf, synchronous_commit="off") as connection:
             with self._watch.bound(connection, ANSWER_SECONDS):
                 await deliveries.listen(connection, self._wake.set)
@@ -154,12 +100,12 @@ class Deliverer:
                     await pause(self._wake, self._limits.poll_seconds)
 
     async def _round(self, connection: Connection) -> bool:
-        """Takes up what there is room for; whether there may be more to take up at once."""
+        """Leases what there is room for; returns whether there may be more to lease at once."""
         tenants, following = await deliveries.due_tenants(
             connection, self._after_tenant, TENANTS_AT_ONCE
         )
-        lanes = {tenant: self._lane(tenant) for tenant in tenants}
-        room, left = allot(lanes, self._limits.places - len(self._workers))
+        windows = {tenant: self._window(tenant) for tenant in tenants}
+        room, left = allot(windows, self._limits.max_in_flight - len(self._workers))
         if not left:
             self._after_tenant = following
         elif room:
@@ -167,70 +113,68 @@ class Deliverer:
         if not room:
             return self._after_tenant != 0 and not left
         for tenant in room:
-            lanes[tenant].finished = 0
+            windows[tenant].completed = 0
         begin_by = time.monotonic() + self._limits.lease_seconds / 2
-        claimed = await deliveries.claim(connection, room, self._limits.lease_seconds)
-        # Places were counted for the tenants that waited: they come first.
-        claimed.sort(key=lambda delivery: lanes[delivery.tenant_id].under_way > 0)
-        for delivery in claimed:
-            self._line_up(delivery, begin_by)
-        return bool(claimed) or self._after_tenant != 0
+        leased = await deliveries.lease(connection, room, self._limits.lease_seconds)
+        # Slots were counted for the tenants that waited: they come first.
+        leased.sort(key=lambda delivery: windows[delivery.tenant_id].in_flight > 0)
+        for delivery in leased:
+            self._enqueue(delivery, begin_by)
+        return bool(leased) or self._after_tenant != 0
 
-    def _lane(self, tenant_id: int) -> Lane:
-        lane = self._lanes.get(tenant_id)
-        if lane is None:
-            lane = self._lanes[tenant_id] = Lane(self._limits.first_lane)
-        return lane
+    def _window(self, tenant_id: int) -> TenantWindow:
+        window = self._windows.get(tenant_id)
+        if window is None:
+            window = self._windows[tenant_id] = TenantWindow(self._limits.initial_window)
+        return window
 
-    def _line_up(self, delivery: Claimed, begin_by: float) -> None:
-        lane = self._lane(delivery.tenant_id)
-        lane.line.append((delivery, begin_by))
-        is_free = lane.under_way < lane.width and len(self._workers) < self._limits.places
-        if is_free or not lane.under_way:  # a line always has somebody who works on it
-            lane.under_way += 1
-            worker = asyncio.create_task(self._work(lane))
+    def _enqueue(self, delivery: LeasedDelivery, begin_by: float) -> None:
+        window = self._window(delivery.tenant_id)
+        window.queue.append((delivery, begin_by))
+        is_free = window.in_flight < window.size and len(self._workers) < self._limits.max_in_flight
+        if is_free or not window.in_flight:  # a queue always has a worker
+            window.in_flight += 1
+            worker = asyncio.create_task(self._work(window))
             self._workers.add(worker)
             worker.add_done_callback(self._workers.discard)
 
-    async def _work(self, lane: Lane) -> None:
-        """Makes the attempts of a lane, one after the other, while there are any."""
+    async def _work(self, window: TenantWindow) -> None:
+        """Makes the attempts of a tenant, one after the other, while there are any."""
         try:
-            while lane.line and lane.under_way <= lane.width:
-                delivery, begin_by = lane.line.popleft()
-                if time.monotonic() < begin_by:  # else the lease may end before the answer comes
-                    await self._attempt(delivery, lane)
-                lane.finished += 1
+            while window.queue and window.in_flight <= window.size:
+                delivery, begin_by = window.queue.popleft()
+                # Later, the lease may expire before the response comes.
+                if time.monotonic() < begin_by:
+                    await self._attempt(delivery, window)
+                window.completed += 1
                 self._wake.set()
         finally:
-            lane.under_way -= 1
+            window.in_flight -= 1
 
-    async def _attempt(self, delivery: Claimed, lane: Lane) -> None:
+    async def _attempt(self, delivery: LeasedDelivery, window: TenantWindow) -> None:
         try:
             answer = await self._send(delivery)
         except Exception:
-            # Our own fault, not the receiver's: it does not count, and the lease brings it back.
+            # Our own fault, not the receiver's: it does not count; it is due after the lease.
             log.exception("sending event %s failed", delivery.event_id)
             return
-        if answer.acknowledged:
-            lane.width = min(lane.width + 1, self._limits.widest_lane)
-        else:
-            lane.width = max(lane.width // 2, self._limits.narrowest_lane)
+        window.record(answer.acknowledged, self._limits)
         self._outcomes.put_nowait(self._outcome(delivery, answer))
 
-    async def _send(self, delivery: Claimed) -> Answer:
+    async def _send(self, delivery: LeasedDelivery) -> Answer:
         if delivery.url is None:
             return Answer(datetime.now(UTC).timestamp(), 0, None, SWITCHED_OFF, None)
         secret = self._secret_of(delivery.merchant_id, delivery.secret_encrypted)
         return await self._sender.send(delivery.url, secret, delivery.body)
 
-    def _outcome(self, delivery: Claimed, answer: Answer) -> Attempt:
+    def _outcome(self, delivery: LeasedDelivery, answer: Answer) -> Attempt:
         wait = None
         if not answer.acknowledged:
             chance = random.random()  # noqa: S311  # jitter
             wait = retry_wait(delivery.failed_attempts + 1, self._retry_seconds, chance)
         return Attempt(
             event_id=delivery.event_id,
-            claim=delivery.claim,
+            lease=delivery.lease,
             started_at=datetime.fromtimestamp(answer.started_at, UTC),
             duration_ms=answer.duration_ms,
             url=delivery.url or "",
@@ -242,9 +186,9 @@ class Deliverer:
         )
 
     async def _record_outcomes(self) -> None:
-        """Records outcomes as they come: those that have gathered while the last were written.
+        """Records outcomes as they come: those that were queued while the last were written.
 
-        A commit that is lost in a crash leads to one more attempt, so nobody waits for the disk.
+        A commit that is lost in a crash leads to one more attempt, so none waits for the disk.
         """
         async with connection_to(self._dsn, math.inf, synchronous_commit="off") as connection:
             while True:
@@ -268,7 +212,7 @@ class Deliverer:
 
 
 async def _persist(what: str, work: Callable[[], Awaitable[None]]) -> None:
-    """Does the work to its end, from the beginning again where the database went away."""
+    """Runs the work to its end, and again from the beginning if the database went away."""
     while True:
         try:
             await work()
@@ -286,7 +230,7 @@ async def run(
     stop: asyncio.Event,
     limits: Limits | None = None,
 ) -> None:
-    """Delivers webhooks until told to stop."""
+    """Delivers webhooks until `stop` is set."""
     if settings.webhook_allow_private:
         log.warning(
             "LAARI_WEBHOOK_ALLOW_PRIVATE is on: webhooks may go to private addresses and over "
