@@ -234,19 +234,27 @@ def fill(dsn: str, merchant_id: str, size: Size) -> tuple[Filled, float]:
 async def _fill(dsn: str, merchant_id: str, size: Size) -> tuple[Filled, float]:
     began = time.monotonic()
     main = await asyncpg.connect(dsn, timeout=60)
+    # All rows are said to be written by one transaction, which ends when they are all there: what
+    # is sealed and added up meanwhile ends before it.
+    writer = await asyncpg.connect(dsn, timeout=60)
+    writing = writer.transaction()
+    await writing.start()
+    xid = await writer.fetchval("SELECT pg_current_xact_id()::text::bigint")
     try:
-        filled = await _plan(main, merchant_id, size)
+        filled = await _plan(main, merchant_id, size, xid)
         async with _without_indexes(main, dsn):
             for stage in _STAGES:
                 await asyncio.gather(*(_work(dsn, line, filled) for line in stage))
+        await writing.commit()
         await main.execute("VACUUM (ANALYZE, PARALLEL 0)", timeout=600)
         await main.execute("CHECKPOINT", timeout=600)
     finally:
+        await writer.close()
         await main.close()
     return filled, time.monotonic() - began
 
 
-async def _plan(connection: asyncpg.Connection, merchant_id: str, size: Size) -> Filled:
+async def _plan(connection: asyncpg.Connection, merchant_id: str, size: Size, xid: int) -> Filled:
     tenant = await connection.fetchval(
         "SELECT id FROM tenants WHERE merchant_id = $1 AND mode = 'live'", merchant_id
     )
@@ -256,7 +264,6 @@ async def _plan(connection: asyncpg.Connection, merchant_id: str, size: Size) ->
     )
     step_ms = YEAR_MS // size.payments
     first_ms = int(time.time() * 1000) - step_ms * (size.payments + 1)
-    xid = await connection.fetchval("SELECT pg_current_xact_id()::text::bigint")
     return Filled(size, tenant, first_ms, step_ms, first_account, xid)
 
 
