@@ -9,7 +9,7 @@ export const API_VERSION = "2027-07-01";
 /** The values there are now; others may come. */
 export type Open<T extends string> = T | (string & Record<never, never>);
 
-/** A customer's leave to be charged later, within limits. */
+/** A customer's permission to be charged later, within limits. */
 export interface Authorization {
   id: string;
   /** Your own. */
@@ -99,7 +99,7 @@ export interface Balance {
   hold_balance: number;
 }
 
-/** What a new charge would answer now; the customer's balance and wallet limits stay private. */
+/** What a new charge would return now; the customer's balance and wallet limits stay private. */
 export interface ChargePreview {
   /** In laari. */
   amount: number;

@@ -15,7 +15,7 @@ from laari_client._reading import Fields, UnknownEvent, decimal, flag, integer, 
 
 @dataclass(frozen=True)
 class Authorization:
-    """A customer's leave to be charged later, within limits."""
+    """A customer's permission to be charged later, within limits."""
 
     id: str
     # Your own.
@@ -175,7 +175,7 @@ class Balance:
 
 @dataclass(frozen=True)
 class ChargePreview:
-    """What a new charge would answer now; the customer's balance and wallet limits stay private."""
+    """What a new charge would return now; the customer's balance and wallet limits stay private."""
 
     # In laari.
     amount: int
