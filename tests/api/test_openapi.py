@@ -8,7 +8,7 @@ import httpx
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
-from laari.edge.merchant.app import ROUTES
+from laari.edge.merchant.app import ROUTER
 from laari.rules.events import EVENTS
 from tests.serving import Merchant, Service, ask_for_token
 
@@ -24,9 +24,9 @@ def check(document: dict[str, Any], response: httpx.Response) -> None:
     if interface == "wallet":
         described = document["paths"][f"/wallet/{path}"]["get"]
     else:
-        found = ROUTES.find(f"/{path}")
+        found = ROUTER.find(f"/merchant/{path}")
         assert found is not None
-        methods = found[0]
+        methods = found.methods
         # A wrong method is described with each one that the path has.
         operation = methods.get(response.request.method) or next(iter(methods.values()))
         address = f"/merchant{operation.path}"

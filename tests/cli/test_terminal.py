@@ -142,6 +142,9 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
             event,
             HOSTILE,
         )
+        await connection.execute(
+            "UPDATE deliveries SET claims = 1, failed_attempts = 1 WHERE event_id = $1", event
+        )
         for statement in (
             "UPDATE merchants SET name = $1",
             "UPDATE customers SET name = $1, vpa = CASE WHEN sandbox_of IS NULL THEN lower($1) END",
