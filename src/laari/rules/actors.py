@@ -12,7 +12,7 @@ from laari.rules.records import Mode, Tenant
 
 
 class Payer(NamedTuple):
-    """A customer with the wallet that pays, in the mode that whoever logged them in knows them in.
+    """A customer with the wallet that pays, in the mode that they are logged in for.
 
     The rules compare it with the wallet's own mode (`World.knows`): a payer of the other mode
     finds nothing.

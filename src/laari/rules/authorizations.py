@@ -141,7 +141,7 @@ class OneAuthorization(TenantCommand[Authorization]):
         return self.act(world, authorization)
 
     def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
-        """Whether whoever gives the command may know of this authorization of the tenant's."""
+        """Whether the actor of the command may see this authorization of the tenant."""
         return True
 
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
@@ -183,7 +183,7 @@ class CustomerDecision(OneAuthorization):
 
 
 class ApproveAuthorization(CustomerDecision):
-    """The customer is whoever approves: charges go to this account from now on."""
+    """The payer who approves becomes the customer: charges go to this account from now on."""
 
     def needs(self, needs: Needs) -> None:
         CustomerDecision.needs(self, needs)

@@ -75,7 +75,7 @@ _AHEAD_SECONDS = 5 * 3600
 _SECOND_HERE = [f":{second:02}+05:00" for second in range(60)]
 _SECOND_UTC = [f":{second:02}Z" for second in range(60)]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FIRST_MINUTE = datetime(1970, 1, 1)  # noqa: DTZ001  # of whichever zone is counted in
+_FIRST_MINUTE = datetime(1970, 1, 1)  # noqa: DTZ001  # of the zone that is counted in
 
 
 def _seconds(moment: datetime) -> int:

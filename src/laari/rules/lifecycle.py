@@ -33,7 +33,7 @@ REQUEST_TRANSITIONS: Transitions = {**PAYMENT_TRANSITIONS, "overdue": {"expire":
 
 
 def state_of(payable: Payment | PaymentRequest, now: datetime) -> State:
-    """The state at this moment, on the clock of whoever asks for the payment."""
+    """The state at this moment, on the clock of the tenant that asks for the payment."""
     if payable.status != "pending":
         return payable.status
     if payable.reserved_at is not None:

@@ -20,7 +20,7 @@ from laari.rules.world import Needs, World
 
 
 class Operator(Struct, frozen=True):
-    """Whoever runs the service."""
+    """The one who runs the service."""
 
 
 OPERATOR = Operator()

@@ -42,14 +42,14 @@ class Kind(Generic[Payable]):
 
     table: Table[UUID, Payable]
     noun: str
-    missing: str  # the code where there is none for whoever asks
+    missing: str  # the code if there is none that the caller may see
     not_cancellable: str
     not_cancellable_now: str  # while an attempt to pay is being processed
     transitions: Transitions
     events: Mapping[Action, str]  # what the merchant hears of
     shape: Callable[[Payable, str], Struct]
     is_for: Callable[[Payable, Payer], bool]
-    # Whether somebody else's attempt to pay is being processed.
+    # Whether another payer's attempt is being processed.
     is_taken: Callable[[Payable, Payer], bool]
     reservation: Callable[[Payer, datetime], dict[str, object]]
     no_reservation: Mapping[str, None]
@@ -68,7 +68,7 @@ PAYMENTS = Kind[Payment](
         "expire": "payment.expired",
     },
     shape=payment_shape,
-    is_for=lambda payment, payer: True,  # whoever was sent the link
+    is_for=lambda payment, payer: True,  # anyone who has the link
     is_taken=lambda payment, payer: (
         payment.reserved_at is not None and payment.reserved_by != payer.account
     ),

@@ -71,7 +71,7 @@ def others(counted: Iterable[Counted], now: datetime) -> set[PeriodKey]:
 
 
 def left(counted: Counted, period: Period) -> tuple[PeriodKey, int] | None:
-    """What a sandbox row puts aside when it goes on to this period, if anything."""
+    """What a sandbox row puts aside when it moves to this period, if anything."""
     if counted.start is None or counted.start == period.start or not counted.spent:
         return None
     return (counted.owner, counted.interval, counted.start), counted.spent

@@ -80,7 +80,7 @@ CODES: dict[str, Code] = {
     "invalid_pagination": Code(400, "The page size or cursor is not valid."),
 }
 
-# Answers that say nothing lasting about the request, so an idempotency key must not keep them.
+# Refusals that say nothing lasting about the request, so an idempotency key must not keep them.
 PASSING_CODES = frozenset(
     code
     for code, (status, *_) in CODES.items()

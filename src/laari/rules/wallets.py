@@ -104,7 +104,7 @@ def take_payment(
 ) -> str | Refusal:
     """Takes a payment out of a wallet and records it in the customer's history.
 
-    Answers the transaction reference. A refused attempt is recorded too, as failed.
+    Returns the transaction reference. A refused attempt is recorded too, as failed.
     """
     moment = world.moment(tenant)
     wallet = world.wallets.get(account)

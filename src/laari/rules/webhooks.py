@@ -20,7 +20,7 @@ FIRST_FREE_PORT = 1024  # below it are other services' ports: mail, shells, file
 
 RETRY_JITTER = 0.1  # of the wait: receivers that were down are not all asked at one instant
 
-# Top-level names that are nobody's in the public DNS, or are used inside of networks.
+# Top-level names that are not assigned in the public DNS, or are used inside networks.
 _NOT_PUBLIC = frozenset(
     {
         "alt",

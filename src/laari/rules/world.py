@@ -45,7 +45,7 @@ ReferenceKey: TypeAlias = tuple[int, str]
 
 
 def local_time(now: datetime, tenant: Tenant | TenantClock | None) -> datetime:
-    """A tenant's own time: a sandbox's clock may have been moved; nobody's is real time."""
+    """A tenant's own time: a sandbox's may have been moved; without a tenant, real time."""
     if tenant is None or tenant.clock_offset_seconds == 0:
         return now
     return now + timedelta(seconds=tenant.clock_offset_seconds)
@@ -87,7 +87,7 @@ class World:
     # The wallets of live customers by how they were named, each in the form that is compared.
     recipients = Lookup[tuple[CustomerType, str], int]()
     wallets = Table[int, Wallet](Wallet, "wallets", ("account",), changes_from="tier")
-    # Whoever puts a period aside holds the lock on its owner's row.
+    # A command that puts a period aside holds the lock on its owner's row.
     sandbox_periods = Table[PeriodKey, SandboxPeriod](
         SandboxPeriod, "sandbox_periods", ("owner", "unit", "start"), replaced_from="spent"
     )

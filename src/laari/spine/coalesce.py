@@ -1,6 +1,6 @@
 """Look-ups of the same kind that arrive together share one query.
 
-Every answer is read from the database after it was asked for, so there is no cache to go stale:
+Every result is read from the database after it was asked for, so there is no cache to go stale:
 a mode switch or a revoked key counts from the next request.
 """
 
@@ -23,12 +23,12 @@ _Waiting: TypeAlias = dict[K, list["asyncio.Future[V | None]"]]
 class Coalesced(Generic[K, V]):
     """Turns `fetch(keys) -> found` into look-ups of one key each.
 
-    While one query is under way the next one's keys gather, unless it takes long.
+    While one query is running the next one's keys gather, unless it takes long.
     """
 
     def __init__(self, fetch: Callable[[list[K]], Awaitable[dict[K, V]]]) -> None:
         self._fetch = fetch
-        # Every caller waits on a future of its own: one that goes away leaves the others alone.
+        # Every caller waits on a future of its own: cancelling one does not affect the others.
         self._gathering: dict[K, list[asyncio.Future[V | None]]] = {}
         self._rounds = Rounds(self._run_round, lambda: bool(self._gathering))
 
@@ -55,7 +55,7 @@ class Coalesced(Generic[K, V]):
                         future.set_result(value)
 
     def _take(self) -> tuple[_Waiting[K, V], _Waiting[K, V]]:
-        """What the next query asks for, and what has to wait for another one."""
+        """The keys of the next query, and those that have to wait for another one."""
         if len(self._gathering) <= MAX_KEYS:
             return self._gathering, {}
         items = list(self._gathering.items())

@@ -2,7 +2,7 @@
 
 A command joins the batch that is forming; the batch leaves when the previous one has committed.
 There is no timer: at low load a batch holds one command and nothing waits, at high load the cost
-of a transaction is shared by all that came while the last one was under way.
+of a transaction is shared by all that came while the last one was running.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MAX_BATCH = 256  # commands: keeps a batch's locks short; larger ones gained nothing
-MAX_WAITING = 4096  # commands: beyond this an honest refusal beats a long wait
+MAX_WAITING = 4096  # commands: beyond this a refusal is better than a long wait
 MAX_RERUNS = 3  # of one batch, after deadlocks and serialization failures
 # A client waits ten seconds at most, its look-ups included. A command that has waited so long to be
 # begun is refused; a batch that has failed is not begun again later than so; nor are its commands.
@@ -131,7 +131,7 @@ class Spine:
             await self._complete(batch)
 
     def _next_batch(self) -> list[_Waiting]:
-        """Those who wait, as many as fit, in fair turns; who has waited too long is refused."""
+        """The next commands, as many as fit, in fair turns; refuses those that waited too long."""
         oldest = asyncio.get_running_loop().time() - WAIT_SECONDS
         for late in self._waiting.drop_while(lambda waiting: waiting.since < oldest):
             if not late.outcome.done():
@@ -163,7 +163,7 @@ class Spine:
                 waiting.outcome.set_result(outcome)
 
     async def _run(self, commands: Sequence[Command[object]], lock_seconds: float) -> list[object]:
-        """Runs a batch, again where that can help: once after a lost race, thrice in all."""
+        """Runs a batch, again if that can help: once after a lost race, three times in all."""
         loop = asyncio.get_running_loop()
         last_start = loop.time() + RERUN_SECONDS
         races = 0
@@ -182,7 +182,7 @@ class Spine:
         raise AssertionError("unreachable")
 
     async def _run_singly(self, commands: Sequence[Command[object]]) -> list[object]:
-        """One bad command must not fail its neighbours; nor must they wait for ever."""
+        """One bad command must not fail its neighbours; nor may they wait forever."""
         loop = asyncio.get_running_loop()
         last_start = loop.time() + SINGLY_SECONDS
         outcomes: list[object] = []

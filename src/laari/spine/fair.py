@@ -1,7 +1,7 @@
 """A queue in which one owner's many items do not delay another's few.
 
 Items of one owner keep their order. Owners take turns, one item each; those that are urgent come
-first, but an eighth of what is taken stays with the others, so that they go on too.
+first, but an eighth of what is taken stays with the others, so that they make progress too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from laari.rules.command import Share
 
 T = TypeVar("T")
 
-UNHURRIED_PART = 8  # of what is taken, one in so many places is theirs if they want it
+UNHURRIED_PART = 8  # of what is taken, one in so many is reserved for them
 
 
 class FairQueue(Generic[T]):
@@ -35,7 +35,7 @@ class FairQueue(Generic[T]):
         self._length += 1
 
     def take(self, most: int) -> list[T]:
-        """The next items, as many as there may be."""
+        """The next items, at most so many."""
         taken: list[T] = []
         unhurried = sum(map(len, self._unhurried.values()))
         kept_free = min(unhurried, most // UNHURRIED_PART)
@@ -58,7 +58,7 @@ class FairQueue(Generic[T]):
 
     @staticmethod
     def _take_turns(owners: dict[object, deque[T]], most: int, taken: list[T]) -> None:
-        """One item of each owner in turn; who was served last is last the next time."""
+        """One item of each owner in turn; the one served last is last the next time."""
         left = most
         while left > 0 and owners:
             if len(owners) == 1:  # mostly

@@ -1,7 +1,7 @@
-"""Rounds that follow each other while something waits, and are overtaken where one takes long.
+"""Rounds that follow each other while something waits, and are overtaken if one takes long.
 
-One query at a time gathers the most for the next. But where the answer to one never comes, because
-its connection has gone silent, those who gathered meanwhile must not wait for it.
+One query at a time gathers the most for the next. But if one never returns, because its
+connection has gone silent, the requests that gathered meanwhile must not wait for it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-PATIENCE_SECONDS = 0.5  # after which the next round does not wait for the one under way
+PATIENCE_SECONDS = 0.5  # after which the next round does not wait for the one that is running
 
 
 class Rounds:

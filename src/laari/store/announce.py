@@ -22,7 +22,7 @@ EVERY_SECONDS = 0.02  # at most: a sender that was woken looks for all there is
 
 
 class Announcer:
-    """At most one announcement is under way; what comes meanwhile is told by the next one."""
+    """At most one announcement is in flight; what comes meanwhile is announced by the next one."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool

@@ -129,7 +129,7 @@ def make_backup(
 
 
 def _copy(source: Source, partial: Path, lock: int, server: _Server, progress: Progress) -> bool:
-    """Copies and verifies the cluster; answers whether its log could be verified too."""
+    """Copies and verifies the cluster; returns whether its log could be verified too."""
     major = server.version // 10_000
     target = own_target(source.dsn) if source.data_dir else target_of(source.dsn)
     tools = own_tools() if source.data_dir else tools_for(major, target)

@@ -1,4 +1,4 @@
-"""New connections to PostgreSQL: to whichever host is the primary, within a bounded time.
+"""New connections to PostgreSQL: to the host that is the primary, within a bounded time.
 
 Every host of the URL has a bound of its own, and the next one is tried before it has run out: a
 host that is silent must not hide one that works. What a connection is to be used for is proved
@@ -225,7 +225,7 @@ def _keep_alive(connection: asyncpg.Connection) -> None:
 
 
 async def prove_writable(connection: asyncpg.Connection) -> None:
-    """Commits something tiny; whoever calls this bounds it, since a commit may wait for ever."""
+    """Commits something tiny; the caller bounds it, since a commit may wait forever."""
     obstacle = await connection.fetchval(_OBSTACLE)
     if obstacle is not None:
         raise DatabaseUnreachableError(f"the database cannot be written: {obstacle}")

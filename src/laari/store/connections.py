@@ -145,7 +145,7 @@ class Connections:
             self._idle.pop()[0].terminate()
 
     async def close(self) -> None:
-        """Ends the connections, each when whoever has it is done."""
+        """Ends the connections, each when its user is done."""
         for _ in range(self._most):
             await self._permits.acquire()
         while self._idle:

@@ -6,7 +6,7 @@
       wal-archive    names the directory where the write-ahead log is archived, if it is
       sockets/       the Unix socket; there is no TCP
       users.lock     each user holds it shared: who gets it alone is the last one
-      start.lock     held by whoever starts or stops the server
+      start.lock     held by the process that starts or stops the server
       server.lock    held by the server itself: the postmaster and all its children inherit it
 
 A server left behind by a killed process is found by the next one and used again.

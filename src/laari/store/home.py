@@ -27,7 +27,7 @@ def refuse_missing(data_dir: Path) -> None:
 
 
 def refuse_shared(data_dir: Path) -> None:
-    """Whoever may write there can put a key and a database of their own in the place of ours."""
+    """A user who may write there can put a key and a database of their own in the place of ours."""
     try:
         found = data_dir.stat()
     except FileNotFoundError:
@@ -35,7 +35,7 @@ def refuse_shared(data_dir: Path) -> None:
     except OSError as error:
         raise HomeError(f"data directory {data_dir} cannot be used: {error.strerror}") from None
     if not stat.S_ISDIR(found.st_mode):
-        return  # said by whoever wants to use it
+        return  # reported by the caller that uses it
     if found.st_uid != os.geteuid():
         raise HomeError(f"data directory {data_dir} belongs to another user: run laari as that one")
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):

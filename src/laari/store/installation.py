@@ -46,7 +46,7 @@ async def _stored(connection: asyncpg.Connection) -> bytes | None:
 
 
 async def _store(connection: asyncpg.Connection, check: bytes) -> None:
-    with suppress(asyncpg.ReadOnlySQLTransactionError):  # whoever may write stores it
+    with suppress(asyncpg.ReadOnlySQLTransactionError):  # a process that may write stores it
         await connection.execute(
             "INSERT INTO installation (master_key_check) VALUES ($1) ON CONFLICT DO NOTHING", check
         )

@@ -42,10 +42,10 @@ def known_migrations(folder: Path = FOLDER) -> list[Migration]:
 
 
 async def migrate(dsn: str, folder: Path = FOLDER) -> tuple[int, int]:
-    """Brings the schema to this code's version; answers the versions before and after."""
+    """Brings the schema to this code's version; returns the versions before and after."""
     known = known_migrations(folder)
     async with _connected(dsn) as connection:
-        # Held until the connection closes: whoever comes second finds the work done.
+        # Held until the connection closes: the second process finds the work done.
         await connection.execute("SELECT pg_advisory_lock($1)", ADVISORY_LOCK)
         before = await _version(connection)
         _refuse_newer(before, len(known))

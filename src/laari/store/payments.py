@@ -12,7 +12,7 @@ from laari.rules.records import Payment, PaymentStatus
 from laari.store.listing import Listing, Walk, Window
 from laari.store.tables import PAYMENTS
 
-# Pending past its deadline with nobody paying it: reported as expired before it is marked so.
+# As `rules.lifecycle.state_of` has it: listed as expired before it is marked so.
 _OVERDUE = "status = 'pending' AND expires_at <= {now} AND reserved_at IS NULL"
 _NOT_OVERDUE = f"NOT coalesce({_OVERDUE}, false)"
 

@@ -54,7 +54,7 @@ def keep(archive: Path, path: Path, name: str) -> None:
     if (known := _content(archive, name)) is not None:
         if known != content:
             raise ArchiveError(f"{target} is there already, with other content")
-        _sync_folder(archive)  # whoever wrote it may have been killed before this
+        _sync_folder(archive)  # its writer may have been killed before this
         return
     fresh = archive / f"{target.name}.{os.getpid()}.new"
     try:

@@ -51,7 +51,7 @@ async def run(
     stop: asyncio.Event,
     limits: Limits | None = None,
 ) -> None:
-    """Works until `stop` is set, then finishes what is under way."""
+    """Runs until `stop` is set, then finishes what is in flight."""
     pool = await open_pool(dsn, CONNECTIONS, JOB_SECONDS)
     announcer = Announcer(pool)
     runner = BatchRunner(dsn, settings.public_url, announce=announcer)

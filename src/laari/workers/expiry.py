@@ -26,6 +26,6 @@ async def expire_overdue_requests(pool: Pool, spine: Spine, chunk: int = CHUNK) 
         )
         done = sum(not isinstance(outcome, Refusal) for outcome in outcomes)
         expired += done
-        # A row that could not be had now is left for the next round.
+        # A row whose lock could not be acquired is left for the next round.
         if len(found) < chunk or done == 0:
             return expired

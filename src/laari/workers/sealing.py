@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 EVERY_SECONDS = 10
 REST = 1.0  # after each seal, in proportion to what it took: payments come first
-LOG_EVERY_SECONDS = 3600.0  # the last seal, for whoever keeps the log elsewhere
+LOG_EVERY_SECONDS = 3600.0  # the last seal, for operators who keep the log elsewhere
 # So much of the newest rows is read to find those not sealed, and not in the daily figures.
 SUMMARIZE_EVERY_SECONDS = 30.0
 

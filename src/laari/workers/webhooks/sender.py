@@ -1,8 +1,8 @@
 """Sends one webhook: to a vetted address only, with the certificate checked for the name.
 
 A name is resolved once per connection and the connection goes to the very addresses that were
-vetted, so an answer that changes afterwards changes nothing. The socket factory vets once more
-what is about to be connected to, whichever way it got there.
+vetted, so a DNS record that changes afterwards changes nothing. The socket factory vets once more
+the address of every connection, however it was resolved.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
 
 
 class VettingResolver(AbstractResolver):
-    """Answers a name's addresses only if every one of them is allowed."""
+    """Returns the addresses of a name only if every one of them is allowed."""
 
     def __init__(self, inner: AbstractResolver, allowed: Allowed) -> None:
         self._inner = inner
@@ -132,7 +132,7 @@ class Sender:
         return made
 
     async def send(self, url: str, secret: str, body: bytes) -> Answer:
-        """Signs and posts the body now; whatever goes wrong is an answer too."""
+        """Signs and posts the body now; a failure is returned as an `Answer` too."""
         return await self.post(url, body, signature(secret, int(time.time()), body))
 
     async def post(self, url: str, body: bytes, signed: str | None) -> Answer:
