@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from laari.cli.open import Service
-from laari.cli.operation import operation, submit
+from laari.cli.operation import operation, origin_of, submit
 from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.authorizations import PauseCommand, ResumeAuthorization, SuspendAuthorization
@@ -44,4 +44,4 @@ async def _turn(service: Service, command: type[PauseCommand], authorization_id:
             raise LaariError(f"no authorization has the id {authorization_id}")
         tenant = (await tenants.by_id(connection, [found.tenant_id]))[found.tenant_id]
     turned = await submit(service, command(tenant, found.id, OPERATOR))
-    return authorization_shape(turned, service.settings.public_url)
+    return authorization_shape(turned, await origin_of(service))

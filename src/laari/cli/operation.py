@@ -20,6 +20,8 @@ from laari.rules.shapes.envelopes import to_json
 from laari.settings import read_settings
 from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store.batch import BatchRunner
+from laari.store.database import connection_to
+from laari.store.installation import known_public_url
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -46,9 +48,17 @@ def operation(
     return command
 
 
+async def origin_of(service: Service) -> str:
+    """Where the service is reached: as the variable says, else as it was last started."""
+    if os.environ.get("LAARI_PUBLIC_URL", "").strip():
+        return service.settings.public_url
+    async with connection_to(service.dsn) as connection:
+        return await known_public_url(connection) or service.settings.public_url
+
+
 async def submit(service: Service, command: Command[T]) -> T:
     """Decides one write command as the running service would, and returns its outcome."""
-    runner = BatchRunner(service.dsn, service.settings.public_url)
+    runner = BatchRunner(service.dsn, await origin_of(service))
     spine = Spine(runner.run)
     spine.start()
     try:

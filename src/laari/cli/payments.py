@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from laari.cli.open import Service
-from laari.cli.operation import operation, submit
+from laari.cli.operation import operation, origin_of, submit
 from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.payments import RefundPayment
@@ -31,4 +31,4 @@ async def refund(service: Service, payment_id: str) -> object:
             raise LaariError(f"no payment has the id {payment_id}")
         tenant = (await tenants.by_id(connection, [found.tenant_id]))[found.tenant_id]
     refunded = await submit(service, RefundPayment(tenant, found.id))
-    return payment_shape(refunded, service.settings.public_url)
+    return payment_shape(refunded, await origin_of(service))

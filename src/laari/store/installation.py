@@ -68,3 +68,15 @@ async def _opens_what_is_there(connection: asyncpg.Connection, master_key: bytes
 
 async def _exists(connection: asyncpg.Connection, table: str) -> bool:
     return await connection.fetchval("SELECT to_regclass($1)", table) is not None
+
+
+async def note_public_url(connection: asyncpg.Connection, url: str) -> None:
+    """Remembers where the service is reached, for commands that are not told."""
+    await connection.execute(
+        "UPDATE installation SET public_url = $1 WHERE public_url IS DISTINCT FROM $1", url
+    )
+
+
+async def known_public_url(connection: asyncpg.Connection) -> str | None:
+    url: str | None = await connection.fetchval("SELECT public_url FROM installation")
+    return url
