@@ -50,7 +50,7 @@ async def test_a_customer_reads_every_limit_logs_in_and_approves(
         "At most MVR 2,000.00 a month",
         "At most MVR 9,999,999,999,999,999.99 in all",
         "At most 60 payments",
-        "Until 31 December 2099",
+        "Until 30 December 2099",
     ]
     await expect(page.get_by_text("Decide before")).to_be_visible()
     await in_order(page)

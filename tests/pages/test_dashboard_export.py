@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
+import json
 import re
 import socket
 from collections.abc import Iterator
@@ -32,7 +33,9 @@ def owner(service: Service) -> Owner:
 
 
 async def test_the_filtered_payments_are_downloaded(visitors: Visitors, owner: Owner) -> None:
-    paid = owner.shop.payment(reference="=1+2", title='A "cake", big', amount=20_000)
+    paid = owner.shop.payment(
+        reference="=1+2", title='A "cake", big', amount=20_000, metadata={"till": "=1"}
+    )
     owner.shop.control(f"payments/{paid['id']}/pay")
     owner.shop.payment(reference="left out")
     page = await owner.open(visitors, "/sandbox/payments?status=paid")
@@ -46,6 +49,8 @@ async def test_the_filtered_payments_are_downloaded(visitors: Visitors, owner: O
     assert (row["reference"], row["title"]) == ("'=1+2", 'A "cake", big')
     assert (row["amount"], row["fee"], row["net_amount"]) == ("200.00", "3.00", "197.00")
     assert row["status"] == "paid"
+    assert list(row)[-1] == "metadata"  # new columns come last: programs count them
+    assert json.loads(row["metadata"]) == {"till": "=1"}
 
 
 async def test_a_filter_that_is_wrong_makes_no_file(visitors: Visitors, owner: Owner) -> None:

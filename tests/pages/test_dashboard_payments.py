@@ -76,8 +76,8 @@ async def test_payments_are_found_by_the_beginning_of_a_reference_or_bill_number
     visitors: Visitors, owner: Owner, size: str
 ) -> None:
     owner.shop.payment(reference="ORDER-1", bill_number="77/1")
-    owner.shop.payment(reference="ORDER-2", bill_number="77/2")
-    owner.shop.payment(reference="order-3")
+    billed = owner.shop.payment(reference="ORDER-2", bill_number="77/2")
+    owner.shop.payment(reference="order-3", bill_number="Hall-9/B")
     owner.shop.request(reference="ORDER-4")
     page = await owner.open(visitors, "/sandbox/payments", size)
 
@@ -87,7 +87,11 @@ async def test_payments_are_found_by_the_beginning_of_a_reference_or_bill_number
         await expect(page.get_by_role("searchbox")).to_have_value(text)
         return await references(page)
 
-    assert await search("ORDER-") == ["ORDER-1", "ORDER-2", "ORDER-4"]
+    assert await search("ORDER-") == ["ORDER-1", "ORDER-2", "order-3", "ORDER-4"]
+    assert await search("oRdEr-2") == ["ORDER-2"]
+    paid = owner.shop.control(f"payments/{billed['id']}/pay")["payment_reference"]
+    assert await search(paid) == await search(paid.lower()) == ["ORDER-2"]
+    assert await search("hall-9/b") == ["order-3"]
     assert await search("77/2") == ["ORDER-2"]
     assert await search("RDER") == []
     assert await search("%_") == []
@@ -173,7 +177,7 @@ async def test_a_link_is_made_by_hand_and_paid(visitors: Visitors, owner: Owner,
     await page.get_by_label("Amount in MVR").fill("7")
     await page.get_by_label("Your reference").fill("BY-HAND")
     await page.get_by_role("button", name="Make the link").click()
-    await expect(page.get_by_role("alert")).to_contain_text("reference belongs to a different")
+    await expect(page.get_by_role("alert")).to_contain_text("which has a different amount")
     await page.get_by_label("Amount in MVR").fill("1.234")
     await page.get_by_role("button", name="Make the link").click()
     await expect(page.get_by_role("alert")).to_contain_text("such as 125")
@@ -229,7 +233,12 @@ async def test_a_pending_payment_is_cancelled_and_an_overdue_one_left_alone(
 ) -> None:
     payment, overdue = owner.shop.payment(), owner.shop.payment()
     page = await owner.open(visitors, f"/sandbox/payments/{payment['id']}")
-    await page.get_by_role("button", name="Cancel this payment").click()
+    await page.get_by_role("link", name="Cancel this payment").click()
+    await page.get_by_role("link", name="No, go back").click()
+    await expect(page.locator("main .badge")).to_have_text("pending")
+    await page.get_by_role("link", name="Cancel this payment").click()
+    await expect(page.get_by_text("the payment link and its QR code stop working")).to_be_visible()
+    await page.get_by_role("button", name="Yes, cancel it").click()
     await expect(page.locator("main .badge")).to_have_text("cancelled")
     owner.shop.advance(25 * 3600)
     await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/payments/{overdue['id']}")
@@ -254,7 +263,8 @@ async def test_requests_and_authorizations_are_followed_and_ended(
     await expect(page.locator(".timeline")).to_contain_text("Created from a payment request")
     other = shop.request()
     await page.goto(f"{shop.service.origin}/dashboard/sandbox/requests/{other['id']}")
-    await page.get_by_role("button", name="Cancel this request").click()
+    await page.get_by_role("link", name="Cancel this request").click()
+    await page.get_by_role("button", name="Yes, cancel it").click()
     await expect(badge).to_have_text("cancelled")
     assert shop.get(f"/payment-requests/{request['id']}").json()["data"]["status"] == "paid"
 

@@ -38,7 +38,7 @@ async def test_an_authorization_shows_its_limits_and_is_paused_resumed_and_revok
     await page.get_by_role("link", name="Coffee beans").click()
     await heading(page).to_have_text("Coffee beans every month")
     main = page.get_by_role("main")
-    for words in (r"Up to MVR.500\.00 per payment", r"At most MVR.1,200\.00 a month", "Until 31 D"):
+    for words in (r"Up to MVR.500\.00 per payment", r"At most MVR.1,200\.00 a month", "Until 30 D"):
         await expect(main).to_contain_text(re.compile(words))
     used = page.get_by_role("region", name="Used so far")
     await expect(used).to_contain_text(

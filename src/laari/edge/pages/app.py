@@ -8,6 +8,7 @@ from laari.edge.http import Reply, Request, must_read
 from laari.edge.pages import approval, checkout, wallet
 from laari.edge.pages.assets import asset_reply
 from laari.edge.pages.dashboard import app as dashboard
+from laari.edge.pages.dashboard.desk import no_such_page
 from laari.edge.pages.security import HEADERS
 from laari.edge.pages.visit import PageRoute, Visit
 from laari.edge.router import Router
@@ -54,4 +55,6 @@ class Pages:
     def _no_page(self, request: Request, status: int) -> Reply:
         request.operation = NO_PAGE
         visit = Visit(self._backend, request, {}, "customer")
+        if request.path.split("/")[1] == "dashboard":
+            return visit.finish(no_such_page(visit, status))
         return visit.finish(visit.refusal(status, "not_found"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from markupsafe import Markup
 
 from laari.edge.pages.language import Language
-from laari.edge.pages.render import day, money, own
+from laari.edge.pages.render import last_moment, money, own
 from laari.rules.records import Authorization, Tenant
 
 
@@ -26,7 +26,7 @@ def limits_in_words(
         name = "approval.max_payments_one" if asked.max_payments == 1 else "approval.max_payments"
         words.append(text(name, count=f"{asked.max_payments:,}"))
     if asked.expires_at is not None:
-        words.append(text("approval.until", day=day(asked.expires_at, language)))
+        words.append(text("approval.until", day=last_moment(asked.expires_at, language)))
     elif asked.type != "one_time":
         words.append(text("approval.endless"))
     return words

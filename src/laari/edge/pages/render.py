@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from datetime import datetime
+from datetime import datetime, timedelta
+from datetime import time as time_of_day
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
@@ -46,6 +47,14 @@ def moment(moment: datetime, language: Language) -> Markup:
     )
 
 
+def last_moment(end: datetime, language: Language) -> Markup:
+    """The end as people read "until": the last whole day where it is midnight, else the minute."""
+    local = end.astimezone(MALDIVES)
+    if local.time() == time_of_day(0):
+        return day(end - timedelta(seconds=1), language)
+    return moment(end, language)
+
+
 def stamp(moment: datetime) -> Markup:
     """`31 Dec 2026, 14:30`, in Maldives time, in English: for lists."""
     local = moment.astimezone(MALDIVES)
@@ -58,11 +67,6 @@ def stamp(moment: datetime) -> Markup:
 def _text(context: Context, name: str, /, **values: object) -> Markup:
     language: Language = context["language"]
     return language.text(name, **values)
-
-
-@pass_context
-def _day(context: Context, value: datetime) -> Markup:
-    return day(value, context["language"])
 
 
 @pass_context
@@ -85,9 +89,7 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.globals.update(t=_text, asset=URLS.__getitem__, languages=LANGUAGES)
-    environment.filters.update(
-        money=money, rufiyaa=rufiyaa, day=_day, moment=_moment, stamp=stamp, own=own
-    )
+    environment.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp, own=own)
     return environment
 
 

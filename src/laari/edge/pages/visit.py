@@ -165,7 +165,7 @@ class Visit:
                 return session if polled else await self._seen(session)
         return None
 
-    async def user(self) -> UserSession | None:
+    async def user(self, *, polled: bool = False) -> UserSession | None:
         """The merchant's person who is logged in on this browser: pages of the dashboard only."""
         if self._audience != "user":
             return None
@@ -173,7 +173,7 @@ class Visit:
             session = await self.backend.ask(sessions.of_user, token, self.now)
             if session is not None:
                 self._count(session.email)
-                return await self._seen(session)
+                return session if polled else await self._seen(session)
         return None
 
     def _count(self, whose: UUID | str) -> None:

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from laari.edge.http import Reply
 from laari.edge.merchant.operations import Caller, Context, Write
+from laari.edge.pages.dashboard.clock import clock_words
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.login import Problem, is_fresh, unconfirmed
 from laari.edge.pages.visit import Handler, PageRoute, Visit, page_route
@@ -71,6 +72,12 @@ class Desk:
         self.merchant = merchant
         self.tenant = tenant
         self.now: datetime = local_time(visit.now, tenant)
+
+    @property
+    def moved_clock(self) -> str | None:
+        """How far the sandbox's clock is from the real time; None where it shows it."""
+        seconds = self.tenant.clock_offset_seconds
+        return clock_words(seconds) if seconds else None
 
     def path(self, rest: str = "", **query: str) -> str:
         """An address of the dashboard in this mode."""
@@ -146,30 +153,32 @@ def desk_route(
     post: DeskHandler | None = None,
     read_only: bool = True,
     own: bool = False,
+    polled: bool = False,
 ) -> PageRoute:
     """An address of the dashboard, once for each mode; people who are not logged in do so first.
 
     While the merchant is not active, its people may read the pages and change nothing. `read_only`
     is False where even looking hands something out: a file of payments, a key. `own` is about
     oneself and not about the merchant: it is always there, and also comes before a password is
-    changed that somebody else has set.
+    changed that somebody else has set. `polled` is what a page asks for by itself: that does not
+    keep the session alive.
     """
 
     def at_desk(handler: DeskHandler | None, changes: bool) -> Handler | None:
         needs_active = (changes or not read_only) and not own
-        return handler and _at_desk(handler, needs_active=needs_active, first=own)
+        return handler and _at_desk(handler, needs_active=needs_active, first=own, polled=polled)
 
     return page_route(
         f"{HOME}/{{mode}}{path}", get=at_desk(get, False), post=at_desk(post, True), audience="user"
     )
 
 
-def _at_desk(handler: DeskHandler, *, needs_active: bool, first: bool) -> Handler:
+def _at_desk(handler: DeskHandler, *, needs_active: bool, first: bool, polled: bool) -> Handler:
     async def handle(visit: Visit) -> Reply:
         mode = MODES.get(visit.params["mode"])
         if mode is None:
-            return visit.refusal(404, "not_found")
-        desk = await desk_of(visit, mode)
+            return no_such_page(visit)
+        desk = await desk_of(visit, mode, polled=polled)
         if isinstance(desk, Reply):
             return desk
         if desk.user.must_change and not first:
@@ -181,10 +190,16 @@ def _at_desk(handler: DeskHandler, *, needs_active: bool, first: bool) -> Handle
     return handle
 
 
-async def desk_of(visit: Visit, mode: Mode) -> Desk | Reply:
+def no_such_page(visit: Visit, status: int = 404) -> Reply:
+    """For a merchant's people, whether they are logged in or not."""
+    visit.language = ENGLISH
+    return visit.page("dashboard/no_page.html", status)
+
+
+async def desk_of(visit: Visit, mode: Mode, *, polled: bool = False) -> Desk | Reply:
     """The desk of whoever is logged in, or where they have to go first."""
     visit.language = ENGLISH
-    user = await visit.user()
+    user = await visit.user(polled=polled)
     if user is None:
         return visit.go(f"{LOGIN}?{urlencode({'next': visit.path})}")
     merchant = await visit.backend.ask(merchants.show, user.merchant_id)

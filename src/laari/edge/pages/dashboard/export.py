@@ -45,6 +45,7 @@ COLUMNS = (
     "paid_at",
     "refunded_at",
     "expires_at",
+    "metadata",
 )
 # A spreadsheet takes a cell that begins so for a formula, and a customer's or till's text could
 # then read other cells or open addresses. The wide and small forms count where a keyboard for
@@ -119,6 +120,7 @@ def _cells(desk: Desk, payment: Payment) -> list[str]:
         show_or_none(payment.paid_at) or "",
         show_or_none(payment.refunded_at) or "",
         show_or_none(payment.expires_at) or "",
+        guarded("" if payment.metadata == "{}" else payment.metadata),
     ]
 
 

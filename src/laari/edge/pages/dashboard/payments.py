@@ -87,6 +87,26 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
     )
 
 
+async def status(desk: Desk) -> Reply:
+    """The state alone, for the page to watch."""
+    payment = await _find_one(desk)
+    state = "not_found" if payment is None else state_of(payment, desk.now)
+    return desk.visit.json({"status": state})
+
+
+async def ask_cancel(desk: Desk) -> Reply:
+    payment = await _find_one(desk)
+    if payment is None:
+        return desk.missing()
+    return desk.page(
+        "cancel.html",
+        noun="payment",
+        asked=payment,
+        state=state_of(payment, desk.now),
+        back=f"/payments/{desk.visit.params['id']}",
+    )
+
+
 async def cancel(desk: Desk) -> Reply:
     outcome = await desk.run(interface.CANCEL)
     if isinstance(outcome, Refusal):
@@ -117,6 +137,7 @@ async def refund(desk: Desk) -> Reply:
 ROUTES = [
     desk_route("/payments", get=show_list),
     desk_route("/payments/{id}", get=show),
-    desk_route("/payments/{id}/cancel", post=cancel),
+    desk_route("/payments/{id}/status", get=status, polled=True),
+    desk_route("/payments/{id}/cancel", get=ask_cancel, post=cancel),
     desk_route("/payments/{id}/refund", get=ask_refund, post=refund),
 ]

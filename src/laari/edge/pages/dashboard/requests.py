@@ -8,6 +8,7 @@ from laari.edge.merchant.payments import LIST_QUERY
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import older, read_list, state_of
 from laari.rules import ids
+from laari.rules.records import PaymentRequest
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.requests import request_shape
 from laari.store import events, payment_requests
@@ -38,10 +39,15 @@ async def show_list(desk: Desk) -> Reply:
     )
 
 
-async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
+async def _find_one(desk: Desk) -> PaymentRequest | None:
     request_id = desk.id(ids.PAYMENT_REQUEST)
     request = None if request_id is None else await desk.backend.payment_requests.get(request_id)
-    if request is None or request.tenant_id != desk.tenant.id:
+    return request if request is not None and request.tenant_id == desk.tenant.id else None
+
+
+async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
+    request = await _find_one(desk)
+    if request is None:
         return desk.missing()
     return desk.page(
         "request.html",
@@ -50,6 +56,19 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
         shape=request_shape(request),
         state=state_of(request, desk.now),
         events=await desk.backend.ask(events.of_object, request.id),
+    )
+
+
+async def ask_cancel(desk: Desk) -> Reply:
+    request = await _find_one(desk)
+    if request is None:
+        return desk.missing()
+    return desk.page(
+        "cancel.html",
+        noun="payment request",
+        asked=request,
+        state=state_of(request, desk.now),
+        back=f"/requests/{desk.visit.params['id']}",
     )
 
 
@@ -63,5 +82,5 @@ async def cancel(desk: Desk) -> Reply:
 ROUTES = [
     desk_route("/requests", get=show_list),
     desk_route("/requests/{id}", get=show),
-    desk_route("/requests/{id}/cancel", post=cancel),
+    desk_route("/requests/{id}/cancel", get=ask_cancel, post=cancel),
 ]

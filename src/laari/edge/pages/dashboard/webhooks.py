@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import NamedTuple
 
 from laari.edge.fields import choice
 from laari.edge.http import Reply
@@ -21,6 +22,12 @@ TYPES = (*EVENTS, SAMPLE_EVENT)
 LIST_QUERY = Query(
     EventQuery, LIMIT, AFTER, choice("type", TYPES), choice("delivered", ("true", "false"))
 )
+
+_ABOUT = {
+    "payment": ("payment", "payments", ids.PAYMENT),
+    "payment_request": ("payment request", "requests", ids.PAYMENT_REQUEST),
+    "authorization": ("authorization", "authorizations", ids.AUTHORIZATION),
+}
 
 
 async def show(desk: Desk, problem: Refusal | None = None, url: str | None = None) -> Reply:
@@ -83,6 +90,22 @@ async def _find(desk: Desk) -> Event | None:
     return event if event is not None and event.tenant_id == desk.tenant.id else None
 
 
+class About(NamedTuple):
+    """What an event tells of, and its page."""
+
+    noun: str
+    path: str
+
+
+def _about(desk: Desk, event: Event) -> About | None:
+    """By the event's type, whose first word is the kind; a sample is about nothing."""
+    found = _ABOUT.get(event.type.partition(".")[0])
+    if found is None:
+        return None
+    noun, section, prefix = found
+    return About(noun, desk.path(f"/{section}/{ids.show_id(prefix, event.object_id)}"))
+
+
 async def show_event(desk: Desk, problem: Refusal | None = None) -> Reply:
     event = await _find(desk)
     if event is None:
@@ -95,6 +118,7 @@ async def show_event(desk: Desk, problem: Refusal | None = None) -> Reply:
         event=event,
         state=states.get(event.id),
         attempts=attempts.get(event.id, []),
+        about=_about(desk, event),
         body=json.dumps(json.loads(event.body), indent=2, ensure_ascii=False),
     )
 
