@@ -629,8 +629,6 @@ CREATE INDEX payment_requests_by_bill ON public.payment_requests USING btree (te
 
 CREATE INDEX payment_requests_by_label_and_status ON public.payment_requests USING btree (tenant_id, terminal_label, status, created_at, id) WHERE (terminal_label IS NOT NULL);
 
-CREATE INDEX payment_requests_by_small_bill ON public.payment_requests USING btree (tenant_id, lower(bill_number)) WHERE (bill_number IS NOT NULL);
-
 CREATE INDEX payment_requests_by_status ON public.payment_requests USING btree (tenant_id, status, created_at, id);
 
 CREATE INDEX payment_requests_by_time ON public.payment_requests USING btree (tenant_id, created_at, id);
@@ -643,15 +641,9 @@ CREATE INDEX payments_by_bill ON public.payments USING btree (tenant_id, bill_nu
 
 CREATE INDEX payments_by_label_and_status ON public.payments USING btree (tenant_id, terminal_label, status, created_at, id) WHERE (terminal_label IS NOT NULL);
 
-CREATE INDEX payments_by_receipt ON public.payments USING btree (tenant_id, payment_reference) WHERE (payment_reference IS NOT NULL);
-
-CREATE INDEX payments_by_small_bill ON public.payments USING btree (tenant_id, lower(bill_number)) WHERE (bill_number IS NOT NULL);
-
 CREATE INDEX payments_by_status ON public.payments USING btree (tenant_id, status, created_at, id);
 
 CREATE INDEX payments_by_time ON public.payments USING btree (tenant_id, created_at, id);
-
-CREATE INDEX reference_claims_by_small ON public.reference_claims USING btree (tenant_id, lower(reference));
 
 CREATE INDEX saved_responses_by_age ON public.saved_responses USING btree (completed_at);
 

@@ -3,17 +3,18 @@ the payment reference of the customer's receipt."""
 
 from __future__ import annotations
 
-from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
 import asyncpg
 
+from laari.rules.ids import is_tid
 from laari.rules.records import Payment, PaymentRequest
 from laari.store.tables import PAYMENTS, REQUESTS
 
 _LAST = "\U0010ffff"  # no character comes after it: the end of everything that begins alike
-# As lower() of the database writes text of the collation "C".
-_SMALL = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+# A range of an index for each way in which the beginning may be capitalised.
+_BEGINNINGS = "unnest($2::text[]) AS typed (beginning) CROSS JOIN LATERAL"
 
 
 class Matches(NamedTuple):
@@ -21,42 +22,61 @@ class Matches(NamedTuple):
     requests: list[PaymentRequest]
 
 
+def spellings(beginning: str) -> list[str]:
+    """How people capitalise: as typed, all letters, none, and the first of all or of each word.
+
+    An index that ignored capitals would find every spelling, and be written by every payment.
+    """
+    forms = (beginning, beginning.upper(), beginning.lower(), beginning.capitalize())
+    return list(dict.fromkeys((*forms, beginning.title())))
+
+
 async def search(
     connection: asyncpg.Connection, tenant_id: int, beginning: str, most: int
 ) -> Matches:
-    """Up to so many payments and payment requests of each kind of match, in the order of the text.
+    """Up to so many payments and payment requests, in the order of the text.
 
-    They are sorted by code point, capital letters of ASCII as small ones, so a beginning is a range
-    of an index and costs the same however many rows there are.
+    References and bill numbers are sorted by code point, so a beginning is a range of an index and
+    costs the same however many rows there are.
     """
-    small = beginning.translate(_SMALL)
-    bounds = (tenant_id, small, small + _LAST, most)
+    wanted = (tenant_id, spellings(beginning), most)
     claimed = await connection.fetch(
-        "SELECT kind, resource_id FROM reference_claims "
-        "WHERE tenant_id = $1 AND lower(reference) BETWEEN $2 AND $3 "
-        "ORDER BY lower(reference) LIMIT $4",
-        *bounds,
+        f"SELECT kind, resource_id FROM {_BEGINNINGS} (SELECT * FROM reference_claims "
+        f"WHERE tenant_id = $1 AND reference BETWEEN beginning AND beginning || '{_LAST}' "
+        "ORDER BY reference LIMIT $3) AS found ORDER BY lower(reference), reference LIMIT $3",
+        *wanted,
     )
     request_ids = [row["resource_id"] for row in claimed if row["kind"] == "request"]
     payment_ids = [row["resource_id"] for row in claimed if row["kind"] != "request"]
     requests = await connection.fetch(f"{REQUESTS.select} WHERE id = ANY($1)", request_ids)
     payment_ids += [row["payment_id"] for row in requests if row["payment_id"] is not None]
     billed = (
-        "tenant_id = $1 AND lower(bill_number) BETWEEN $2 AND $3 AND bill_number IS NOT NULL "
-        "ORDER BY lower(bill_number)"
+        f"SELECT found.* FROM {_BEGINNINGS} ({{}} WHERE tenant_id = $1 "
+        f"AND bill_number BETWEEN beginning AND beginning || '{_LAST}' "
+        "ORDER BY bill_number LIMIT $3) AS found ORDER BY lower(bill_number) LIMIT $3"
     )
-    by_bill = await connection.fetch(f"{PAYMENTS.select} WHERE {billed} LIMIT $4", *bounds)
+    by_bill = await connection.fetch(billed.format(PAYMENTS.select), *wanted)
     by_reference = await connection.fetch(
         f"{PAYMENTS.select} WHERE id = ANY($1) ORDER BY lower(reference), reference", payment_ids
     )
-    # Of a receipt: it has no small letters.
-    receipt = beginning.upper()
-    by_receipt = await connection.fetch(
-        f"{PAYMENTS.select} WHERE tenant_id = $1 AND payment_reference BETWEEN $2 AND $3 "
-        "ORDER BY payment_reference LIMIT $4",
-        *(tenant_id, receipt, receipt + _LAST, most),
-    )
-    requests += await connection.fetch(f"{REQUESTS.select} WHERE {billed} LIMIT $4", *bounds)
+    by_receipt = await _by_receipt(connection, tenant_id, beginning.strip().upper())
+    requests += await connection.fetch(billed.format(REQUESTS.select), *wanted)
     payments = {row["id"]: PAYMENTS.read(row) for row in (*by_reference, *by_bill, *by_receipt)}
     found = {row["id"]: REQUESTS.read(row) for row in requests}
     return Matches(list(payments.values())[:most], list(found.values())[:most])
+
+
+async def _by_receipt(
+    connection: asyncpg.Connection, tenant_id: int, receipt: str
+) -> list[asyncpg.Record]:
+    """The payment of a receipt, by way of the customer's history: its transaction wrote both."""
+    if not is_tid(receipt):
+        return []
+    return list(
+        await connection.fetch(
+            f"{PAYMENTS.select} WHERE tenant_id = $1 AND id IN (SELECT payment_id FROM transfers "
+            "WHERE xid = (SELECT xid FROM transactions WHERE tid = $2) AND tid = $2)",
+            tenant_id,
+            receipt,
+        )
+    )
