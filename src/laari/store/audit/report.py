@@ -140,7 +140,7 @@ async def _settle(connection: asyncpg.Connection, since_seal: bool) -> None:
     await connection.execute(
         "SET LOCAL work_mem = '128MB'; SET LOCAL jit = off; "
         "SET LOCAL search_path = pg_catalog, public; SET LOCAL row_security = off; "
-        "SET LOCAL plan_cache_mode = force_custom_plan"
+        "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL datestyle = 'ISO, YMD'"
     )
 
 
