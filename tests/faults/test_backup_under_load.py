@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.faults.test_sigkill import Installation, load
 
@@ -56,6 +57,7 @@ def missing(origin: str, secret_key: str, payments: dict[str, str]) -> list[str]
     ]
 
 
+@pytest.mark.campaign
 def test_every_acknowledged_payment_is_in_the_backup(tmp_path: Path) -> None:
     first = Installation(tmp_path / "data")
     service = first.start()

@@ -77,7 +77,7 @@ def logged(log: Path, words: str) -> list[dict[str, Any]]:
     ("how", "freeze", "role"),
     [
         ("stop", stop, "interface"),
-        ("spin", hang, "interface"),
+        pytest.param("spin", hang, "interface", marks=pytest.mark.campaign),
         pytest.param("spin", hang, "background", marks=pytest.mark.campaign),
         pytest.param("sleep", hang, "interface", marks=pytest.mark.campaign),
         pytest.param("stop", stop, "background", marks=pytest.mark.campaign),

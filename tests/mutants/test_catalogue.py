@@ -122,6 +122,7 @@ def test_one_that_survives_is_named_and_fails_the_run(
     )
 
 
+@pytest.mark.campaign
 def test_an_interruption_ends_the_tests_that_are_under_way(project: Path, tmp_path: Path) -> None:
     note = project / "pid"
 

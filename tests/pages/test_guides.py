@@ -79,7 +79,7 @@ def test_a_page_is_sent_again_only_if_it_changed(service: Service) -> None:
     ("scheme", "size"),
     [
         ("light", "phone"),
-        ("dark", "desktop"),
+        pytest.param("dark", "desktop", marks=pytest.mark.campaign),
         pytest.param("light", "desktop", marks=pytest.mark.campaign),
         pytest.param("dark", "phone", marks=pytest.mark.campaign),
     ],

@@ -114,7 +114,7 @@ async def test_an_operation_is_refused_without_a_key_and_done_with_one(
     ("scheme", "size"),
     [
         ("light", "phone"),
-        ("dark", "desktop"),
+        pytest.param("dark", "desktop", marks=pytest.mark.campaign),
         pytest.param("light", "desktop", marks=pytest.mark.campaign),
         pytest.param("dark", "phone", marks=pytest.mark.campaign),
     ],

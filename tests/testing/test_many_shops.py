@@ -57,6 +57,7 @@ def sell(folder: Path, count: int, *options: str) -> float:
     return took
 
 
+@pytest.mark.campaign
 def test_thirty_tests_of_a_shop_over_two_workers(tmp_path: Path) -> None:
     sell(tmp_path, 30, "-n", "2")
 

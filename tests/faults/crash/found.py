@@ -5,12 +5,15 @@ Ids are shown as the interface shows them, without their prefix: the number alon
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import NamedTuple
 
 import asyncpg
+
+HELD_LOOKS, HELD_SECONDS = 30, 0.2
 
 
 class Payment(NamedTuple):
@@ -144,13 +147,7 @@ async def _read(connection: asyncpg.Connection, received: set[str]) -> Found:
         "SELECT w.*, t.daily, t.weekly, t.monthly FROM wallets w JOIN tiers t ON t.name = w.tier"
     )
     authorizations = await connection.fetch("SELECT * FROM authorizations")
-    held = await connection.fetch(
-        "SELECT 'the lock of a key' AS what FROM pg_locks WHERE locktype = 'advisory' "
-        "AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
-        "UNION ALL SELECT 'a transaction open since ' || xact_start FROM pg_stat_activity "
-        "WHERE datname = current_database() AND pid <> pg_backend_pid() "
-        "AND state = 'idle in transaction'"
-    )
+    held = await _held(connection)
     return Found(
         [_payment(row) for row in payments],
         [Request(row["id"].hex, *(row[name] for name in _MADE), row["status"]) for row in requests],
@@ -160,9 +157,25 @@ async def _read(connection: asyncpg.Connection, received: set[str]) -> Found:
         [Spend(row[0], row[1].hex, row[2], row[3]) for row in spends],
         [_wallet(row) for row in wallets],
         [_authorization(row) for row in authorizations],
-        [row["what"] for row in held],
+        held,
         received,
     )
+
+
+async def _held(connection: asyncpg.Connection) -> list[str]:
+    """Locks of keys and open transactions that stay: a server takes a moment to see a client go."""
+    for _ in range(HELD_LOOKS):
+        held = await connection.fetch(
+            "SELECT 'the lock of a key' AS what FROM pg_locks WHERE locktype = 'advisory' "
+            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
+            "UNION ALL SELECT 'a transaction open since ' || xact_start FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid() "
+            "AND state = 'idle in transaction'"
+        )
+        if not held:
+            return []
+        await asyncio.sleep(HELD_SECONDS)
+    return [row["what"] for row in held]
 
 
 _MADE = ("merchant_id", "reference", "amount")
