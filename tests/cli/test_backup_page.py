@@ -62,6 +62,7 @@ def merchants(data_dir: str) -> str:
     return execute("laari merchant list --json", {"LAARI_DATA_DIR": data_dir})
 
 
+@pytest.mark.campaign
 def test_the_page_works_as_written(
     variables: dict[str, str], engine: Engine, tmp_path: Path
 ) -> None:

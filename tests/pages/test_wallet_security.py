@@ -7,7 +7,7 @@ import asyncio
 import httpx
 from playwright.async_api import expect
 
-from tests.pages.payloads import PAYLOADS
+from tests.pages.payloads import with_payloads
 from tests.pages.people import (
     Visitors,
     new_customer,
@@ -22,13 +22,16 @@ from tests.pages.wallets import (
 from tests.serving import Merchant, Service
 
 
-async def test_words_of_others_are_only_words(visitors: Visitors, service: Service) -> None:
+@with_payloads
+async def test_words_of_others_are_only_words(
+    visitors: Visitors, service: Service, payloads: list[str]
+) -> None:
     """Any dialog, and anything on the console, fails the test when the visitors leave."""
-    hostile = PAYLOADS[0]
+    hostile = payloads[0]
     shop = await asyncio.to_thread(service.merchant, mode="live", name=hostile)
     customer = await new_customer(service, name=hostile, tier="business")
     page = await open_app(visitors, customer)
-    for payload in PAYLOADS:
+    for payload in payloads:
         words = {"title": payload, "description": payload, "reference": payload}
         request = ask(shop, customer, **words)
         authorization = await approved(shop, customer, **words)
@@ -41,13 +44,13 @@ async def test_words_of_others_are_only_words(visitors: Visitors, service: Servi
         "INSERT INTO wallet_keys (digest, account, name) "
         "SELECT sha256(convert_to(name, 'UTF8') || $3), $1, name FROM unnest($2::text[]) name",
         customer.account,
-        PAYLOADS,
+        payloads,
         customer.id.bytes,
     )
     for path in ("transactions", "requests", "authorizations", "keys"):
         await page.goto(f"{service.origin}/app/{path}")
         await expect(page.get_by_text(hostile).first).to_be_visible()
-        for payload in PAYLOADS:  # the list grows as its end comes near
+        for payload in payloads:  # the list grows as its end comes near
             await page.get_by_role("contentinfo").scroll_into_view_if_needed()
             await expect(page.get_by_text(payload, exact=True).first).to_be_attached()
 
