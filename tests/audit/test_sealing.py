@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from laari.rules import payments as rules
 from laari.rules.actors import Payer
@@ -17,7 +18,7 @@ from laari.store.audit import Report, audit
 from laari.store.batch import BatchRunner
 from laari.store.database import Pool, connection_to, open_pool
 from laari.store.migrate import FOLDER, known_migrations, migrate
-from laari.store.seals import Seal, seal_next
+from laari.store.seals import Seal, mac_of, seal_next
 from laari.store.witness import KnownSeal, note_path, note_seal, noted_seal, read_seal
 from laari.workers.sealing import Sealer
 from tests.audit.books import KEY, MASTER_KEY, ORIGIN, seal_all, write_books, write_more
@@ -107,6 +108,23 @@ async def test_a_transaction_that_was_undone_leaves_no_gap(dsn: str) -> None:
             await undone.rollback()
     await seal_all(dsn)
     assert (await look(dsn)).differences == []
+
+
+async def test_a_seal_of_another_history_does_not_fit(dsn: str) -> None:
+    """It was made with our key, over what a copy of the database held: what follows tells."""
+    await write_books(dsn)
+    first = (await seal_all(dsn, 10))[0]
+    elsewhere = replace(first, row_count=first.row_count + 1, mac=b"")
+    forged = replace(elsewhere, mac=mac_of(KEY, elsewhere, b""))
+    async with connection_to(dsn) as connection:
+        await connection.execute(
+            "SET session_replication_role = replica; "
+            f"UPDATE seals SET row_count = {forged.row_count}, mac = '\\x{forged.mac.hex()}' "
+            "WHERE number = 1"
+        )
+    found = {(each.kind, each.id) for each in (await look(dsn)).differences}
+    assert ("seal_mac", "seal 1") not in found  # by itself it is a good one
+    assert ("seal_mac", "seal 2") in found
 
 
 async def test_two_that_seal_at_once_make_one_chain(dsn: str) -> None:
