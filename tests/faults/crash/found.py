@@ -163,19 +163,26 @@ async def _read(connection: asyncpg.Connection, received: set[str]) -> Found:
 
 
 async def _held(connection: asyncpg.Connection) -> list[str]:
-    """Locks of keys and open transactions that stay: a server takes a moment to see a client go."""
+    """Locks of keys and open transactions that stay: a server takes a moment to see a client go.
+
+    Each by who holds it since when: the background process has one transaction after the other.
+    """
+    stays: set[str] | None = None
     for _ in range(HELD_LOOKS):
         held = await connection.fetch(
-            "SELECT 'the lock of a key' AS what FROM pg_locks WHERE locktype = 'advisory' "
+            "SELECT format('the lock of a key, held by %s', pid) AS what FROM pg_locks "
+            "WHERE locktype = 'advisory' "
             "AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
-            "UNION ALL SELECT 'a transaction open since ' || xact_start FROM pg_stat_activity "
-            "WHERE datname = current_database() AND pid <> pg_backend_pid() "
-            "AND state = 'idle in transaction'"
+            "UNION ALL SELECT format('a transaction of %s, open since %s', pid, xact_start) "
+            "FROM pg_stat_activity WHERE datname = current_database() "
+            "AND pid <> pg_backend_pid() AND state = 'idle in transaction'"
         )
-        if not held:
+        now = {row["what"] for row in held}
+        stays = now if stays is None else stays & now
+        if not stays:
             return []
         await asyncio.sleep(HELD_SECONDS)
-    return [row["what"] for row in held]
+    return sorted(stays or ())
 
 
 _MADE = ("merchant_id", "reference", "amount")
