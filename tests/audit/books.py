@@ -213,6 +213,6 @@ async def seal_all(dsn: str, chunk: int = 10) -> list[Seal]:
         while True:
             async with connection.transaction():
                 made = await seal_next(connection, KEY, chunk)
-            if not made:
+            if not made.seals:
                 return seals
-            seals += made
+            seals += made.seals

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from tests.audit.books import KEY, MASTER_KEY, ORIGIN, seal_all, write_books, wr
 
 async def seal_once(dsn: str, chunk: int = 10_000) -> list[Seal]:
     async with connection_to(dsn) as connection, connection.transaction():
-        return await seal_next(connection, KEY, chunk)
+        return (await seal_next(connection, KEY, chunk)).seals
 
 
 async def look(dsn: str, **options: Any) -> Report:
@@ -143,7 +144,7 @@ async def test_a_crash_in_the_middle_leaves_no_half_seal(dsn: str) -> None:
         half = connection.transaction()
         await half.start()
         made = await seal_next(connection, KEY, 10)
-        assert len(made) == 3
+        assert (len(made.seals), made.more) == (3, True)
         connection.terminate()
     async with connection_to(dsn) as connection:
         assert await connection.fetchval("SELECT count(*) FROM seals") == 0
@@ -309,6 +310,36 @@ async def test_the_background_seals_and_notes_the_last_seal(dsn: str, tmp_path: 
     assert report.differences == []
     assert report.last_seal is not None
     assert f"{report.last_seal.number}:{report.last_seal.mac}" == str(noted)
+
+
+async def test_rows_that_came_while_sealing_wait_for_the_next_time(
+    dsn: str, tmp_path: Path
+) -> None:
+    """Under load there always are some: a sealer that went on would never rest, nor note a seal."""
+    await write_books(dsn)
+    async with _pool(dsn) as pool:
+        sealer = Sealer(pool, MASTER_KEY, tmp_path)
+        path = await pool.read(note_path, tmp_path)
+        noted = []
+        for number in range(2):
+            await pay(dsn, f"meanwhile {number}")
+            assert not await sealer.step()
+            noted.append(noted_seal(path))
+    assert None not in noted
+    assert noted[0] != noted[1]
+
+
+async def test_the_sealer_goes_on_until_all_that_is_complete_is_sealed(
+    dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await write_books(dsn)
+    monkeypatch.setattr("laari.workers.sealing.seal_next", partial(seal_next, chunk=10))
+    async with _pool(dsn) as pool:
+        await run_all(Sealer(pool, MASTER_KEY, tmp_path))
+    report = await look(dsn)
+    assert report.differences == []
+    assert report.unsealed is not None
+    assert report.unsealed.transfers == 0
 
 
 async def test_seals_that_were_taken_back_are_noticed_though_new_ones_were_made(

@@ -166,6 +166,13 @@ def sent(subject: Subject, where: str) -> str:
     )
 
 
+class Sealed(NamedTuple):
+    """The seals that were made, and whether complete rows are left for the next ones."""
+
+    seals: list[Seal]
+    more: bool
+
+
 class Content(NamedTuple):
     row_count: int
     content: bytes
@@ -230,14 +237,14 @@ async def sealed_places(connection: asyncpg.Connection) -> dict[str, Place]:
     return places
 
 
-async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHUNK) -> list[Seal]:
+async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHUNK) -> Sealed:
     """Seals the next rows of each table, in a transaction of the caller's.
 
-    Returns nothing where all that is complete is sealed, or another process is sealing. A crash
+    Makes nothing where all that is complete is sealed, or another process is sealing. A crash
     leaves either all of these seals or none.
     """
     if not await connection.fetchval("SELECT pg_try_advisory_xact_lock($1)", ADVISORY_LOCK):
-        return []
+        return Sealed([], more=False)
     # Where a range begins decides how its rows are found best, but never by reading a whole table
     # for the few that stand at its end.
     await connection.execute(
@@ -271,7 +278,7 @@ async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHU
     values = ", ".join(f"${n}" for n, _ in enumerate(Seal.__struct_fields__, 1))
     for seal in made:
         await connection.execute(f"INSERT INTO seals ({COLUMNS}) VALUES ({values})", *astuple(seal))
-    return made
+    return Sealed(made, more=any(seal.upto != Place(upto) for seal in made))
 
 
 async def _end(

@@ -17,8 +17,6 @@ log = logging.getLogger(__name__)
 EVERY_SECONDS = 10
 REST = 1.0  # after each seal, in proportion to what it took: payments come first
 LOG_EVERY_SECONDS = 3600.0  # the last seal, for operators who keep the log elsewhere
-# So much of the newest rows is read to find those not sealed, and not in the daily figures.
-SUMMARIZE_EVERY_SECONDS = 30.0
 
 
 class Sealer:
@@ -28,33 +26,35 @@ class Sealer:
         self._data_dir = data_dir
         self._last: KnownSeal | None = None  # made and not noted yet
         self._logged_at = -LOG_EVERY_SECONDS
-        self._summarized_at = time.monotonic()
+        self._is_behind = False
 
     async def step(self) -> bool:
-        """Seals the next rows that are complete, in one transaction; False where none are left.
+        """Seals the next rows that are complete, in one transaction; whether there are more.
 
-        Of two background processes one seals, and the other finds nothing to do.
+        Under load there are new rows at every moment: those wait for the next time, because a seal
+        costs something of its own. Of two background processes one seals, and the other finds
+        nothing to do.
         """
         began = time.monotonic()
-        if await self._seal():
-            await asyncio.sleep((time.monotonic() - began) * REST)
-            return True
-        await self._note()
-        if time.monotonic() - self._summarized_at > SUMMARIZE_EVERY_SECONDS:
-            self._summarized_at = time.monotonic()
+        if not self._is_behind:
+            # What is not taken up into the indexes is read by everyone who looks for new rows.
             await self._pool.write_each(summarize)
-        return False
+        await self._seal()
+        if self._is_behind:
+            await asyncio.sleep((time.monotonic() - began) * REST)
+        else:
+            await self._note()
+        return self._is_behind
 
     async def finish(self) -> None:
         """Seals what was written last, in one transaction."""
         await self._seal()
         await self._note()
 
-    async def _seal(self) -> bool:
-        made = await self._pool.write(seal_next, self._key)
+    async def _seal(self) -> None:
+        made, self._is_behind = await self._pool.write(seal_next, self._key)
         if made:
             self._last = KnownSeal(made[-1].number, made[-1].mac)
-        return bool(made)
 
     async def _note(self) -> None:
         last, self._last = self._last, None
