@@ -11,9 +11,10 @@ say. docs/audit.md says what this proves and what it does not.
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from laari.store.secrets import derive
 ADVISORY_LOCK = 0x6C61617269_7365  # "laari" "se": one sealer at a time
 CHUNK = 20_000  # rows of a seal at most; a transaction with more rows is sealed in pieces
 VERSION = 1  # of what is sealed and how
+FETCHED = 1_000  # rows held at a time while they are digested
 
 
 class Subject(NamedTuple):
@@ -64,7 +66,7 @@ SUBJECTS = {
             "events",
             "id",
             "uuid",
-            "r.id, r.tenant_id, r.type, r.object_id, r.created_at, sha256(r.body), CASE r.type "
+            "r.id, r.tenant_id, r.type, r.object_id, r.created_at, r.body, CASE r.type "
             "WHEN 'payment_request.created' THEN "
             "(SELECT q.account FROM payment_requests q WHERE q.id = r.object_id) "
             "WHEN 'authorization.approved' THEN "
@@ -153,17 +155,18 @@ def rows_of(subject: Subject, after: Place, upto: Place) -> str:
     return f"$1::bigint IS NOT NULL AND r.xid = $3 AND {begins} AND {ends}"
 
 
-def digesting(subject: Subject) -> str:
-    """The digest of rows, as an aggregate: their binary form, in the order of their key."""
-    return f"sha256(coalesce(string_agg(sent, ''::bytea ORDER BY {subject.key}), ''::bytea))"
+def sent(subject: Subject) -> str:
+    """A row in the form that is digested, its binary one: no setting of a session changes it."""
+    return f"record_send(ROW({subject.sealed}))"
 
 
-def sent(subject: Subject, where: str) -> str:
-    """The rows in the form that is digested: no setting of a session changes it."""
-    return (
-        f"SELECT r.xid, r.{subject.key}, record_send(ROW({subject.sealed})) AS sent "
-        f"FROM {subject.table} r WHERE {where}"
-    )
+async def batches(
+    connection: asyncpg.Connection, query: str, *parameters: object
+) -> AsyncIterator[list[asyncpg.Record]]:
+    """The rows of a query, so many at a time."""
+    cursor = await connection.cursor(query, *parameters)
+    while rows := await cursor.fetch(FETCHED):
+        yield rows
 
 
 class Sealed(NamedTuple):
@@ -182,22 +185,23 @@ class Content(NamedTuple):
 async def content_of(
     connection: asyncpg.Connection, subject: Subject, after: Place, upto: Place
 ) -> Content:
+    """The rows are digested here, where SHA-256 is several times faster than in PostgreSQL."""
     where = rows_of(subject, after, upto)
     bounds = (after.xid, after.key, upto.xid, upto.key)
-    query = f"SELECT count(*), {digesting(subject)} FROM ({sent(subject, where)}) AS sealed"
-    if is_piece(after, upto):
-        async with _along_the_key(connection):
-            row = await connection.fetchrow(query, *bounds)
-    else:
-        row = await connection.fetchrow(query, *bounds)
+    query = f"SELECT {sent(subject)} FROM {subject.table} r WHERE {where} ORDER BY r.{subject.key}"
+    count, digest = 0, hashlib.sha256()
+    async with _along_the_key(connection) if is_piece(after, upto) else nullcontext():
+        async for rows in batches(connection, query, *bounds):
+            count += len(rows)
+            for row in rows:
+                digest.update(row[0])
     deliveries = 0
     if subject.table == "events":
         deliveries = await connection.fetchval(
             f"SELECT count(*) FROM events r JOIN deliveries d ON d.event_id = r.id WHERE {where}",
             *bounds,
         )
-    count, content = row
-    return Content(count, content, deliveries)
+    return Content(count, digest.digest(), deliveries)
 
 
 @asynccontextmanager

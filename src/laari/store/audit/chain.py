@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from collections.abc import Iterator
 from itertools import pairwise
@@ -17,15 +18,15 @@ from laari.store.seals import (
     Place,
     Seal,
     Subject,
+    batches,
     content_of,
-    digesting,
     mac_of,
     sent,
 )
 from laari.store.witness import KnownSeal
 
 PAGE = 2_000  # seals held at a time
-STEP_ROWS = 50_000  # sealed rows that one statement digests
+STEP_ROWS = 20_000  # sealed rows that one statement reads
 
 _FORGED = "The seal was not made with this installation's master key, or was moved or changed."
 _GAP = "A seal of the chain is missing, or does not continue the one before it."
@@ -144,33 +145,29 @@ async def _contents_of(
     connection: asyncpg.Connection, subject: Subject, step: list[Seal]
 ) -> list[Content]:
     assert all(a.upto == b.after for a, b in pairwise(step))
-    rows = sent(subject, "r.xid > $1 AND r.xid <= $2")
-    found = await connection.fetch(
-        f"SELECT width_bucket(xid, $3::bigint[]) AS place, count(*), {digesting(subject)} "
-        f"FROM ({rows}) AS sealed GROUP BY 1",
-        step[0].from_xid,
-        step[-1].upto_xid,
-        [seal.from_xid + 1 for seal in step],
+    bounds = step[0].from_xid, step[-1].upto_xid, [seal.from_xid + 1 for seal in step]
+    counts = [0] * len(step)
+    digests = [hashlib.sha256() for _ in step]
+    query = (
+        f"SELECT width_bucket(r.xid, $3::bigint[]) - 1 AS place, {sent(subject)} "
+        f"FROM {subject.table} r WHERE r.xid > $1 AND r.xid <= $2 ORDER BY place, r.{subject.key}"
     )
+    async for rows in batches(connection, query, *bounds):
+        for place, row in rows:
+            counts[place] += 1
+            digests[place].update(row)
     deliveries: dict[int, int] = {}
     if subject.table == "events" and any(seal.deliveries for seal in step):
         counted = await connection.fetch(
-            "SELECT width_bucket(r.xid, $3::bigint[]), count(*) FROM events r "
+            "SELECT width_bucket(r.xid, $3::bigint[]) - 1, count(*) FROM events r "
             "JOIN deliveries d ON d.event_id = r.id WHERE r.xid > $1 AND r.xid <= $2 GROUP BY 1",
-            step[0].from_xid,
-            step[-1].upto_xid,
-            [seal.from_xid + 1 for seal in step],
+            *bounds,
         )
         deliveries = {row[0]: row[1] for row in counted}
-    by_place = {row[0]: (row[1], row[2]) for row in found}
-    nothing = (0, _EMPTY)
     return [
-        Content(*by_place.get(place, nothing), deliveries.get(place, 0))
-        for place, _ in enumerate(step, 1)
+        Content(count, digest.digest(), deliveries.get(place, 0))
+        for place, (count, digest) in enumerate(zip(counts, digests, strict=True))
     ]
-
-
-_EMPTY = bytes.fromhex("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
 
 
 def _compared(seal: Seal, content: Content) -> Iterator[Difference]:
