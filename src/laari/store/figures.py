@@ -20,10 +20,11 @@ from laari.store.seals import horizon
 
 STEP = 200_000  # transactions that are added at a time
 
+# Fees are taken from the payment, so that only one of its transfers is looked up.
 _SUMS = """
     count(*) FILTER (WHERE t.kind = 'payment') AS payments,
     coalesce(sum(t.amount) FILTER (WHERE t.kind = 'payment'), 0) AS gross,
-    coalesce(sum(t.amount) FILTER (WHERE t.kind = 'fee'), 0) AS fees,
+    coalesce(sum(p.fee) FILTER (WHERE t.kind = 'payment'), 0) AS fees,
     count(*) FILTER (WHERE t.kind = 'refund') AS refunds,
     coalesce(sum(t.amount) FILTER (WHERE t.kind = 'refund'), 0) AS refunded"""
 _DAY = "(t.created_at AT TIME ZONE interval '5 hours')::date AS day"
@@ -32,7 +33,7 @@ _ADD = f"""
 WITH moved AS (
     SELECT p.tenant_id, {_DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS}
     FROM transfers t JOIN payments p ON p.id = t.payment_id
-    WHERE t.xid > $1 AND t.xid <= $2
+    WHERE t.xid > $1 AND t.xid <= $2 AND t.kind IN ('payment', 'refund')
     GROUP BY 1, 2, 3
 ), added AS (
     INSERT INTO daily_figures AS f
@@ -54,7 +55,8 @@ FROM (
     SELECT newer.* FROM (
         SELECT {_DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS}
         FROM transfers t JOIN payments p ON p.id = t.payment_id
-        WHERE t.xid > (SELECT xid FROM figures_upto) AND p.tenant_id = $1
+        WHERE t.xid > (SELECT xid FROM figures_upto) AND t.kind IN ('payment', 'refund')
+            AND p.tenant_id = $1
         GROUP BY 1, 2
     ) AS newer WHERE day >= $2 AND day <= $3
 ) AS figures
