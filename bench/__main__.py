@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from bench import checkout, depth, export, hooked, memory, peers, report, webhooks
+from bench import checkout, depth, export, hooked, memory, peers, report, sealing, webhooks
 from bench.fill import Size
 from bench.load import Load, is_available
 from bench.measure import Run, alternate
@@ -51,6 +51,7 @@ PARTS: dict[str, Callable[[Stage, Plan], list[report.Verdict]]] = {
     "export": lambda ready, plan: export.measure(ready),
     "hooked": lambda ready, plan: hooked.measure(ready, plan.rounds, plan.seconds),
     "memory": lambda ready, plan: memory.measure(ready, plan.many),
+    "sealing": lambda ready, plan: sealing.measure(ready),
     "webhooks": _webhooks,
 }
 
