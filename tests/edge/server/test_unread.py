@@ -14,7 +14,7 @@ from laari.edge.http import Reply, Request
 from laari.edge.server.limits import Limits
 from laari.edge.server.server import Server
 from laari.rules.refusals import Refusal
-from tests.edge.server.test_server import GET, QUICK, USUAL, on_uvloop, running
+from tests.edge.server.harness import GET, QUICK, USUAL, on_uvloop, running, until
 
 SMALL_BUFFER = 4096  # of the kernel, so that what is not read stays with the server
 
@@ -69,10 +69,8 @@ async def test_a_response_that_nobody_takes_holds_no_connection(
 ) -> None:
     async with serving(QUICK) as (server, port):
         with await asking(port, size, *fields) as client:
-            await asyncio.sleep(0.1)
-            assert server._connections
-            await asyncio.sleep(3.5)  # longer than it may stand still or be idle
-            assert not server._connections
+            await until(lambda: bool(server.stalled))
+            await until(lambda: not server._connections)
             assert not server.stalled
             assert await taken(client) < size  # what the system had taken before
 
@@ -97,15 +95,15 @@ async def test_a_response_that_is_taken_by_the_byte_is_given_up() -> None:
 async def test_responses_that_nobody_takes_have_a_bounded_room() -> None:
     async with serving(USUAL._replace(unsent_bytes=1_000_000)) as (server, port):
         honest = await asking(port, 100_000, "Connection: close")
-        await asyncio.sleep(0.1)
+        await until(lambda: server._unsent_bytes > 0)
         clients = [await asking(port, 400_000) for _ in range(8)]
-        await asyncio.sleep(0.3)
+        for client in clients[:6]:  # the oldest ones made room
+            assert await taken(client) < 400_000
         assert len(server._connections) == 3
         assert await taken(honest) > 100_000  # it was not the one that took the room
         for client in (honest, *clients):
             client.close()
-        await asyncio.sleep(0.3)
-        assert server._unsent_bytes == 0
+        await until(lambda: server._unsent_bytes == 0)
 
 
 @on_uvloop
