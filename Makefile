@@ -14,6 +14,9 @@ TEST_PACKAGES := chromium-headless-shell curl jq pgbouncer php-cli php-curl php-
 FAULT_PACKAGES := nginx-light haproxy caddy etcd-server iproute2 faketime \
 	golang-go golang-golang-x-oauth2-dev golang-gopkg-validator.v2-dev
 
+# Each of the many processes that a target starts would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help run test lint mutants bench bench-peers faults docs clients screenshots format lock clean
 
 help: ## list these targets

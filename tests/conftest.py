@@ -18,6 +18,7 @@ from laari.store import passwords
 from laari.store.embedded import embedded_server
 from laari.store.migrate import migrate
 from tests.other_engine import PROGRAMS, other_server
+from tests.serving import Service, serving
 
 TEMPLATE = "migrated"  # a database that every test's own is a copy of
 
@@ -60,6 +61,15 @@ class Engine(NamedTuple):
             await connection.close()
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On another PostgreSQL only the tests run that use it: for the others nothing differs."""
+    if PROGRAMS is None:
+        return
+    others = [item for item in items if "engine" not in getattr(item, "fixturenames", ())]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if item not in set(others)]
+
+
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     folder = tmp_path_factory.mktemp("engine")
@@ -72,6 +82,13 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         asyncio.run(engine.execute(f"CREATE DATABASE {TEMPLATE}"))
         asyncio.run(migrate(engine.url(TEMPLATE)))
         yield engine
+
+
+@pytest.fixture(scope="session")
+def usual_service(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with the usual settings, for all tests that have merchants of their own in it."""
+    with serving(engine.migrated("usual"), tmp_path_factory.mktemp("usual")) as service:
+        yield service
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
 import os
 import secrets
 import socket
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,9 +21,11 @@ from typing import Any, TypeVar
 import asyncpg
 import httpx
 
+from laari.cli.main import run
 from laari.rules.scopes import SCOPES
 from laari.store import customers, merchants, oauth
 from laari.store.connect import connect
+from tests.cli.installations import environment
 
 T = TypeVar("T")
 
@@ -107,7 +110,16 @@ class Service:
         return self.database.run(lambda connection: connection.fetch(statement, *values))
 
     def laari(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """A command of the command line, beside the running service."""
+        """A command of the command line, beside the running service.
+
+        In this process, which is ten times as quick, where nothing else runs in it meanwhile.
+        """
+        if threading.current_thread() is threading.main_thread() and not _in_a_loop():
+            settings = {name: self.env[name] for name in self.env if name.startswith("LAARI_")}
+            out, error = io.StringIO(), io.StringIO()
+            with environment(settings), redirect_stdout(out), redirect_stderr(error):
+                status = run(arguments)
+            return subprocess.CompletedProcess(arguments, status, out.getvalue(), error.getvalue())
         return subprocess.run(
             [sys.executable, "-m", "laari", *arguments],
             env=self.env,
@@ -116,6 +128,14 @@ class Service:
             timeout=60,
             check=False,
         )
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class Merchant:

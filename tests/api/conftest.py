@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.api.purses import Purse
-from tests.serving import Merchant, Service, serving
+from tests.serving import Merchant, Service
 
 
 @pytest.fixture(scope="session")
-def service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(engine.migrated("api"), tmp_path_factory.mktemp("api")) as service:
-        yield service
+def service(usual_service: Service) -> Service:
+    return usual_service
 
 
 @pytest.fixture

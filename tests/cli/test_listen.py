@@ -19,16 +19,15 @@ import pytest
 from laari.cli.main import run
 from laari.rules.webhooks import signature
 from tests.cli.test_terminal import HOSTILE, unseen
-from tests.serving import Service, serving
+from tests.serving import Service
 
 PATIENCE_SECONDS = 30.0
 Handler = Callable[[str, bytes, Any], tuple[int, bytes]]
 
 
 @pytest.fixture(scope="module")
-def service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(engine.migrated("listen"), tmp_path_factory.mktemp("listen")) as service:
-        yield service
+def service(usual_service: Service) -> Service:
+    return usual_service
 
 
 @contextmanager

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
 from laari.cli.main import run
 from laari.cli.trigger import SCENARIOS
 from laari.rules.events import EVENTS
-from tests.serving import Merchant, Service, serving
+from tests.serving import Merchant, Service
 
 
 @pytest.fixture(scope="module")
-def service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(engine.migrated("trigger"), tmp_path_factory.mktemp("trigger")) as service:
-        yield service
+def service(usual_service: Service) -> Service:
+    return usual_service
 
 
 @pytest.fixture

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.clients.faulty_proxy import FaultyProxy, faulty_proxy
-from tests.serving import Merchant, Service, serving
+from tests.serving import Merchant, Service
 
 
 @pytest.fixture(scope="session")
-def service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(engine.migrated("clients"), tmp_path_factory.mktemp("clients")) as service:
-        yield service
+def service(usual_service: Service) -> Service:
+    return usual_service
 
 
 @pytest.fixture
