@@ -168,10 +168,10 @@ def test_pages_are_counted_by_their_route_and_outcome(pair: Service) -> None:
 
 def test_a_count_is_cheap() -> None:
     metrics = Metrics(["create_payment"], [(409, "conflict")])
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(10_000):
         metrics.count("create_payment", 201, "", 0.004)
-    assert (time.perf_counter() - start) / 10_000 < 20e-6  # it takes about one
+    assert (time.process_time() - start) / 10_000 < 20e-6  # it takes about one
 
 
 def test_an_outcome_that_is_not_listed_is_counted_too() -> None:

@@ -92,9 +92,8 @@ class Demo:
 
     def listed(self, what: str) -> list[dict[str, Any]]:
         key = {"X-API-Key": self.facts["secret_key"]}
-        found: list[dict[str, Any]] = httpx.get(f"{self.url}/merchant/{what}", headers=key).json()[
-            "data"
-        ]
+        address = f"{self.url}/merchant/{what}"
+        found: list[dict[str, Any]] = httpx.get(address, headers=key, timeout=30).json()["data"]
         return found
 
 
@@ -125,14 +124,15 @@ def test_there_is_something_to_look_at_and_to_pay(tmp_path: Path) -> None:
     with demonstrating(tmp_path / "data") as demo:
         facts = demo.facts
         for name in ("dashboard_url", "reference_url", "wallet_application_url", "signup_url"):
-            assert httpx.get(facts[name], follow_redirects=True).status_code == 200, name
+            assert httpx.get(facts[name], follow_redirects=True, timeout=30).is_success, name
         assert {each["status"] for each in demo.listed("payments")} >= {"paid", "pending"}
         assert {each["status"] for each in demo.listed("authorizations")} == {"active", "pending"}
         waiting = [each for each in demo.listed("payment-requests") if each["status"] == "pending"]
         customer = facts["customer"]
-        usage = httpx.get(f"{demo.url}/wallet/usage", headers={"X-API-Key": customer["api_key"]})
+        key = {"X-API-Key": customer["api_key"]}
+        usage = httpx.get(f"{demo.url}/wallet/usage", headers=key, timeout=30)
         assert usage.json()["data"]["usage"]["daily"] == 0  # limits are as if nothing had happened
-        with httpx.Client(base_url=demo.url) as browser:
+        with httpx.Client(base_url=demo.url, timeout=30) as browser:
             page = browser.get("/app/login?mode=sandbox")
             who = {"identity": customer["email"], "password": customer["password"]}
             page = form(browser, page, "/app/login", **who)
@@ -145,7 +145,7 @@ def test_there_is_something_to_look_at_and_to_pay(tmp_path: Path) -> None:
         ]
         assert paid["status"] == "paid"
         hook = {"webhook_url": "http://127.0.0.1:9/hook"}
-        assert httpx.post(f"{demo.url}/sandbox/merchants", json=hook).status_code == 201
+        assert httpx.post(f"{demo.url}/sandbox/merchants", json=hook, timeout=30).status_code == 201
         assert demo.laari("audit") == 0
         before = demo.listed("payments?limit=100")
         assert demo.laari("merchant", "create", "Real Shop", "--mode", "live") == 0
@@ -155,7 +155,7 @@ def test_there_is_something_to_look_at_and_to_pay(tmp_path: Path) -> None:
         assert [e["id"] for e in demo.listed("payments?limit=100")] == [e["id"] for e in before]
         # A merchant is live now: strangers make none beside it.
         assert "signup_url" not in demo.facts
-        assert httpx.post(f"{demo.url}/sandbox/merchants").status_code == 404
+        assert httpx.post(f"{demo.url}/sandbox/merchants", timeout=30).status_code == 404
 
 
 async def test_only_a_demos_sandbox_customer_logs_in(dsn: str) -> None:

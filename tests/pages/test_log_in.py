@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
@@ -131,12 +132,19 @@ async def test_a_browser_that_logged_in_before_is_let_try_when_nobody_else_is(
 
 async def test_nobody_and_somebody_are_throttled_alike(service: Service) -> None:
     customer = await new_customer(service)
-    answers = []
     for identity in (customer.email, f"{secrets.token_hex(6)}@example.mv"):
-        browser = Forms(**address())
-        tries = [browser.log_in(app(service), identity, "no") for _ in range(11)]
-        answers.append([(each.status_code, "do not match" in each.text) for each in tries])
-    assert answers[0] == answers[1] == [(422, True)] * 10 + [(429, False)]
+        browser, tries, began = Forms(**address()), [], time.monotonic()
+        while not tries or (tries[-1].status_code == 422 and len(tries) <= allowed_since(began)):
+            tries.append(browser.log_in(app(service), identity, "no"))
+        told = [(each.status_code, "do not match" in each.text) for each in tries]
+        assert told == [(422, True)] * (len(told) - 1) + [(429, False)]
+        assert PER_IDENTITY.burst < len(told) <= allowed_since(began) + 1
+
+
+def allowed_since(began: float) -> int:
+    """Tries for one identity: on a slow machine some come back while the others are used up."""
+    earned = (time.monotonic() - began) / PER_IDENTITY.seconds
+    return PER_IDENTITY.burst + int(earned)
 
 
 # Changes of the password while it is verified.

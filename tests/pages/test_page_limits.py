@@ -56,7 +56,7 @@ async def test_pages_that_wait_for_the_database_keep_no_payment_waiting(service:
             for _ in range(10):
                 answer = await asyncio.to_thread(shop.get, "/payments", terminal_label="None")
                 assert answer.status_code == 200
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < 20  # and not until the pages are served: never
             assert not any(task.done() for task in waiting)
         answers = await asyncio.gather(*waiting)
     assert {answer.status_code for answer in answers} == {303}

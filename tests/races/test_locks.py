@@ -38,7 +38,7 @@ def test_a_held_payment_is_a_conflict_and_delays_its_neighbours_little(shop: Mer
 
     blocked, neighbour, seconds = asyncio.run(hold())
     assert (blocked, neighbour) == (409, 200)
-    assert seconds < 4
+    assert seconds < 15  # and not until the other one lets go, which is never
     assert shop.post(f"/payments/{held['id']}/cancel").status_code == 200
 
 

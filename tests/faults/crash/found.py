@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-HELD_LOOKS, HELD_SECONDS = 30, 0.2
+HELD_LOOKS, HELD_SECONDS = 42, 0.2  # less than the server lets a transaction be idle
 
 
 class Payment(NamedTuple):
