@@ -171,20 +171,43 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
     }
 
 
+def act(database: str, engine: Any, monkeypatch: pytest.MonkeyPatch, place: Path) -> str:
+    """Commands of this test work on the database, and write files to the place alone."""
+    monkeypatch.setenv("LAARI_DATABASE_URL", engine.url(database))
+    monkeypatch.setenv("LAARI_MASTER_KEY", MASTER_KEY.hex())
+    monkeypatch.setenv("LAARI_WEBHOOK_ALLOW_PRIVATE", "on")
+    monkeypatch.chdir(place)  # where `backup` writes to the place that it is given
+    return engine.url(database)
+
+
 @pytest.fixture
 def dsn_of_stage(
     engine: Any, stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[str]:
+    """A copy of the stage, for commands that change it."""
     name = f"hostile_{next(_numbers)}"
     asyncio.run(
         engine.execute(f"CREATE DATABASE {name} TEMPLATE {stage.database} STRATEGY FILE_COPY")
     )
-    monkeypatch.setenv("LAARI_DATABASE_URL", engine.url(name))
-    monkeypatch.setenv("LAARI_MASTER_KEY", MASTER_KEY.hex())
-    monkeypatch.setenv("LAARI_WEBHOOK_ALLOW_PRIVATE", "on")
-    monkeypatch.chdir(tmp_path)  # where `backup` writes to the place that it is given
-    yield engine.url(name)
+    yield act(name, engine, monkeypatch, tmp_path)
     asyncio.run(engine.execute(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture(scope="module")
+def copy_of_stage(engine: Any, stage: Stage) -> str:
+    """One for all commands that are refused."""
+    name = "hostile_refused"
+    asyncio.run(
+        engine.execute(f"CREATE DATABASE {name} TEMPLATE {stage.database} STRATEGY FILE_COPY")
+    )
+    return name
+
+
+@pytest.fixture
+def refusing_stage(
+    engine: Any, copy_of_stage: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    act(copy_of_stage, engine, monkeypatch, tmp_path)
 
 
 @pytest.mark.usefixtures("dsn_of_stage")
@@ -208,7 +231,7 @@ def test_no_command_prints_what_is_not_seen(
             assert status == 0, err
 
 
-@pytest.mark.usefixtures("dsn_of_stage")
+@pytest.mark.usefixtures("refusing_stage")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_error_quotes_what_is_not_seen(
     name: str, stage: Stage, capsys: pytest.CaptureFixture[str]

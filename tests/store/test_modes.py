@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -26,6 +29,7 @@ from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
 
 MODES: tuple[Mode, Mode] = ("live", "sandbox")
+_numbers = count(1)
 TABLES = ("payments", "payment_requests", "authorizations", "wallets", "transfers", "transactions")
 
 
@@ -71,9 +75,8 @@ class Meeting(NamedTuple):
         )
 
 
-@pytest.fixture(params=MODES)
-async def meeting(request: pytest.FixtureRequest, dsn: str) -> AsyncIterator[Meeting]:
-    mode: Mode = request.param
+async def prepare(dsn: str, mode: Mode) -> tuple[Any, ...]:
+    """Makes all that a meeting names, but for what it is read with."""
     other: Mode = "sandbox" if mode == "live" else "live"
     runner = BatchRunner(dsn, "http://laari.test")
 
@@ -93,38 +96,88 @@ async def meeting(request: pytest.FixtureRequest, dsn: str) -> AsyncIterator[Mee
             ).account
             for each in MODES
         }
-        payer = Payer(accounts[mode] if mode == "live" else tenant.sandbox_account, mode)
-        stranger = Payer(accounts[other], other)
-        made = [
-            (await run(payments.CreatePayment(tenant, payments.PaymentDraft(f"p{n}", 100)))).id
-            for n in range(3)
-        ]
-        await run(payments.ReservePayment(tenant, made[1], payer))
-        await run(payments.PayPayment(tenant, made[2], payer))
-        asked = [
-            (
-                await run(
-                    payment_requests.CreateRequest(
-                        tenant,
-                        payment_requests.RequestDraft(f"r{n}", 100, "vpa", "payer"),
-                        designated=True,
-                    )
+    payer = Payer(accounts[mode] if mode == "live" else tenant.sandbox_account, mode)
+    stranger = Payer(accounts[other], other)
+    made = [
+        (await run(payments.CreatePayment(tenant, payments.PaymentDraft(f"p{n}", 100)))).id
+        for n in range(3)
+    ]
+    await run(payments.ReservePayment(tenant, made[1], payer))
+    await run(payments.PayPayment(tenant, made[2], payer))
+    asked = [
+        (
+            await run(
+                payment_requests.CreateRequest(
+                    tenant,
+                    payment_requests.RequestDraft(f"r{n}", 100, "vpa", "payer"),
+                    designated=True,
                 )
-            ).id
-            for n in range(2)
-        ]
-        await run(payment_requests.ReserveRequest(tenant, asked[1], payer))
-        given = [
-            (
-                await run(auth.CreateAuthorization(tenant, auth.AuthorizationDraft(f"a{n}", "Box")))
-            ).id
-            for n in range(3)
-        ]
-        for each in given[1:]:
-            await run(auth.ApproveAuthorization(tenant, each, payer))
-        await run(auth.SuspendAuthorization(tenant, given[2], payer))
-        yield Meeting(connection, runner, tenant, payer, stranger, *made, *asked, *given)
+            )
+        ).id
+        for n in range(2)
+    ]
+    await run(payment_requests.ReserveRequest(tenant, asked[1], payer))
+    given = [
+        (await run(auth.CreateAuthorization(tenant, auth.AuthorizationDraft(f"a{n}", "Box")))).id
+        for n in range(3)
+    ]
+    for each in given[1:]:
+        await run(auth.ApproveAuthorization(tenant, each, payer))
+    await run(auth.SuspendAuthorization(tenant, given[2], payer))
     await runner.close()
+    return (tenant, payer, stranger, *made, *asked, *given)
+
+
+@asynccontextmanager
+async def meeting_at(dsn: str, prepared: tuple[Any, ...]) -> AsyncIterator[Meeting]:
+    runner = BatchRunner(dsn, "http://laari.test")
+    async with connection_to(dsn) as connection:
+        yield Meeting(connection, runner, *prepared)
+    await runner.close()
+
+
+@pytest.fixture(params=MODES)
+async def meeting(request: pytest.FixtureRequest, dsn: str) -> AsyncIterator[Meeting]:
+    """In a database of its own, where the test may change what it likes."""
+    async with meeting_at(dsn, await prepare(dsn, request.param)) as meeting:
+        yield meeting
+
+
+class Place(NamedTuple):
+    dsn: str
+    prepared: tuple[Any, ...]
+
+
+@pytest.fixture(scope="module", params=MODES)
+def place(request: pytest.FixtureRequest, engine: Any) -> Place:
+    """A database for all tests that see that nothing changes."""
+    dsn = engine.migrated(f"modes_{next(_numbers)}")
+    return Place(dsn, asyncio.run(prepare(dsn, request.param)))
+
+
+@pytest.fixture
+async def unchanged(place: Place) -> AsyncIterator[Meeting]:
+    async with meeting_at(*place) as meeting:
+        yield meeting
+
+
+@pytest.fixture(scope="module", params=MODES)
+def forged_place(request: pytest.FixtureRequest, engine: Any) -> Place:
+    dsn = engine.migrated(f"modes_{next(_numbers)}")
+
+    async def forge() -> tuple[Any, ...]:
+        prepared = await prepare(dsn, request.param)
+        async with meeting_at(dsn, prepared) as meeting:
+            await meeting.forge()
+        return prepared
+
+    return Place(dsn, asyncio.run(forge()))
+
+
+@pytest.fixture
+async def forged(forged_place: Place) -> AsyncIterator[Meeting]:
+    async with meeting_at(*forged_place) as meeting:
+        yield meeting
 
 
 Make = Callable[[Meeting, Payer], Any]
@@ -183,18 +236,18 @@ BY_PAYER: dict[str, tuple[Make, str]] = {
 @pytest.mark.parametrize("claim", ["its own mode", "the tenant's mode"])
 @pytest.mark.parametrize("name", BY_PAYER)
 async def test_a_payer_of_the_other_mode_finds_nothing(
-    meeting: Meeting, name: str, claim: str
+    forged: Meeting, name: str, claim: str
 ) -> None:
+    """The rows say that they are the stranger's: nothing but the mode can be what stops it."""
     make, code = BY_PAYER[name]
-    await meeting.forge()  # so that nothing but the mode can be what stops it
-    before = await meeting.state()
-    stranger = meeting.stranger
+    before = await forged.state()
+    stranger = forged.stranger
     if claim == "the tenant's mode":
-        stranger = stranger._replace(mode=meeting.tenant.mode)
-    outcome = await meeting.run(make(meeting, stranger))
+        stranger = stranger._replace(mode=forged.tenant.mode)
+    outcome = await forged.run(make(forged, stranger))
     assert isinstance(outcome, Refusal), outcome
     assert outcome.code == code
-    assert await meeting.state() == before
+    assert await forged.state() == before
 
 
 @pytest.mark.parametrize("name", BY_PAYER)
@@ -204,14 +257,18 @@ async def test_the_payer_of_the_mode_is_served(meeting: Meeting, name: str) -> N
 
 
 @pytest.mark.parametrize("name", [name for name in BY_PAYER if name not in ("charge", "refund")])
-async def test_a_payer_who_claims_the_other_mode_finds_nothing(meeting: Meeting, name: str) -> None:
+async def test_a_payer_who_claims_the_other_mode_finds_nothing(
+    unchanged: Meeting, name: str
+) -> None:
     """The wallet is of the tenant's mode, but whoever logged the payer in says otherwise."""
     make, code = BY_PAYER[name]
-    before = await meeting.state()
-    outcome = await meeting.run(make(meeting, meeting.payer._replace(mode=meeting.stranger.mode)))
+    before = await unchanged.state()
+    outcome = await unchanged.run(
+        make(unchanged, unchanged.payer._replace(mode=unchanged.stranger.mode))
+    )
     assert isinstance(outcome, Refusal), outcome
     assert outcome.code == code
-    assert await meeting.state() == before
+    assert await unchanged.state() == before
 
 
 @pytest.mark.parametrize(
@@ -235,9 +292,9 @@ async def test_who_suspends_and_resumes(meeting: Meeting, command: Any, row: str
     assert not isinstance(await meeting.run(command(tenant, asked, OPERATOR)), Refusal)
 
 
-async def test_an_account_that_does_not_exist_finds_nothing(meeting: Meeting) -> None:
-    outcome = await meeting.run(
-        payments.PayPayment(meeting.tenant, meeting.payment, Payer(42, meeting.tenant.mode))
+async def test_an_account_that_does_not_exist_finds_nothing(unchanged: Meeting) -> None:
+    outcome = await unchanged.run(
+        payments.PayPayment(unchanged.tenant, unchanged.payment, Payer(42, unchanged.tenant.mode))
     )
     assert outcome.code == "not_found"
 
@@ -270,25 +327,25 @@ def test_the_ledger_moves_no_money_between_the_modes() -> None:
 
 @pytest.mark.parametrize("name", ["suspend", "resume", "revoke", "pay request", "reject request"])
 async def test_another_account_of_the_same_mode_finds_nothing_either(
-    meeting: Meeting, name: str
+    unchanged: Meeting, name: str
 ) -> None:
     make, code = BY_PAYER[name]
-    other = await _another(meeting)
-    before = await meeting.state()
-    outcome = await meeting.run(make(meeting, other))
+    other = await _another(unchanged)
+    before = await unchanged.state()
+    outcome = await unchanged.run(make(unchanged, other))
     assert isinstance(outcome, Refusal), outcome
     assert outcome.code == code
-    assert await meeting.state() == before
+    assert await unchanged.state() == before
 
 
 @pytest.mark.parametrize("command", [payments.PayPayment, payments.ReleasePayment])
-async def test_an_attempt_in_processing_is_its_own_payers(meeting: Meeting, command: Any) -> None:
-    other = await _another(meeting)
-    before = await meeting.state()
-    outcome = await meeting.run(command(meeting.tenant, meeting.reserved, other))
+async def test_an_attempt_in_processing_is_its_own_payers(unchanged: Meeting, command: Any) -> None:
+    other = await _another(unchanged)
+    before = await unchanged.state()
+    outcome = await unchanged.run(command(unchanged.tenant, unchanged.reserved, other))
     assert isinstance(outcome, Refusal), outcome
     assert outcome.code == "payment_conflict"
-    assert await meeting.state() == before
+    assert await unchanged.state() == before
 
 
 async def _another(meeting: Meeting) -> Payer:
