@@ -59,7 +59,7 @@ def built(place: Path) -> None:
 
 def _compile(project: Path) -> None:
     ended = subprocess.run(
-        ["tsc", "-p", "."],
+        ["tsc", "-p", ".", "--skipDefaultLibCheck"],
         cwd=project,
         capture_output=True,
         text=True,
