@@ -83,13 +83,13 @@ async def test_pages_do_not_wait_for_the_rows_of_an_export(
 ) -> None:
     looking, answer = asyncio.Event(), asyncio.Event()
 
-    async def find(desk: Any, asked: Any) -> Found[Payment]:
+    async def find(listing: Any) -> Found[Payment]:
         looking.set()
         await answer.wait()
         return Found([], None)
 
-    monkeypatch.setattr(export, "find", find)
-    desk: Any = SimpleNamespace(backend=SimpleNamespace(heavy=Heavy()))
+    monkeypatch.setattr(export, "listing_of", lambda desk, asked: asked)
+    desk: Any = SimpleNamespace(backend=SimpleNamespace(heavy=Heavy(), exported=find))
     lines = export._lines(desk, ListRequest({}, ListQuery(), Window(limit=20)))
     await anext(lines)  # the names of the columns
     rest = asyncio.create_task(_all(lines))

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import asyncpg
 import pytest
@@ -23,59 +22,13 @@ from laari.store.backup import Source, make_backup
 from laari.store.batch import BatchRunner
 from laari.store.connect import DatabaseUnreachableError, connect
 from laari.store.database import Pool, open_pool
-from laari.store.embedded import embedded_server
-from laari.store.migrate import migrate
-from laari.store.postgres import run
-
-
-class Pair(NamedTuple):
-    primary: str
-    standby: str
-
-    @property
-    def both(self) -> str:
-        """One URL with the standby first."""
-        first = self.standby.partition("host=")[2].partition("&")[0]
-        return self.primary.replace("host=", f"host={first},")
-
-    async def execute(self, *statements: str) -> None:
-        connection = await asyncpg.connect(self.primary)
-        try:
-            await connection.execute("SET synchronous_commit = local")
-            for statement in statements:
-                await connection.execute(statement)
-        finally:
-            await connection.close()
-
-    async def waiting_commits(self) -> int:
-        connection = await asyncpg.connect(self.primary)
-        try:
-            return await connection.fetchval(
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-            )
-        finally:
-            await connection.close()
+from tests.replication import Pair, replicated
 
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    folder = tmp_path_factory.mktemp("pair")
-    with embedded_server(folder / "primary", durable=False) as primary:
-        asyncio.run(migrate(primary))
-        cluster, sockets = folder / "cluster", folder / "sockets"
-        sockets.mkdir()
-        own = primary.partition("host=")[2].partition("&")[0]
-        copied = run("pg_basebackup", "-h", own, "-U", "laari", "-D", str(cluster), "-R", "-cfast")
-        assert copied.returncode == 0, copied.stderr
-        started = run(
-            *("pg_ctl", "start", "-w", "-D", str(cluster), "-l", str(folder / "log")),
-            *("-o", f"-k {sockets}"),
-        )
-        assert started.returncode == 0, (folder / "log").read_text()
-        try:
-            yield Pair(primary, primary.replace(own, str(sockets)))
-        finally:
-            run("pg_ctl", "stop", "-m", "immediate", "-D", str(cluster))
+    with replicated(tmp_path_factory.mktemp("pair")) as pair:
+        yield pair
 
 
 def issue(number: int) -> IssueToken:

@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from laari.cli.open import open_service
 from laari.cli.operation import json_option, show, show_table
@@ -17,6 +18,7 @@ from laari.cli.terminal import say
 from laari.errors import LaariError
 from laari.settings import read_settings
 from laari.store.audit import Report, audit
+from laari.store.caught_up import caught_up
 from laari.store.database import connection_to
 from laari.store.seals import sealing_key
 from laari.store.witness import KnownSeal, note_path, noted_seal, read_seal
@@ -45,15 +47,23 @@ def _kept(context: click.Context, parameter: click.Parameter, text: str | None) 
     metavar="NUMBER:MAC",
     help="A seal that was kept elsewhere, which has to be in the chain.",
 )
+@click.option(
+    "--primary",
+    is_flag=True,
+    help="Read the primary even if LAARI_DATABASE_READ_URL names a standby.",
+)
 @json_option
-def audit_command(as_json: bool, since_seal: bool, kept_seal: KnownSeal | None) -> None:
+def audit_command(
+    as_json: bool, primary: bool, since_seal: bool, kept_seal: KnownSeal | None
+) -> None:
     """Prove that the books are right.
 
     Recomputes every balance, payment and event from the ledger, holds the ledger against its seals
-    and the schema against the migrations; exit status 1 where anything differs.
+    and the schema against the migrations; exit status 1 where anything differs. It reads the
+    standby of LAARI_DATABASE_READ_URL where that is set, once it has all that the primary has.
     """
     with step_bar() as tell:
-        report = asyncio.run(_audit(since_seal, kept_seal, tell))
+        report = asyncio.run(_audit(since_seal, kept_seal, primary, tell))
     if as_json:
         show(report, as_json)
     else:
@@ -66,6 +76,8 @@ def audit_command(as_json: bool, since_seal: bool, kept_seal: KnownSeal | None) 
 def _say(report: Report, since_seal: bool) -> None:
     since = " since the last seal" if since_seal else ""
     say(f"{report.payments} payments and {report.transfers} transfers checked{since}.")
+    if report.standby_upto is not None:
+        say(f"Read on a standby that had everything up to {report.standby_upto}.")
     if report.last_seal is not None:
         say(f"Sealed up to {report.last_seal.number}:{report.last_seal.mac}")
         say(f"at {report.last_seal.sealed_at}; keep this line elsewhere (docs/audit.md).")
@@ -78,22 +90,27 @@ def _say(report: Report, since_seal: bool) -> None:
         show_table(msgspec.to_builtins(report.differences))
 
 
-async def _audit(since_seal: bool, kept: KnownSeal | None, tell: Tell) -> Report:
-    async with (
-        open_service(read_settings(os.environ)) as service,
-        connection_to(service.dsn, math.inf) as connection,
-        AsyncExitStack() as others,
-    ):
-        beside = [
-            await others.enter_async_context(connection_to(service.dsn, math.inf))
-            for _ in range(BESIDE)
-        ]
-        noted = noted_seal(await note_path(connection, service.settings.data_dir))
-        return await audit(
-            connection,
+async def _audit(since_seal: bool, kept: KnownSeal | None, primary: bool, tell: Tell) -> Report:
+    async with open_service(read_settings(os.environ)) as service, AsyncExitStack() as stack:
+        # The note comes first: the standby is read once it has what the primary has after it.
+        async with connection_to(service.dsn) as first:
+            noted = noted_seal(await note_path(first, service.settings.data_dir))
+        standby, upto = service.settings.database_read_url, None
+        if standby is None or primary:
+            connections = [
+                await stack.enter_async_context(connection_to(service.dsn, math.inf))
+                for _ in range(1 + BESIDE)
+            ]
+        else:
+            tell("the standby catches up", 0, 1)
+            found = await stack.enter_async_context(caught_up(service.dsn, standby, 1 + BESIDE))
+            connections, upto = found.connections, found.upto.isoformat()
+        report = await audit(
+            connections[0],
             sealing_key(service.master_key),
-            beside=beside,
+            beside=connections[1:],
             known=[seal for seal in (kept, noted) if seal is not None],
             since_seal=since_seal,
             tell=tell,
         )
+        return replace(report, standby_upto=upto)

@@ -8,6 +8,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from laari.spine.gather import Gathered
 from laari.store.database import Connection, Pool
 from laari.store.listing import Found, Listed, Listing, page, plain_pages
+from laari.store.standby import LaggingReads
 
 A = TypeVar("A")
 R = TypeVar("R", bound=Listed)
@@ -18,8 +19,10 @@ LONGEST_GATHERED_PAGE = 100  # rows
 
 
 class Connections:
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, lagging: LaggingReads | None = None) -> None:
+        """`lagging`: what is read may be a little behind, and a standby be asked."""
         self.pool = pool
+        self._reads = lagging or pool
         self._plain_pages: Gathered[Listing[Any], Found[Any]] = Gathered(
             lambda listings: self.ask(plain_pages, listings),
             most=PAGES_AT_ONCE,
@@ -33,7 +36,7 @@ class Connections:
         **named: P.kwargs,
     ) -> A:
         """Runs one function of the store that only reads: the database refuses it anything else."""
-        return await self.pool.read(query, *arguments, **named)
+        return await self._reads.read(query, *arguments, **named)
 
     async def write(
         self,

@@ -1,4 +1,4 @@
-"""New connections to PostgreSQL: to the host that is the primary, within a bounded time.
+"""New connections to PostgreSQL: to the primary, or to a standby, within a bounded time.
 
 Every host of the URL has a bound of its own, and the next one is tried before it has run out: a
 host that is silent must not hide one that works. What a connection is to be used for is proved
@@ -33,7 +33,9 @@ _KEEP_ALIVE = {
     "TCP_KEEPCNT": 3,
     "TCP_USER_TIMEOUT": 8000,  # milliseconds until what was sent has to be acknowledged
 }
-_PRIMARY = ("any", "primary", "read-write")  # what a URL may ask for: it gets a primary
+# What a URL may ask for: it gets a primary, and the one for reads that may lag a standby.
+_PRIMARY = ("any", "primary", "read-write")
+_STANDBY = ("any", "standby", "prefer-standby", "read-only")
 
 # Why nothing can be committed here. A backend of ours that has waited long for a standby stands
 # for the next one, which would only wait beside it: a connection that is dropped does not end it.
@@ -50,6 +52,8 @@ END
 # Something to commit that is in no table and meets no lock. It waits for standbys like any other.
 _COMMIT_NOTHING = "SELECT pg_logical_emit_message(true, 'laari', '')"
 
+NO_STANDBY = "it is no standby: it was promoted, or never followed a primary"
+
 
 class DatabaseUnreachableError(UnavailableError):
     """There is no database at the given address that can be used, or it does not let us in."""
@@ -65,20 +69,21 @@ class Host(NamedTuple):
         return self.name or "the database"
 
 
-# The host that was last found to be the primary, by URL: the first to be tried.
-_last_primary: dict[str, Host] = {}
+# The host that was last found to be what was looked for, by URL: the first to be tried.
+_last_found: dict[str, Host] = {}
 
 
 @lru_cache(maxsize=16)
-def hosts_of(dsn: str) -> tuple[Host, ...]:
+def hosts_of(dsn: str, standby: bool = False) -> tuple[Host, ...]:
     """The servers a URL names, in its order."""
     parts = urlsplit(dsn)
     query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     attributes = query.get("target_session_attrs", "any")
-    if attributes not in _PRIMARY:
+    if attributes not in (_STANDBY if standby else _PRIMARY):
+        wanted = "a standby there" if standby else "a server that can be written"
         raise DatabaseUnreachableError(
-            f"LAARI_DATABASE_URL asks for target_session_attrs={attributes}, and Laari needs a "
-            "server that can be written: leave it out"
+            f"{_variable(standby)} asks for target_session_attrs={attributes}, and Laari needs "
+            f"{wanted}: leave it out"
         )
     listed = parts.netloc.partition("@")[2] if "@" in parts.netloc else parts.netloc
     names = [unquote(each) for each in listed.split(",")] if listed else []
@@ -95,6 +100,10 @@ def hosts_of(dsn: str) -> tuple[Host, ...]:
     return tuple(hosts)
 
 
+def _variable(standby: bool) -> str:
+    return "LAARI_DATABASE_READ_URL" if standby else "LAARI_DATABASE_URL"
+
+
 def _read_host(text: str) -> Host:
     if text.startswith("/"):  # the directory of a Unix socket
         return Host(text, None)
@@ -107,24 +116,32 @@ def _read_host(text: str) -> Host:
 
 
 async def connect(
-    dsn: str, settings: Mapping[str, str] | None = None, *, writing: bool = False
+    dsn: str,
+    settings: Mapping[str, str] | None = None,
+    *,
+    writing: bool = False,
+    standby: bool = False,
 ) -> asyncpg.Connection:
-    """A connection to the primary; for `writing` one that has just committed something."""
+    """A connection to the primary; for `writing` one that has just committed something.
+
+    With `standby`, one to a server that follows a primary, whichever that is.
+    """
+    settings = settings or {}
     try:
-        hosts = list(hosts_of(dsn))
+        hosts = list(hosts_of(dsn, standby))
     except ValueError:  # its text may quote a piece of the password
-        raise DatabaseUnreachableError("LAARI_DATABASE_URL is not a usable URL") from None
-    known = _last_primary.get(dsn)
+        raise DatabaseUnreachableError(f"{_variable(standby)} is not a usable URL") from None
+    known = _last_found.get(dsn)
     if known in hosts:
         hosts.remove(known)
         hosts.insert(0, known)
     if len(hosts) == 1:
-        return await _connect_to(dsn, hosts[0], settings or {}, writing)
-    return await _connect_to_first(dsn, hosts, settings or {}, writing)
+        return await _connect_to(dsn, hosts[0], settings, writing, standby)
+    return await _connect_to_first(dsn, hosts, settings, writing, standby)
 
 
 async def _connect_to_first(
-    dsn: str, hosts: Sequence[Host], settings: Mapping[str, str], writing: bool
+    dsn: str, hosts: Sequence[Host], settings: Mapping[str, str], writing: bool, standby: bool
 ) -> asyncpg.Connection:
     """Tries the hosts in order, without waiting long for one before the next is tried."""
     left = list(hosts)
@@ -134,7 +151,8 @@ async def _connect_to_first(
         while left or trying:
             if left:
                 host = left.pop(0)
-                trying[asyncio.create_task(_connect_to(dsn, host, settings, writing))] = host
+                attempt = _connect_to(dsn, host, settings, writing, standby)
+                trying[asyncio.create_task(attempt)] = host
             done, _ = await asyncio.wait(
                 trying,
                 timeout=NEXT_HOST_SECONDS if left else None,
@@ -143,7 +161,7 @@ async def _connect_to_first(
             for task in done:
                 error = task.exception()
                 if error is None:
-                    _last_primary[dsn] = trying.pop(task)
+                    _last_found[dsn] = trying.pop(task)
                     return task.result()
                 if not isinstance(error, UnavailableError):
                     raise error
@@ -162,7 +180,7 @@ def _end_unwanted(task: asyncio.Task[asyncpg.Connection]) -> None:
 
 
 async def _connect_to(
-    dsn: str, host: Host, settings: Mapping[str, str], writing: bool
+    dsn: str, host: Host, settings: Mapping[str, str], writing: bool, standby: bool
 ) -> asyncpg.Connection:
     connection: asyncpg.Connection | None = None
     try:
@@ -174,24 +192,24 @@ async def _connect_to(
                 target_session_attrs="any",
                 server_settings={"application_name": "laari"},
             )
-            await _prepare(connection, settings)
+            await _prepare(connection, settings, standby)
             if writing:
                 await prove_writable(connection)
             return connection
     except BaseException as error:
         if connection is not None:
             connection.terminate()
-        raise _explained(error) from None
+        raise _explained(error, standby) from None
 
 
-def _explained(error: BaseException) -> BaseException:
+def _explained(error: BaseException, standby: bool) -> BaseException:
     """Why there is no connection, in one line without a secret; anything else as it is."""
     if isinstance(error, TimeoutError):
         return DatabaseUnreachableError(
             f"the database does not answer within {CONNECT_SECONDS:.0f} seconds"
         )
     if isinstance(error, ValueError):  # its text may quote a piece of the password
-        return DatabaseUnreachableError("LAARI_DATABASE_URL is not a usable URL")
+        return DatabaseUnreachableError(f"{_variable(standby)} is not a usable URL")
     if isinstance(
         error,
         OSError | asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError,
@@ -201,12 +219,17 @@ def _explained(error: BaseException) -> BaseException:
     return error
 
 
-async def _prepare(connection: asyncpg.Connection, settings: Mapping[str, str]) -> None:
+async def _prepare(
+    connection: asyncpg.Connection, settings: Mapping[str, str], standby: bool
+) -> None:
     _keep_alive(connection)
     columns = ["pg_is_in_recovery()"]
     columns += [f"set_config('{name}', '{value}', false)" for name, value in settings.items()]
-    if await connection.fetchval(f"SELECT {', '.join(columns)}"):
+    is_standby = await connection.fetchval(f"SELECT {', '.join(columns)}")
+    if is_standby and not standby:
         raise DatabaseUnreachableError("the database is a standby, which cannot be written")
+    if standby and not is_standby:
+        raise DatabaseUnreachableError(NO_STANDBY)
     # Sums that pass 2^63 are exact Python integers here, never Decimal or float.
     await connection.set_type_codec(
         "numeric", schema="pg_catalog", encoder=str, decoder=int, format="text"

@@ -73,6 +73,7 @@ class Report(Struct, frozen=True):
     """What the audit found; `counts` is how many differences of each kind there are in all.
 
     `last_seal` and `unsealed` are null where the audit had no key to look at the chain.
+    `standby_upto` is the moment up to which a standby had everything, where one was read.
     """
 
     ok: bool
@@ -82,6 +83,7 @@ class Report(Struct, frozen=True):
     counts: dict[str, int]
     last_seal: LastSeal | None = None
     unsealed: Unsealed | None = None
+    standby_upto: str | None = None
 
 
 async def audit(

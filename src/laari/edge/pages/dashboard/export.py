@@ -14,7 +14,7 @@ from laari.edge.merchant import payments as interface
 from laari.edge.merchant.lists import ListQuery
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import ListRequest, read_list, state_of
-from laari.edge.pages.dashboard.payments import find
+from laari.edge.pages.dashboard.payments import listing_of
 from laari.rules import ids
 from laari.rules.calendar import local_day, show_or_none
 from laari.rules.money import rufiyaa
@@ -87,7 +87,7 @@ async def _lines(desk: Desk, asked: ListRequest[ListQuery]) -> AsyncGenerator[by
     yield (BYTE_ORDER_MARK + csv_text([list(COLUMNS)])).encode()
     while window is not None:
         async with desk.backend.heavy.reading.slot():
-            found = await find(desk, asked._replace(window=window))
+            found = await desk.backend.exported(listing_of(desk, asked._replace(window=window)))
         async with desk.backend.heavy.writing.slot():
             written = csv_text([_cells(desk, payment) for payment in found.rows])
         if written:

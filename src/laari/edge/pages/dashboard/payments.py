@@ -15,7 +15,7 @@ from laari.rules.payments import RefundPayment
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal
 from laari.store import payments
-from laari.store.listing import Found
+from laari.store.listing import Listing
 from laari.store.search import search
 
 MOST_MATCHES = 50
@@ -30,7 +30,7 @@ async def show_list(desk: Desk) -> Reply:
     if isinstance(asked, Refusal):
         written = dict(desk.visit.query)
         return desk.page("payments.html", problem=asked, written=written, rows=[], older=None)
-    found = await find(desk, asked)
+    found = await desk.backend.page(listing_of(desk, asked))
     filters = {name: value for name, value in asked.written.items() if name != "after"}
     return await desk.long_page(
         "payments.html",
@@ -42,17 +42,15 @@ async def show_list(desk: Desk) -> Reply:
     )
 
 
-async def find(desk: Desk, asked: ListRequest[ListQuery]) -> Found[Payment]:
+def listing_of(desk: Desk, asked: ListRequest[ListQuery]) -> Listing[Payment]:
     query = asked.query
-    return await desk.backend.page(
-        payments.of_tenant(
-            desk.tenant.id,
-            desk.now,
-            asked.window,
-            status=query.status,
-            terminal_label=query.terminal_label,
-            bill_number=query.bill_number,
-        )
+    return payments.of_tenant(
+        desk.tenant.id,
+        desk.now,
+        asked.window,
+        status=query.status,
+        terminal_label=query.terminal_label,
+        bill_number=query.bill_number,
     )
 
 
