@@ -13,7 +13,7 @@ from laari.rules.command import Command, Share
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World
 from laari.spine import engine
-from laari.spine.engine import Away, LockTimeout, LostRace, Rerun, Spine, TooSlow
+from laari.spine.engine import Away, LockTimeout, LostRace, Rerun, SlowCommit, Spine, TooSlow
 
 
 @dataclass(frozen=True)
@@ -139,6 +139,38 @@ async def test_a_batch_is_not_begun_again_when_it_took_long(
     runner = Runner(Away())
     assert await outcomes(runner, 1) == [refuse("service_unavailable")]
     assert len(runner.batches) == 1
+
+
+async def test_a_batch_that_waits_for_a_slow_commit_is_begun_again_and_stays_patient() -> None:
+    runner = Runner(*[SlowCommit()] * 6)
+    assert await outcomes(runner, 1, 2) == [1, 2]
+    assert runner.batches == [[1, 2]] * 7
+    assert set(runner.waits) == {engine.PATIENT_LOCK_SECONDS}
+
+
+async def test_a_slow_commit_is_waited_for_within_the_time_of_the_oldest_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine, "WAIT_SECONDS", 0.1)
+    runner = Runner(*[SlowCommit()] * 1000)
+    assert await outcomes(runner, 1, 2) == [refuse("service_unavailable")] * 2
+    assert 2 < len(runner.batches) < 1000
+    assert set(runner.waits) == {engine.PATIENT_LOCK_SECONDS}  # and not one by one afterwards
+
+
+async def test_waiting_for_a_slow_commit_takes_no_other_rerun_away() -> None:
+    runner = Runner(SlowCommit(), Rerun(), SlowCommit(), Rerun(), SlowCommit(), Rerun())
+    assert await outcomes(runner, 1) == [1]
+
+
+async def test_while_the_database_is_away_nobody_waits_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(engine, "RERUN_SECONDS", 0.0)
+    monkeypatch.setattr(engine, "AWAY_WAIT_SECONDS", 0.0)
+    runner = Runner(Away())
+    assert await outcomes(runner, 1, 2, max_batch=1) == [refuse("service_unavailable")] * 2
+    assert runner.batches == [[1]]
 
 
 async def test_single_commands_are_begun_for_so_long_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,8 +24,11 @@ MAX_BATCH = 256  # commands: keeps a batch's locks short; larger ones gained not
 MAX_WAITING = 4096  # commands: beyond this a refusal is better than a long wait
 MAX_RERUNS = 3  # of one batch, after deadlocks and serialization failures
 # A client waits ten seconds at most, its look-ups included. A command that has waited so long to be
-# begun is refused; a batch that has failed is not begun again later than so; nor are its commands.
-WAIT_SECONDS = 3.0
+# begun is refused, sooner while the database is away; a batch that has failed is not begun again
+# later than so; nor are its commands. What waits for a slow commit is begun again until its oldest
+# command has waited `WAIT_SECONDS`: a lock and a commit of its own fit into the rest.
+WAIT_SECONDS = 4.5
+AWAY_WAIT_SECONDS = 3.0
 RERUN_SECONDS = 3.0
 SINGLY_SECONDS = 3.0
 PATIENT_LOCK_SECONDS = 1.0
@@ -46,6 +49,10 @@ class Rerun(Exception):  # noqa: N818
 
 class Away(Rerun):
     """The database cannot be reached, or not written: nothing was begun."""
+
+
+class SlowCommit(Rerun):
+    """A row is held by a transaction whose commit waits for the disk, or for a standby."""
 
 
 class TooSlow(Exception):  # noqa: N818
@@ -82,6 +89,7 @@ class Spine:
         self._waiting: FairQueue[_Waiting] = FairQueue()
         self._arrived = asyncio.Event()
         self._closing = False
+        self._is_away = False  # as the last batch found the database
         self._task: asyncio.Task[None] | None = None
         self.batches = 0
         self.commands = 0
@@ -132,7 +140,8 @@ class Spine:
 
     def _next_batch(self) -> list[_Waiting]:
         """The next commands, as many as fit, in fair turns; refuses those that waited too long."""
-        oldest = asyncio.get_running_loop().time() - WAIT_SECONDS
+        patience = AWAY_WAIT_SECONDS if self._is_away else WAIT_SECONDS
+        oldest = asyncio.get_running_loop().time() - patience
         for late in self._waiting.drop_while(lambda waiting: waiting.since < oldest):
             if not late.outcome.done():
                 late.outcome.set_result(refuse("service_unavailable"))
@@ -141,14 +150,20 @@ class Spine:
     async def _complete(self, batch: list[_Waiting]) -> None:
         """Brings every command of the batch to an outcome, whatever goes wrong."""
         commands = [waiting.command for waiting in batch]
+        since = min(waiting.since for waiting in batch)
+        self._is_away = False
         try:
-            outcomes = await self._run(commands, PATIENT_LOCK_SECONDS)
+            outcomes = await self._run(commands, PATIENT_LOCK_SECONDS, since)
         except OutcomeUnknown as error:
             log.error("batch of %d: outcome of the commit unknown", len(batch), exc_info=error)
             outcomes = [error for _ in batch]
         except Away as error:
             reason = str(error) or "the database is away"
             log.warning("batch of %d not begun: %s", len(batch), reason)
+            self._is_away = True
+            outcomes = [refuse("service_unavailable") for _ in batch]
+        except SlowCommit:
+            log.warning("batch of %d given up: commits of other processes take long", len(batch))
             outcomes = [refuse("service_unavailable") for _ in batch]
         except Exception as error:
             if not isinstance(error, LockTimeout):
@@ -162,24 +177,33 @@ class Spine:
             else:
                 waiting.outcome.set_result(outcome)
 
-    async def _run(self, commands: Sequence[Command[object]], lock_seconds: float) -> list[object]:
-        """Runs a batch, again if that can help: once after a lost race, three times in all."""
+    async def _run(
+        self, commands: Sequence[Command[object]], lock_seconds: float, since: float
+    ) -> list[object]:
+        """Runs a batch, again if that can help: once after a lost race, three times in all.
+
+        `since` is when the first of its commands came. Waiting for a slow commit does not count.
+        """
         loop = asyncio.get_running_loop()
         last_start = loop.time() + RERUN_SECONDS
-        races = 0
-        for attempt in range(MAX_RERUNS + 1):
+        races = attempt = 0
+        while True:
             try:
                 return await self._run_batch(commands, lock_seconds)
             except LostRace:
                 races += 1
                 if races > 1 or attempt == MAX_RERUNS:
                     raise
+                attempt += 1
+            except SlowCommit:
+                if loop.time() > since + WAIT_SECONDS:
+                    raise
             except Rerun:
                 wait_seconds = 0.01 * 4**attempt
                 if attempt == MAX_RERUNS or loop.time() + wait_seconds > last_start:
                     raise
+                attempt += 1
                 await asyncio.sleep(wait_seconds)
-        raise AssertionError("unreachable")
 
     async def _run_singly(self, commands: Sequence[Command[object]]) -> list[object]:
         """One bad command must not fail its neighbours; nor may they wait forever."""
@@ -191,15 +215,15 @@ class Spine:
                 outcomes.append(refuse("service_unavailable"))
                 continue
             try:
-                outcomes.append(await self._run_alone(command))
+                outcomes.append(await self._run_alone(command, last_start - WAIT_SECONDS))
             except Away:
                 outcomes.append(refuse("service_unavailable"))
                 last_start = loop.time()  # the others would find the same
         return outcomes
 
-    async def _run_alone(self, command: Command[object]) -> object:
+    async def _run_alone(self, command: Command[object], since: float) -> object:
         try:
-            return (await self._run([command], IMPATIENT_LOCK_SECONDS))[0]
+            return (await self._run([command], IMPATIENT_LOCK_SECONDS, since))[0]
         except LockTimeout:
             return command.busy()
         except Away:

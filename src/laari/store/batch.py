@@ -19,6 +19,7 @@ from laari.spine.engine import (
     LostRace,
     OutcomeUnknown,
     Rerun,
+    SlowCommit,
     TooSlow,
 )
 from laari.store.connect import STALE_SECONDS, close, connect, is_lost
@@ -47,6 +48,17 @@ COMMIT_SECONDS = 4.0  # the last statement, which may wait for a standby; then n
 PLAN_SECONDS = 5.0
 
 COMMIT = ["COMMIT"]
+
+# Whether a transaction of ours has been waiting for the log to be written or to reach a standby.
+_SLOW_COMMIT = """
+SELECT EXISTS (
+    SELECT FROM pg_stat_activity
+    WHERE usename = current_user AND datname = current_database()
+        AND state = 'active' AND backend_type = 'client backend'
+        AND (wait_event = 'SyncRep' OR wait_event ILIKE 'wal%')
+        AND query_start < clock_timestamp() - interval '0.5 seconds'
+)
+"""
 
 
 class BatchRunner:
@@ -121,7 +133,7 @@ class BatchRunner:
                 self._forget()
             elif locks:
                 await self._roll_back(connection)
-            raise _translated(error) from error
+            raise await self._explained(error) from error
         if last:
             to_send = await self._finish(connection, last) or to_send
         if to_send:
@@ -144,7 +156,7 @@ class BatchRunner:
             if isinstance(error, asyncpg.PostgresError) and not is_lost(error):
                 if _is_unusable(error):
                     self._forget()
-                raise _translated(error) from error
+                raise await self._explained(error) from error
             self._forget()
             if isinstance(error, Exception):
                 raise OutcomeUnknown from error
@@ -155,6 +167,22 @@ class BatchRunner:
             self._forget()
             raise Rerun("the transaction had failed before its commit")
         return statement != COMMIT and bool(done)
+
+    async def _explained(self, error: BaseException) -> BaseException:
+        """The error in the spine's terms; whoever waited in vain may have waited for a disk.
+
+        A transaction that is in its commit ends by itself, one whose client has stopped does not.
+        """
+        meaning, connection = _translated(error), self._connection
+        if connection is None or not isinstance(meaning, LockTimeout | TooSlow):
+            return meaning
+        try:
+            with self._watch.bound(connection, LOAD_SECONDS):
+                is_slow = await connection.fetchval(_SLOW_COMMIT)
+        except Exception:
+            self._forget()
+            return meaning
+        return SlowCommit() if is_slow else meaning
 
     async def _ready(self, lock_seconds: float) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
