@@ -5,20 +5,32 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.console import Console
 
-from bench import checkout, depth, export, hooked, memory, peers, report, sealing, webhooks
+from bench import (
+    checkout,
+    depth,
+    export,
+    growth,
+    growth_report,
+    hooked,
+    memory,
+    peers,
+    report,
+    sealing,
+    webhooks,
+)
 from bench.fill import Size
-from bench.load import Load, is_available
+from bench.load import is_available
 from bench.measure import Run, alternate
-from bench.service import Service
 from bench.stage import Stage, stage
+from bench.watch import Watch
 from bench.workloads import WORKLOADS, Workload
 
 DATA = Path(__file__).parent / ".data"
@@ -44,6 +56,17 @@ def _webhooks(ready: Stage, plan: Plan) -> list[report.Verdict]:
     return [report.Verdict(text, round(ratio, 3), f"at least {wanted:g}", ratio >= wanted)]
 
 
+def _growth(arguments: argparse.Namespace, console: Console) -> None:
+    plan = growth.QUICK if arguments.quick else growth.FULL
+    found = growth.measure(plan, keep=arguments.keep, tell=partial(_tell, console))
+    growth_report.show(console, found)
+    report.write_part("growth", found.as_json(), found.verdicts(), whole=not arguments.quick)
+
+
+def _tell(console: Console, text: str) -> None:
+    console.print(f"{datetime.now(UTC):%H:%M:%S} {text}", style="dim", highlight=False)
+
+
 # What is no rate of requests beside another.
 PARTS: dict[str, Callable[[Stage, Plan], list[report.Verdict]]] = {
     "checkout": lambda ready, plan: checkout.measure(ready.target),
@@ -56,21 +79,40 @@ PARTS: dict[str, Callable[[Stage, Plan], list[report.Verdict]]] = {
 }
 
 
+# What has databases of its own and takes long: done where it is named, and not otherwise.
+LONG: dict[str, Callable[[argparse.Namespace, Console], None]] = {"growth": _growth}
+
+
 def main() -> None:
     names = [*(workload.name for workload in WORKLOADS), *PARTS]
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=", ".join(names))
+    parser.add_argument(
+        *("workloads",),
+        nargs="*",
+        metavar="WORKLOAD",
+        help=f"{', '.join(names)} (all of these by default); {', '.join(LONG)}",
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, few short runs")
     parser.add_argument("--keep", action="store_true", help="use the rows of the last run again")
     arguments = parser.parse_args()
-    unknown = set(arguments.workloads) - set(names)
+    wanted = set(arguments.workloads)
+    unknown = wanted - {*names, *LONG}
     if unknown:
         parser.error(f"no such workload: {', '.join(sorted(unknown))}")
     if not is_available():
         sys.exit("make bench drives the service with wrk, which is not here: apt-get install wrk")
-    plan = QUICK if arguments.quick else FULL
-    chosen = [w for w in WORKLOADS if not arguments.workloads or w.name in arguments.workloads]
     console = Console(width=max(150, shutil.get_terminal_size().columns))
+    if not wanted or wanted & set(names):
+        _run(wanted & set(names), arguments, console)
+    for name, part in LONG.items():
+        if name in wanted:
+            part(arguments, console)
+
+
+def _run(wanted: set[str], arguments: argparse.Namespace, console: Console) -> None:
+    """The workloads and parts that are wanted, or all of them, on one database."""
+    plan = QUICK if arguments.quick else FULL
+    chosen = [w for w in WORKLOADS if not wanted or w.name in wanted]
     with stage(DATA, plan.size, keep=arguments.keep) as ready:
         if ready.fill_seconds:
             console.print(f"filled {plan.size} in {ready.fill_seconds:.0f} s")
@@ -86,11 +128,11 @@ def main() -> None:
             if not peers.is_installed(peer)
         ]
         for name, part in PARTS.items():
-            if not arguments.workloads or name in arguments.workloads:
+            if not wanted or name in wanted:
                 console.print(f"{name} …", style="dim")
                 results.verdicts += part(ready, plan)
     report.show(console, results)
-    report.write(results, whole=not arguments.workloads and not arguments.quick)
+    report.write(results, whole=not wanted and not arguments.quick)
 
 
 def measure(ready: Stage, workload: Workload, clients: int, plan: Plan) -> report.Row:
@@ -121,49 +163,6 @@ def measure(ready: Stage, workload: Workload, clients: int, plan: Plan) -> repor
     figures = alternate(runs, plan.rounds)
     details |= watch.details() | {"memory_mib": ready.service.memory()}
     return report.Row(workload.name, workload.title, clients, figures, details)
-
-
-class Watch:
-    """What the service's own runs did to the database, between those of the others."""
-
-    def __init__(self, ready: Stage) -> None:
-        self._ready = ready
-        self._commits = self._batches = self._commands = self._seconds = 0.0
-        self._requests = 0
-        self._used: Counter[str] = Counter()
-
-    def run(self, drive: Run) -> Load:
-        service = self._ready.service
-        commits, before, used = self._ready.commits(), service.metrics(), _processors(service)
-        load = drive()
-        self._used += _processors(service) - used
-        after = service.metrics()
-        self._seconds += load.seconds
-        self._requests += load.requests
-        self._commits += self._ready.commits() - commits
-        self._batches += _grown(before, after, "laari_batch_commands_count")
-        self._commands += _grown(before, after, "laari_batch_commands_sum")
-        return load
-
-    def details(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
-            "commits_per_second": round(self._commits / self._seconds),
-            "processor_us": {
-                name: round(seconds / self._requests * 1_000_000)
-                for name, seconds in self._used.items()
-            },
-        }
-        if self._batches:
-            found["mean_batch"] = round(self._commands / self._batches, 1)
-        return found
-
-
-def _processors(service: Service) -> Counter[str]:
-    return Counter(service.processor_seconds())
-
-
-def _grown(before: dict[str, float], after: dict[str, float], name: str) -> float:
-    return after.get(name, 0) - before.get(name, 0)
 
 
 if __name__ == "__main__":

@@ -10,23 +10,29 @@ Not filled: saved responses and deliveries.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from string import Template
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import asyncpg
 
 TOPUP = 10**12  # laari in each wallet: enough for every charge of a run
 FEE_BPS = 150
 YEAR_MS = 365 * 24 * 3600 * 1000
+STATEMENT_SECONDS = 3600  # of the longest one, with ten million payments on a slow disk
+TELL_SECONDS = 5  # between one sign of progress and the next
+
+Tell: TypeAlias = Callable[[str], None]
 
 
 class Size(NamedTuple):
     payments: int = 1_000_000
     customers: int = 100_000
     authorizations: int = 10_000
+    bodies: bool = True  # of events; without them a payment takes little more than half the room
 
 
 class Filled(NamedTuple):
@@ -96,9 +102,7 @@ _CLAIMS = """
 INSERT INTO reference_claims (tenant_id, reference, kind, resource_id)
 SELECT $tenant, reference, 'payment', id FROM payments ORDER BY reference
 """
-_EVENTS = """
-INSERT INTO events (xid, id, tenant_id, type, object_id, created_at, body)
-SELECT $xid, id, $tenant, type, object_id, at, convert_to(format(
+_BODY = """convert_to(format(
     '{"id":"evt_%s","type":"%s","payload_version":1,"mode":"active","created_at":"%s","data":{'
     '"id":"pay_%s","reference":"%s","amount":%s,"fee":%s,"net_amount":%s,"title":"%s",'
     '"description":null,"terminal_label":"%s","bill_number":%s,"status":"%s",'
@@ -114,7 +118,10 @@ SELECT $xid, id, $tenant, type, object_id, at, convert_to(format(
     coalesce('"' || to_char(paid_at AT TIME ZONE interval '5 hours',
         'YYYY-MM-DD"T"HH24:MI:SS"+05:00"') || '"', 'null'),
     to_char(expires_at AT TIME ZONE interval '5 hours', 'YYYY-MM-DD"T"HH24:MI:SS"+05:00"')
-), 'UTF8')
+), 'UTF8')"""
+_EVENTS = """
+INSERT INTO events (xid, id, tenant_id, type, object_id, created_at, body)
+SELECT $xid, id, $tenant, type, object_id, at, $body
 FROM (
     SELECT overlay(id::text PLACING '1' FROM 15 FOR 1)::uuid AS id, 'payment.created' AS type,
         id AS object_id, created_at AS at, 'pending' AS status, NULL::bigint AS fee,
@@ -226,13 +233,22 @@ _STAGES: tuple[tuple[tuple[str, ...], ...], ...] = (
 )
 
 
-def fill(dsn: str, merchant_id: str, size: Size) -> tuple[Filled, float]:
-    """Fills what the merchant's live mode holds; answers how to name it and how long it took."""
-    return asyncio.run(_fill(dsn, merchant_id, size))
+def fill(
+    dsn: str, merchant_id: str, size: Size, tell: Tell = lambda text: None
+) -> tuple[Filled, float]:
+    """Fills what the merchant's live mode holds; returns how to name it and how long it took."""
+    return asyncio.run(_fill(dsn, merchant_id, size, tell))
 
 
-async def _fill(dsn: str, merchant_id: str, size: Size) -> tuple[Filled, float]:
-    began = time.monotonic()
+async def _fill(dsn: str, merchant_id: str, size: Size, tell: Tell) -> tuple[Filled, float]:
+    began = last = time.monotonic()
+
+    def told(text: str) -> None:
+        nonlocal last
+        if time.monotonic() - last > TELL_SECONDS:
+            last = time.monotonic()
+            tell(f"{text}, {last - began:.0f} s")
+
     main = await asyncpg.connect(dsn, timeout=60)
     # All rows are said to be written by one transaction, which ends when they are all there: what
     # is sealed and added up meanwhile ends before it.
@@ -242,12 +258,13 @@ async def _fill(dsn: str, merchant_id: str, size: Size) -> tuple[Filled, float]:
     xid = await writer.fetchval("SELECT pg_current_xact_id()::text::bigint")
     try:
         filled = await _plan(main, merchant_id, size, xid)
-        async with _without_indexes(main, dsn):
+        async with _without_indexes(main, dsn, told):
             for stage in _STAGES:
-                await asyncio.gather(*(_work(dsn, line, filled) for line in stage))
+                await asyncio.gather(*(_work(dsn, line, filled, told) for line in stage))
         await writing.commit()
-        await main.execute("VACUUM (ANALYZE, PARALLEL 0)", timeout=600)
-        await main.execute("CHECKPOINT", timeout=600)
+        await main.execute("VACUUM (ANALYZE, PARALLEL 0)", timeout=STATEMENT_SECONDS)
+        told("vacuumed")
+        await main.execute("CHECKPOINT", timeout=STATEMENT_SECONDS)
     finally:
         await writer.close()
         await main.close()
@@ -267,21 +284,30 @@ async def _plan(connection: asyncpg.Connection, merchant_id: str, size: Size, xi
     return Filled(size, tenant, first_ms, step_ms, first_account, xid)
 
 
-async def _work(dsn: str, statements: tuple[str, ...], filled: Filled) -> None:
+async def _work(dsn: str, statements: tuple[str, ...], filled: Filled, told: Tell) -> None:
     numbers = {**filled._asdict(), **filled.size._asdict(), "topup": TOPUP}
-    del numbers["size"]
+    del numbers["size"], numbers["bodies"]
     values = {name: f"{value}::bigint" for name, value in numbers.items()}
-    settings = {"synchronous_commit": "off", "session_replication_role": "replica"}
+    values["body"] = _BODY if filled.size.bodies else "'{}'::bytea"
+    settings = {
+        "synchronous_commit": "off",
+        "session_replication_role": "replica",
+        "work_mem": "256MB",
+    }
     connection = await asyncpg.connect(dsn, server_settings=settings)
     try:
         for statement in statements:
-            await connection.execute(Template(statement).substitute(values), timeout=600)
+            command = Template(statement).substitute(values)
+            await connection.execute(command, timeout=STATEMENT_SECONDS)
+            told(_what(statement))
     finally:
         await connection.close()
 
 
 @asynccontextmanager
-async def _without_indexes(connection: asyncpg.Connection, dsn: str) -> AsyncIterator[None]:
+async def _without_indexes(
+    connection: asyncpg.Connection, dsn: str, told: Tell
+) -> AsyncIterator[None]:
     """Indexes are built once at the end, sorted, instead of row by row."""
     constraints = await connection.fetch(
         "SELECT conrelid::regclass::text AS held, conname AS name, "
@@ -304,11 +330,12 @@ async def _without_indexes(connection: asyncpg.Connection, dsn: str) -> AsyncIte
         await connection.execute(f"DROP INDEX {row['name']}")
     yield
     keys = [row["definition"] for row in constraints if "FOREIGN KEY" not in row["definition"]]
-    await _build(dsn, [*keys, *(row["definition"] for row in indexes)])
-    await _build(dsn, [d["definition"] for d in constraints if "FOREIGN KEY" in d["definition"]])
+    await _build(dsn, [*keys, *(row["definition"] for row in indexes)], told)
+    foreign = [d["definition"] for d in constraints if "FOREIGN KEY" in d["definition"]]
+    await _build(dsn, foreign, told)
 
 
-async def _build(dsn: str, definitions: list[str]) -> None:
+async def _build(dsn: str, definitions: list[str], told: Tell) -> None:
     """One after another on one connection: each build already uses a second process."""
     settings = {
         "maintenance_work_mem": "1GB",
@@ -318,6 +345,13 @@ async def _build(dsn: str, definitions: list[str]) -> None:
     connection = await asyncpg.connect(dsn, server_settings=settings)
     try:
         for definition in definitions:
-            await connection.execute(definition, timeout=600)
+            await connection.execute(definition, timeout=STATEMENT_SECONDS)
+            told(_what(definition))
     finally:
         await connection.close()
+
+
+def _what(statement: str) -> str:
+    """What a statement makes, in short."""
+    found = re.search(r"(?:INSERT INTO|INDEX|CONSTRAINT) (\S+)", statement)
+    return statement if found is None else found[1]

@@ -34,7 +34,7 @@ def _verdict(ready: Stage, hooked: Target, clients: int, rounds: int, seconds: i
         off = drive(ready.target, "create", clients=clients, seconds=seconds)
         on = drive(hooked, "create", clients=clients, seconds=seconds)
         ended = time.monotonic()
-        _wait_until_delivered(ready)
+        wait_until_delivered(ready)
         waits.append(time.monotonic() - ended)
         ratios.append(on.per_second / off.per_second)
     ratio = median(ratios)
@@ -47,7 +47,7 @@ def _verdict(ready: Stage, hooked: Target, clients: int, rounds: int, seconds: i
     )
 
 
-def _wait_until_delivered(ready: Stage) -> None:
+def wait_until_delivered(ready: Stage) -> None:
     query = "SELECT count(*) FILTER (WHERE status = 'failed') FROM deliveries"
     deadline = time.monotonic() + DRAIN_SECONDS
     while ready.query("SELECT EXISTS (SELECT FROM deliveries WHERE status = 'pending')"):

@@ -91,12 +91,7 @@ class Results:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "machine": {
-                "processors": os.cpu_count(),
-                "system": platform.platform(),
-                "python": platform.python_version(),
-            },
+            **circumstances(),
             "filled": {**self.size, "seconds": round(self.fill_seconds, 1)},
             "missing": self.missing,
             "verdicts": [verdict._asdict() for verdict in self.verdicts],
@@ -113,6 +108,18 @@ class Results:
         }
 
 
+def circumstances() -> dict[str, Any]:
+    """When and where it was measured."""
+    return {
+        "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": {
+            "processors": os.cpu_count(),
+            "system": platform.platform(),
+            "python": platform.python_version(),
+        },
+    }
+
+
 def show(console: Console, results: Results) -> None:
     table = Table(title="Requests per second: median (lowest to highest)", title_justify="left")
     table.add_column("workload")
@@ -123,13 +130,13 @@ def show(console: Console, results: Results) -> None:
         table.add_row(
             row.title,
             str(row.clients),
-            _spread(ours) + (f" [red]{ours.failed} failed[/]" if ours.failed else ""),
+            spread(ours) + (f" [red]{ours.failed} failed[/]" if ours.failed else ""),
             f"{ours.p50_ms:.2f}",
             f"{ours.p99_ms:.2f}",
             str(row.details.get("commits_per_second", "")),
             str(row.details.get("mean_batch", "")),
             " + ".join(map(str, row.details["processor_us"].values())),
-            "\n".join(f"{n} {_spread(f)}" for n, f in row.figures.items() if n != "laari"),
+            "\n".join(f"{n} {spread(f)}" for n, f in row.figures.items() if n != "laari"),
             "\n".join(
                 f"{ours.per_second / f.per_second:.2f}"
                 for n, f in row.figures.items()
@@ -140,15 +147,19 @@ def show(console: Console, results: Results) -> None:
     console.print("CPU: of the interface processes + of PostgreSQL, for one request")
     for line in results.missing:
         console.print(line, style="yellow")
-    for verdict in results.verdicts:
-        mark = "[green]reached[/]" if verdict.reached else "[red]not reached[/]"
-        console.print(f"{verdict.text}: {verdict.ratio:g}, wanted {verdict.wanted}: {mark}")
+    show_verdicts(console, results.verdicts)
     if results.rows:
         memory = results.rows[-1].details["memory_mib"]
         console.print("memory, MiB: " + ", ".join(f"{n} {mib:g}" for n, mib in memory.items()))
 
 
-def _spread(figure: Figure) -> str:
+def show_verdicts(console: Console, verdicts: Sequence[Verdict]) -> None:
+    for verdict in verdicts:
+        mark = "[green]reached[/]" if verdict.reached else "[red]not reached[/]"
+        console.print(f"{verdict.text}: {verdict.ratio:g}, wanted {verdict.wanted}: {mark}")
+
+
+def spread(figure: Figure) -> str:
     return f"{figure.per_second:,.0f} ({figure.lowest:,.0f} to {figure.highest:,.0f})"
 
 
@@ -158,3 +169,13 @@ def write(results: Results, *, whole: bool) -> None:
     path.write_text(json.dumps(results.as_json(), indent=2) + "\n")
     if whole:
         CHART.write_text(chart.draw(results.as_json()))
+
+
+def write_part(
+    name: str, found: dict[str, Any], verdicts: Sequence[Verdict], *, whole: bool
+) -> Path:
+    """What a part with databases of its own found: a file of its own too."""
+    path = RESULTS.with_name(f"{name}.json" if whole else f"{name}.part.json")
+    judged = [verdict._asdict() for verdict in verdicts]
+    path.write_text(json.dumps({**circumstances(), "verdicts": judged, **found}, indent=2) + "\n")
+    return path

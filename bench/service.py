@@ -32,15 +32,7 @@ class Service:
 
     def laari(self, *arguments: str) -> Any:
         """What a command of the command line prints as JSON."""
-        result = subprocess.run(
-            [sys.executable, "-m", "laari", *arguments, "--json"],
-            env=self.env,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=True,
-        )
-        return json.loads(result.stdout)
+        return laari(self.env, *arguments)
 
     def memory(self) -> dict[str, float]:
         """What each process of the tree keeps to itself, in MiB."""
@@ -51,15 +43,27 @@ class Service:
             found[f"{role} {number}"] = _private_mib(child)
         return found
 
+    def engine_memory(self) -> float:
+        """What all processes of the engine keep to themselves, without what they share, in MiB."""
+        return round(sum(map(_private_mib, self._engine())), 1)
+
     def processor_seconds(self) -> dict[str, float]:
         """What the interface processes and the embedded engine have used of the processors."""
         children = psutil.Process(self.pid).children()
-        engine = Path(self.env["LAARI_DATA_DIR"]) / "postgres" / "postmaster.pid"
-        postmaster = psutil.Process(int(engine.read_text().split()[0]))
         return {
             "interface": sum(_used(p) for p in children if p.cmdline()[-1] == "interface"),
-            "engine": sum(map(_used, [postmaster, *postmaster.children()])),
+            "engine": sum(map(_used, self._engine())),
         }
+
+    def all_processor_seconds(self) -> float:
+        """The same, and the other processes of the service."""
+        supervisor = psutil.Process(self.pid)
+        return sum(map(_used, [supervisor, *supervisor.children(), *self._engine()]))
+
+    def _engine(self) -> list[psutil.Process]:
+        engine = Path(self.env["LAARI_DATA_DIR"]) / "postgres" / "postmaster.pid"
+        postmaster = psutil.Process(int(engine.read_text().split()[0]))
+        return [postmaster, *postmaster.children()]
 
     def metrics(self) -> dict[str, float]:
         """The samples of /metrics by their name with labels; none where it is not served."""
@@ -72,8 +76,35 @@ class Service:
         return {name: float(value) for name, value in samples}
 
 
+def laari(env: dict[str, str], *arguments: str) -> Any:
+    """What a command of the command line prints as JSON, with or without a service."""
+    result = subprocess.run(
+        [sys.executable, "-m", "laari", *arguments, "--json"],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+    )
+    return json.loads(result.stdout)
+
+
+def environment(data_dir: Path, **settings: str) -> dict[str, str]:
+    return {
+        **os.environ,
+        "LAARI_DATA_DIR": str(data_dir),
+        "LAARI_MERCHANT_RATE_LIVE": "0",
+        "LAARI_MERCHANT_RATE_SANDBOX": "0",
+        "LAARI_TOKENS_PER_MINUTE": "0",
+        **settings,
+    }
+
+
 def _private_mib(process: psutil.Process) -> float:
-    return round(process.memory_full_info().uss / 2**20, 1)
+    try:
+        return round(float(process.memory_full_info().uss) / 2**20, 1)
+    except psutil.NoSuchProcess:  # one of the engine's, that has just ended
+        return 0.0
 
 
 def _used(process: psutil.Process) -> float:
@@ -94,14 +125,7 @@ def free_port() -> int:
 def running(data_dir: Path, *, workers: int = PROCESSES, **settings: str) -> Iterator[Service]:
     """Runs `laari serve` on the engine of the data directory until the block ends."""
     port = free_port()
-    env = {
-        **os.environ,
-        "LAARI_DATA_DIR": str(data_dir),
-        "LAARI_MERCHANT_RATE_LIVE": "0",
-        "LAARI_MERCHANT_RATE_SANDBOX": "0",
-        "LAARI_TOKENS_PER_MINUTE": "0",
-        **settings,
-    }
+    env = environment(data_dir, **settings)
     command = [sys.executable, "-m", "laari", "serve", f"--port={port}", f"--workers={workers}"]
     with process_at(command, f"http://127.0.0.1:{port}/readyz", env) as process:
         yield Service(f"http://127.0.0.1:{port}", env, process.pid)

@@ -17,9 +17,10 @@ from typing import Any
 from bench import peers
 from bench.ceilings import SCRIPTS, PgBench, echo
 from bench.depth import DEPTH, Pages
-from bench.fill import FEE_BPS, TOPUP, Filled, Size, fill
+from bench.fill import FEE_BPS, TOPUP, Filled, Size, Tell, fill
 from bench.load import Load, Target, drive
-from bench.service import Service, running
+from bench.service import Service, environment, laari, running
+from bench.settle import catch_up
 from laari.store.database import connection_to
 from laari.store.embedded import embedded_server
 from laari.store.secrets import load_master_key
@@ -44,9 +45,9 @@ class Stage:
     _peers: dict[str, peers.Peer] = field(default_factory=dict)
 
     def drive(self, script: str, extra: str, clients: int, seconds: int) -> Load:
-        return drive(self.target, script, self._fill_in(extra), clients=clients, seconds=seconds)
+        return drive(self.target, script, self.fill_in(extra), clients=clients, seconds=seconds)
 
-    def _fill_in(self, extra: str) -> str:
+    def fill_in(self, extra: str) -> str:
         """Puts the value where an extra argument names one; each is made at its first use."""
         for name, make in _VALUES.items():
             if name in extra:
@@ -108,9 +109,20 @@ class Stage:
 
         return asyncio.run(ask())
 
+    def rows(self, statement: str, *values: Any) -> list[Any]:
+        async def ask() -> list[Any]:
+            async with connection_to(self.dsn) as connection:
+                return list(await connection.fetch(statement, *values))
+
+        return asyncio.run(ask())
+
     def commits(self) -> int:
         name = "current_database()"
         return int(self.query(f"SELECT xact_commit FROM pg_stat_database WHERE datname = {name}"))
+
+    def log_position(self) -> int:
+        """How many bytes of write-ahead log there have been."""
+        return int(self.query("SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn"))
 
 
 def _post(url: str, body: bytes, headers: dict[str, str]) -> dict[str, Any]:
@@ -156,17 +168,22 @@ _VALUES: dict[str, Callable[[Stage], str]] = {
 
 
 @contextmanager
-def stage(data_dir: Path, size: Size, *, keep: bool) -> Iterator[Stage]:
-    """Starts everything; a kept data directory is used as an earlier run left it."""
-    if not keep:
+def stage(
+    data_dir: Path, size: Size, *, keep: bool, tell: Tell = lambda text: None
+) -> Iterator[Stage]:
+    """Starts everything; a kept data directory is used as an earlier run left it.
+
+    One whose filling was interrupted is filled anew.
+    """
+    if not keep or not (data_dir / KEPT).exists():
         shutil.rmtree(data_dir, ignore_errors=True)
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     load_master_key(data_dir)
     with ExitStack() as stack:
         dsn = stack.enter_context(embedded_server(data_dir))
+        known, filled, seconds = _filled(dsn, data_dir, size, tell)
         service = stack.enter_context(running(data_dir, LAARI_WEBHOOK_ALLOW_PRIVATE="on"))
         asyncio.run(_install_functions(dsn))
-        known, filled, seconds = _filled(dsn, data_dir / KEPT, service, size)
         target = Target(service.origin, known["secret_key"], filled)
         yield Stage(data_dir, dsn, service, known["merchant_id"], target, seconds, stack)
 
@@ -177,19 +194,27 @@ async def _install_functions(dsn: str) -> None:
 
 
 def _filled(
-    dsn: str, kept: Path, service: Service, size: Size
+    dsn: str, data_dir: Path, size: Size, tell: Tell
 ) -> tuple[dict[str, Any], Filled, float]:
-    """The merchant, the names of its rows, and how long it took to make them."""
+    """The merchant, the names of its rows, and how long it took to make them.
+
+    Filled before there is a service: indexes are missing meanwhile, and what the background process
+    keeps up to date is made at once instead of while the first workloads run.
+    """
+    kept = data_dir / KEPT
     if kept.exists():
         known = json.loads(kept.read_text())
         filled = Filled(Size(*known["size"]), *known["names"])
         if filled.size != size:
-            raise SystemExit(f"{kept.parent} was filled with another size: run without --keep")
+            raise SystemExit(f"{data_dir} was filled with another size: run without --keep")
         return known, filled, 0.0
-    merchant = service.laari(
-        *("merchant", "create", "Bench", "--mode", "live", "--fee-bps", str(FEE_BPS))
+    env = environment(data_dir)
+    laari(env, "init")
+    merchant = laari(
+        *(env, "merchant", "create", "Bench", "--mode", "live", "--fee-bps", str(FEE_BPS))
     )
-    filled, seconds = fill(dsn, merchant["merchant_id"], size)
+    filled, seconds = fill(dsn, merchant["merchant_id"], size, tell)
+    catch_up(dsn, data_dir, tell)
     known = {**merchant, "size": size, "names": filled[1:]}
     kept.write_text(json.dumps(known))
     return known, filled, seconds
