@@ -24,6 +24,8 @@ from bench import (
     peers,
     report,
     sealing,
+    steady,
+    timeline,
     webhooks,
 )
 from bench.fill import Size
@@ -34,6 +36,7 @@ from bench.watch import Watch
 from bench.workloads import WORKLOADS, Workload
 
 DATA = Path(__file__).parent / ".data"
+STEADY_PLOT = Path(__file__).parent.parent / "docs" / "img" / "steady.svg"
 
 
 class Plan(NamedTuple):
@@ -63,6 +66,22 @@ def _growth(arguments: argparse.Namespace, console: Console) -> None:
     report.write_part("growth", found.as_json(), found.verdicts(), whole=not arguments.quick)
 
 
+def _steady(arguments: argparse.Namespace, console: Console) -> None:
+    quick: bool = arguments.quick
+    minutes = arguments.minutes or (steady.QUICK_MINUTES if quick else steady.MINUTES)
+    size = steady.QUICK_SIZE if quick else steady.SIZE
+    tell = partial(_tell, console)
+    found = steady.measure(minutes, size, rate=arguments.rate, keep=arguments.keep, tell=tell)
+    whole = not quick and minutes >= steady.MINUTES
+    path = report.write_part("steady", found.as_json(), found.verdicts(), whole=whole, indent=None)
+    plot = STEADY_PLOT if whole else path.with_suffix(".svg")
+    title = f"{minutes:g} minutes at {found.load.rate:,.0f} creates and charges a second"
+    plot.write_text(timeline.draw(title, found.seconds, found.spans))
+    console.print(found.summary())
+    report.show_verdicts(console, found.verdicts())
+    console.print(f"plot: {plot}")
+
+
 def _tell(console: Console, text: str) -> None:
     console.print(f"{datetime.now(UTC):%H:%M:%S} {text}", style="dim", highlight=False)
 
@@ -80,7 +99,10 @@ PARTS: dict[str, Callable[[Stage, Plan], list[report.Verdict]]] = {
 
 
 # What has databases of its own and takes long: done where it is named, and not otherwise.
-LONG: dict[str, Callable[[argparse.Namespace, Console], None]] = {"growth": _growth}
+LONG: dict[str, Callable[[argparse.Namespace, Console], None]] = {
+    "growth": _growth,
+    "steady": _steady,
+}
 
 
 def main() -> None:
@@ -94,6 +116,14 @@ def main() -> None:
     )
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, few short runs")
     parser.add_argument("--keep", action="store_true", help="use the rows of the last run again")
+    parser.add_argument(
+        "--minutes", type=_positive, help="how long `steady` goes on; 60 by default"
+    )
+    parser.add_argument(
+        *("--rate",),
+        type=_positive,
+        help="requests a second of `steady`; 0.4 of the best if not given",
+    )
     arguments = parser.parse_args()
     wanted = set(arguments.workloads)
     unknown = wanted - {*names, *LONG}
@@ -107,6 +137,13 @@ def main() -> None:
     for name, part in LONG.items():
         if name in wanted:
             part(arguments, console)
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 1_000_000:
+        raise argparse.ArgumentTypeError(f"{text} is not a number above zero")
+    return value
 
 
 def _run(wanted: set[str], arguments: argparse.Namespace, console: Console) -> None:

@@ -172,10 +172,16 @@ def write(results: Results, *, whole: bool) -> None:
 
 
 def write_part(
-    name: str, found: dict[str, Any], verdicts: Sequence[Verdict], *, whole: bool
+    name: str,
+    found: dict[str, Any],
+    verdicts: Sequence[Verdict],
+    *,
+    whole: bool,
+    indent: int | None = 2,
 ) -> Path:
     """What a part with databases of its own found: a file of its own too."""
     path = RESULTS.with_name(f"{name}.json" if whole else f"{name}.part.json")
     judged = [verdict._asdict() for verdict in verdicts]
-    path.write_text(json.dumps({**circumstances(), "verdicts": judged, **found}, indent=2) + "\n")
+    everything = {**circumstances(), "verdicts": judged, **found}
+    path.write_text(json.dumps(everything, indent=indent) + "\n")
     return path
