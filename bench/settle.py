@@ -16,12 +16,12 @@ import asyncpg
 from bench.fill import STATEMENT_SECONDS, Tell
 from bench.service import Service
 from laari.store import figures
-from laari.store.database import connection_to
 from laari.store.seals import ADVISORY_LOCK, seal_next, sealing_key
 from laari.store.secrets import load_master_key
 
 SEALED_AT_ONCE = 200_000  # rows: nobody else waits for this database
 WAIT_SECONDS = 0.5
+TELL_SECONDS = 30
 QUIET_SHARE = 0.05  # of one processor, for the service and its engine with nobody calling
 QUIET_SAMPLES = 4
 MOST_SECONDS = 600
@@ -33,16 +33,21 @@ def catch_up(dsn: str, data_dir: Path, tell: Tell) -> None:
 
 
 async def _catch_up(dsn: str, key: bytes, tell: Tell) -> None:
-    began = time.monotonic()
-    async with connection_to(dsn) as connection:
+    began = last = time.monotonic()
+    connection = await asyncpg.connect(dsn, timeout=60)
+    try:
         while await _seal(connection, key):
-            pass
+            if time.monotonic() - last > TELL_SECONDS:
+                last = time.monotonic()
+                rows = await connection.fetchval("SELECT sum(row_count) FROM seals")
+                tell(f"{rows:,} rows sealed, {last - began:.0f} s")
         more = True
         while more:
             async with connection.transaction():
                 more = await figures.add_up(connection)
         await connection.execute("CHECKPOINT", timeout=STATEMENT_SECONDS)
-    tell(f"sealed and added up, {time.monotonic() - began:.0f} s")
+    finally:
+        await connection.close()
 
 
 async def _seal(connection: asyncpg.Connection, key: bytes) -> bool:

@@ -182,6 +182,7 @@ def stage(
     with ExitStack() as stack:
         dsn = stack.enter_context(embedded_server(data_dir))
         known, filled, seconds = _filled(dsn, data_dir, size, tell)
+        catch_up(dsn, data_dir, tell)
         service = stack.enter_context(running(data_dir, LAARI_WEBHOOK_ALLOW_PRIVATE="on"))
         asyncio.run(_install_functions(dsn))
         target = Target(service.origin, known["secret_key"], filled)
@@ -214,7 +215,6 @@ def _filled(
         *(env, "merchant", "create", "Bench", "--mode", "live", "--fee-bps", str(FEE_BPS))
     )
     filled, seconds = fill(dsn, merchant["merchant_id"], size, tell)
-    catch_up(dsn, data_dir, tell)
     known = {**merchant, "size": size, "names": filled[1:]}
     kept.write_text(json.dumps(known))
     return known, filled, seconds

@@ -21,6 +21,7 @@ from secrets import token_hex
 from statistics import median
 from typing import Any, NamedTuple
 
+import asyncpg
 import psutil
 
 from bench import hooked, marks, pace
@@ -31,7 +32,6 @@ from bench.report import Verdict
 from bench.settle import wait_until_quiet
 from bench.sink import sink
 from bench.stage import Stage, stage
-from laari.store.database import connection_to
 
 DATA = Path(__file__).parent / ".data-steady"
 SHARE = 0.4  # of the best rate
@@ -143,7 +143,8 @@ async def _watch(
     begun = await asyncio.to_thread(pipe.recv)
     counted, second = delivered(), 0
     psutil.cpu_percent()
-    async with connection_to(ready.dsn) as connection:
+    connection = await asyncpg.connect(ready.dsn, timeout=60)
+    try:
         while not _receive(pipe, found):
             seen.see(time.time() - begun, await marks.take(connection))
             second = max(second + 1, math.ceil(time.time() - begun))
@@ -153,6 +154,8 @@ async def _watch(
             found.idle.append(1 - psutil.cpu_percent() / 100)
             if second % TELL_SECONDS == 0:
                 _tell_progress(found, sum(arrived.values()), tell)
+    finally:
+        await connection.close()
     found.spans = seen.end(time.time() - begun)
     found.seconds = [
         one._replace(deliveries=arrived.get(one.at, 0)) for one in sorted(found.seconds)
