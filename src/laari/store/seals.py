@@ -228,6 +228,37 @@ async def last_seal(connection: asyncpg.Connection) -> Seal | None:
     return None if row is None else Seal(*row)
 
 
+class Range(NamedTuple):
+    """What a seal is to cover: rows of its subject between two places."""
+
+    subject: str
+    after: Place
+    upto: Place
+
+
+def next_seal(key: bytes, previous: Seal | None, covered: Range, content: Content) -> Seal:
+    """The seal that follows the last one in the chain."""
+    bare = Seal(
+        number=1 if previous is None else previous.number + 1,
+        subject=covered.subject,
+        from_xid=covered.after.xid,
+        from_key=covered.after.key,
+        upto_xid=covered.upto.xid,
+        upto_key=covered.upto.key,
+        row_count=content.row_count,
+        deliveries=content.deliveries,
+        content=content.content,
+        sealed_at=datetime.now(UTC),
+        mac=b"",
+    )
+    return replace(bare, mac=mac_of(key, bare, b"" if previous is None else previous.mac))
+
+
+async def insert(connection: asyncpg.Connection, seal: Seal) -> None:
+    values = ", ".join(f"${n}" for n, _ in enumerate(Seal.__struct_fields__, 1))
+    await connection.execute(f"INSERT INTO seals ({COLUMNS}) VALUES ({values})", *astuple(seal))
+
+
 async def sealed_places(connection: asyncpg.Connection) -> dict[str, Place]:
     """How far each table is sealed; one without a seal is at the beginning."""
     places = dict.fromkeys(SUBJECTS, Place(0))
@@ -263,25 +294,10 @@ async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHU
         if end is None:
             continue
         content = await content_of(connection, subject, place, end)
-        bare = Seal(
-            number=1 if previous is None else previous.number + 1,
-            subject=table,
-            from_xid=place.xid,
-            from_key=place.key,
-            upto_xid=end.xid,
-            upto_key=end.key,
-            row_count=content.row_count,
-            deliveries=content.deliveries,
-            content=content.content,
-            sealed_at=datetime.now(UTC),
-            mac=b"",
-        )
-        before = b"" if previous is None else previous.mac
-        previous = replace(bare, mac=mac_of(key, bare, before))
+        previous = next_seal(key, previous, Range(table, place, end), content)
         made.append(previous)
-    values = ", ".join(f"${n}" for n, _ in enumerate(Seal.__struct_fields__, 1))
     for seal in made:
-        await connection.execute(f"INSERT INTO seals ({COLUMNS}) VALUES ({values})", *astuple(seal))
+        await insert(connection, seal)
     return Sealed(made, more=any(seal.upto != Place(upto) for seal in made))
 
 
