@@ -37,6 +37,10 @@ def test_defaults() -> None:
         metrics_address=None,
         metrics_token=None,
         tokens_per_minute=600.0,
+        retention_deliveries_days=90,
+        retention_events_days=0,
+        retention_failed_days=0,
+        retention_sandbox_days=0,
         max_batch=256,
     )
 
@@ -123,6 +127,11 @@ def test_lists() -> None:
         ("LAARI_WEBHOOK_RETRY_SECONDS", "-1"),
         ("LAARI_MERCHANT_RATE_LIVE", "nan"),
         ("LAARI_MERCHANT_RATE_SANDBOX", "inf"),
+        ("LAARI_RETENTION_DELIVERIES_DAYS", "-1"),
+        ("LAARI_RETENTION_EVENTS_DAYS", "forever"),
+        ("LAARI_RETENTION_FAILED_DAYS", "0.5"),
+        ("LAARI_RETENTION_SANDBOX_DAYS", "36501"),
+        ("LAARI_RETENTION_SANDBOX_DAYS", "99999999999999999999"),
         ("LAARI_MAX_BATCH", "0"),
         ("LAARI_MAX_BATCH", "1.5"),
     ],

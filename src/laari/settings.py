@@ -19,6 +19,7 @@ Network: TypeAlias = IPv4Network | IPv6Network
 
 MASTER_KEY_BYTES = 32
 _MAPPED_BITS = 96  # before the IPv4 address in an IPv6 address
+MAX_DAYS = 36_500  # a century
 MIN_TOKEN = 16  # characters: more than anybody guesses over the network
 
 
@@ -117,6 +118,24 @@ VARIABLES = (
     Variable(
         "LAARI_METRICS_TOKEN", "(none)", "bearer token that /metrics then wants, wherever it is"
     ),
+    Variable(
+        "LAARI_RETENTION_DELIVERIES_DAYS",
+        "90",
+        "age at which ended webhook deliveries and their attempts are removed; 0 keeps them",
+    ),
+    Variable(
+        "LAARI_RETENTION_EVENTS_DAYS",
+        "0",
+        "the same for events of what has ended, those of live authorizations excepted",
+    ),
+    Variable(
+        "LAARI_RETENTION_FAILED_DAYS", "0", "the same for failed lines of the wallets' history"
+    ),
+    Variable(
+        "LAARI_RETENTION_SANDBOX_DAYS",
+        "0",
+        "the same for events, failed lines and whatever was never paid in a sandbox",
+    ),
     Variable("LAARI_MAX_BATCH", "256", "commands in one transaction, for measurements"),
 )
 _DEFAULTS = {
@@ -151,6 +170,10 @@ class Settings:
     metrics_address: tuple[str, int] | None
     metrics_token: str | None = field(repr=False)
     tokens_per_minute: float
+    retention_deliveries_days: int
+    retention_events_days: int
+    retention_failed_days: int
+    retention_sandbox_days: int
     max_batch: int
 
 
@@ -184,6 +207,10 @@ def read_settings(
         metrics_address=read.address("LAARI_METRICS_ADDRESS"),
         metrics_token=read.token("LAARI_METRICS_TOKEN"),
         tokens_per_minute=read.number("LAARI_TOKENS_PER_MINUTE"),
+        retention_deliveries_days=read.days("LAARI_RETENTION_DELIVERIES_DAYS"),
+        retention_events_days=read.days("LAARI_RETENTION_EVENTS_DAYS"),
+        retention_failed_days=read.days("LAARI_RETENTION_FAILED_DAYS"),
+        retention_sandbox_days=read.days("LAARI_RETENTION_SANDBOX_DAYS"),
         max_batch=read.whole("LAARI_MAX_BATCH", 1, 4096),
     )
     if settings.database_url is not None and settings.master_key is None:
@@ -344,4 +371,12 @@ class _Reader:
         value = self.text(name)
         if not re.fullmatch(r"[0-9]{1,9}", value) or not least <= int(value) <= most:
             raise SettingsError(f"{name} must be a whole number from {least} to {most}")
+        return int(value)
+
+    def days(self, name: str) -> int:
+        value = self.text(name)
+        if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) > MAX_DAYS:
+            raise SettingsError(
+                f"{name}: {value!r} is not a whole number of days from 1 to {MAX_DAYS}; 0 keeps all"
+            )
         return int(value)

@@ -116,7 +116,7 @@ async def _find(connection: Connection, event_id: UUID) -> Delivery:
         return found[0]
     shown = ids.show_id(ids.EVENT, event_id)
     if await events.by_id(connection, [event_id]):
-        raise LaariError(f"{shown} was not to be delivered: no webhook was set (see resend)")
+        raise LaariError(f"{shown} has no delivery: no webhook was set, or long ago (see resend)")
     raise LaariError(f"there is no event {shown}")
 
 

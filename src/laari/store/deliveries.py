@@ -179,10 +179,13 @@ async def record(connection: asyncpg.Connection, attempts: Sequence[Attempt]) ->
 
 
 async def resend(connection: asyncpg.Connection, event_id: UUID) -> bool:
-    """Puts the event up for delivery as if it were new; False where there is no such event."""
+    """Puts the event up for delivery as if it were new; False where there is no such event.
+
+    The lock keeps it from being removed for its age before its delivery is there.
+    """
     made = await connection.fetchval(
         "INSERT INTO deliveries (event_id, tenant_id) "
-        "SELECT id, tenant_id FROM events WHERE id = $1 "
+        "SELECT id, tenant_id FROM events WHERE id = $1 FOR KEY SHARE "
         "ON CONFLICT (event_id) DO UPDATE SET status = 'pending', failed_attempts = 0, "
         "claims = deliveries.claims + 1, next_attempt_at = now(), delivered_at = NULL "
         f"RETURNING pg_notify('{CHANNEL}', '') IS NOT NULL",

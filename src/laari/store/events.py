@@ -12,11 +12,18 @@ from msgspec import Struct
 from laari.rules.records import Event
 from laari.store.deliveries import DeliveryStatus
 from laari.store.listing import Listing, Walk, Window
+from laari.store.retired import DELIVERIES
 from laari.store.tables import EVENTS
 
 _DELIVERED = (
     "EXISTS (SELECT FROM deliveries d WHERE d.event_id = walked.id AND d.status = 'delivered')"
 )
+# An event whose delivery was removed for its age may well have been delivered.
+_UNDELIVERED = f"""NOT {_DELIVERED} AND (
+    EXISTS (SELECT FROM deliveries d WHERE d.event_id = walked.id)
+    OR (SELECT e.xid FROM events e WHERE e.id = walked.id) > coalesce((
+        SELECT upto_xid FROM seals WHERE subject = '{DELIVERIES}' ORDER BY number DESC LIMIT 1
+    ), 0))"""
 
 
 class DeliveryState(Struct, frozen=True):
@@ -75,7 +82,7 @@ def of_tenant(
         keep.append("type = ANY({types})")
         values["types"] = types
     if delivered is not None:
-        keep.append(_DELIVERED if delivered else f"NOT {_DELIVERED}")
+        keep.append(_DELIVERED if delivered else _UNDELIVERED)
     walk = Walk({"tenant_id": tenant_id}, " AND ".join(keep) or None, values)
     return Listing(EVENTS, [walk], window)
 

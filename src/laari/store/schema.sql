@@ -331,7 +331,7 @@ CREATE TABLE public.seals (
     CONSTRAINT seals_mac_check CHECK ((length(mac) = 32)),
     CONSTRAINT seals_number_check CHECK ((number >= 1)),
     CONSTRAINT seals_row_count_check CHECK ((row_count >= 0)),
-    CONSTRAINT seals_subject_check CHECK ((subject = ANY (ARRAY['transfers'::text, 'transactions'::text, 'events'::text])))
+    CONSTRAINT seals_subject_check CHECK ((subject = ANY (ARRAY['transfers'::text, 'transactions'::text, 'events'::text, 'old deliveries'::text, 'sandbox events'::text, 'old events'::text, 'sandbox failed lines'::text, 'old failed lines'::text])))
 );
 
 CREATE TABLE public.sessions (
@@ -649,6 +649,8 @@ CREATE INDEX saved_responses_by_age ON public.saved_responses USING btree (compl
 
 CREATE INDEX saved_responses_by_resource ON public.saved_responses USING btree (resource_id) WHERE (resource_id IS NOT NULL);
 
+CREATE INDEX seals_by_place ON public.seals USING btree (subject, upto_xid, upto_key);
+
 CREATE INDEX seals_by_subject ON public.seals USING btree (subject, number);
 
 CREATE INDEX sessions_by_age ON public.sessions USING btree (seen_at);
@@ -673,7 +675,9 @@ CREATE TRIGGER seals_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.s
 
 CREATE TRIGGER topup_slips_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.topup_slips FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
-CREATE TRIGGER transactions_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.transactions FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+CREATE TRIGGER transactions_insert_only BEFORE UPDATE OR TRUNCATE ON public.transactions FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER transactions_keep_money BEFORE DELETE ON public.transactions FOR EACH ROW WHEN ((old.status <> 'failed'::text)) EXECUTE FUNCTION public.refuse_change();
 
 CREATE TRIGGER transfers_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.transfers FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 

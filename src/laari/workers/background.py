@@ -18,7 +18,7 @@ from laari.store.database import open_pool
 from laari.store.oauth import forget_expired_tokens
 from laari.store.sessions import forget_ended
 from laari.store.sweep import forget_saved_responses
-from laari.workers import expiry, sealing
+from laari.workers import expiry, retention, sealing
 from laari.workers.pause import pause
 from laari.workers.webhooks import delivery
 from laari.workers.webhooks.windows import Limits
@@ -74,6 +74,7 @@ async def run(
         await expiry.expire_overdue_requests(pool, spine)
 
     sealer = sealing.Sealer(pool, master_key, settings.data_dir)
+    remover = retention.Remover(pool, master_key, retention.ages(settings))
     jobs = [
         Job("forget saved responses", 60, forget_old_responses),
         Job("forget expired tokens", 60, forget_old_tokens),
@@ -81,6 +82,7 @@ async def run(
         Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests),
         Job("add up the days", FIGURES_EVERY_SECONDS, add_up_days),
         Job("seal the ledger", sealing.EVERY_SECONDS, sealer.step),
+        Job("remove what is old", retention.EVERY_SECONDS, remover.step),
     ]
     try:
         delivering = delivery.run(dsn, master_key, settings, stop, limits)

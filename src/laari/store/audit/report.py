@@ -23,10 +23,17 @@ from laari.store.audit import (
     periods,
     times,
 )
-from laari.store.audit.chain import Unsealed, count_unsealed, verify_chain, verify_numbers
+from laari.store.audit.chain import (
+    Unsealed,
+    count_unsealed,
+    forged,
+    verify_chain,
+    verify_numbers,
+)
 from laari.store.audit.difference import Check, Difference, shown_event
 from laari.store.audit.schema import verify_schema
-from laari.store.audit.scope import EVERYTHING, Scope, since
+from laari.store.audit.scope import Scope, everything, since
+from laari.store.retired import Retired, read_retired
 from laari.store.seals import Seal, last_seal, sealed_places
 from laari.store.witness import KnownSeal, is_in_chain
 
@@ -74,6 +81,7 @@ class Report(Struct, frozen=True):
 
     `last_seal` and `unsealed` are null where the audit had no key to look at the chain.
     `standby_upto` is the moment up to which a standby had everything, where one was read.
+    `removed` is what was removed for its age: by kind, when the newest of it had been sealed.
     """
 
     ok: bool
@@ -84,6 +92,7 @@ class Report(Struct, frozen=True):
     last_seal: LastSeal | None = None
     unsealed: Unsealed | None = None
     standby_upto: str | None = None
+    removed: dict[str, str] = {}
 
 
 async def audit(
@@ -118,12 +127,13 @@ async def look(
     """The audit as the caller's transaction sees the database."""
     await _settle(connection, since_seal)
     places, last = await sealed_places(connection), await last_seal(connection)
-    scope = await since(connection, places) if since_seal else EVERYTHING
+    retired = await read_retired(connection, key)
+    scope = await since(connection, places, retired) if since_seal else everything(retired)
     payments, transfers = await connection.fetchrow(
         scope.apply("SELECT (SELECT count(*) FROM payments), (SELECT count(*) FROM transfers)"),
         *scope.parameters,
     )
-    steps = _steps(scope, key, last, known, since_seal)
+    steps = _steps(scope, _Chain(key, last, tuple(known), retired), since_seal)
     found = await _run(connection, beside, steps, since_seal, tell)
     unsealed = None if key is None else await count_unsealed(connection, places)
     differences = [difference for each in found for difference in each.differences]
@@ -131,7 +141,17 @@ async def look(
     ends = None
     if key is not None and last is not None:
         ends = LastSeal(last.number, last.mac.hex(), last.sealed_at.isoformat())
-    return Report(not differences, payments, transfers, differences, dict(counts), ends, unsealed)
+    removed = {name: each.sealed_at.isoformat() for name, each in retired.frontiers.items()}
+    return Report(
+        not differences,
+        payments,
+        transfers,
+        differences,
+        dict(counts),
+        ends,
+        unsealed,
+        removed=removed,
+    )
 
 
 async def _settle(connection: asyncpg.Connection, since_seal: bool) -> None:
@@ -146,19 +166,23 @@ async def _settle(connection: asyncpg.Connection, since_seal: bool) -> None:
     )
 
 
-def _steps(
-    scope: Scope,
-    key: bytes | None,
-    last: Seal | None,
-    known: Iterable[KnownSeal],
-    since_seal: bool,
-) -> list[tuple[str, Step]]:
+class _Chain(NamedTuple):
+    """What the chain is looked at with."""
+
+    key: bytes | None
+    last: Seal | None
+    known: tuple[KnownSeal, ...]
+    retired: Retired
+
+
+def _steps(scope: Scope, chain: _Chain, since_seal: bool) -> list[tuple[str, Step]]:
     steps: list[tuple[str, Step]] = [("schema", _whole(verify_schema))]
-    if key is not None:
-        steps.append(("chain", partial(_chain, key, last, since_seal)))
+    if chain.key is not None:
+        look_at = _newest_seal if since_seal else _whole_chain
+        steps.append(("chain", partial(look_at, chain.key, chain)))
         steps.append(("transactions of rows", _whole(verify_numbers)))
-        steps.append(("kept seals", partial(_known, tuple(known))))
-    wanted = ("rows", "all") if scope is EVERYTHING else ("rows", "part")
+        steps.append(("kept seals", partial(_known, chain.known)))
+    wanted = ("rows", "part") if since_seal else ("rows", "all")
     steps += [
         (check.kind, partial(_check, check, scope)) for check in CHECKS if check.scope in wanted
     ]
@@ -182,16 +206,21 @@ def _counted(differences: list[Difference]) -> Found:
     return Found(shown, counts)
 
 
-async def _chain(
-    key: bytes, last: Seal | None, since_seal: bool, connection: asyncpg.Connection
-) -> Found:
-    if not since_seal or last is None:
-        return _counted(await verify_chain(connection, key))
+async def _whole_chain(key: bytes, chain: _Chain, connection: asyncpg.Connection) -> Found:
+    return _counted(await verify_chain(connection, key, chain.retired))
+
+
+async def _newest_seal(key: bytes, chain: _Chain, connection: asyncpg.Connection) -> Found:
+    """The last seal, and the records of removals that the other checks rely on."""
+    last, retired = chain.last, chain.retired
     before = await connection.fetchrow(
-        "SELECT number, mac FROM seals WHERE number < $1 ORDER BY number DESC LIMIT 1", last.number
+        "SELECT number, mac FROM seals WHERE number < $1 ORDER BY number DESC LIMIT 1",
+        0 if last is None else last.number,
     )
     after = KnownSeal(*(before or (0, b"")))
-    return _counted(await verify_chain(connection, key, after))
+    found = await verify_chain(connection, key, retired, after)
+    found += [forged(seal) for seal in retired.forged if seal.number <= after.number]
+    return _counted(found)
 
 
 async def _known(known: tuple[KnownSeal, ...], connection: asyncpg.Connection) -> Found:

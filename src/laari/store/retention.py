@@ -1,0 +1,169 @@
+"""Removes what has reached its age, in steps that each are one short transaction.
+
+A step takes the next seals of a table that are old enough, proves that their rows are still the
+ones that were sealed, removes those that may go, and adds a record of what is left to the chain
+(`retired.py`). A crash leaves the whole of a step or nothing of it. What the ledger stands on is
+never removed: transfers, lines of history that moved money, payments that were paid, and the events
+of what is still open or of what a live customer agreed to.
+
+The age of a row is that of the seal over it, which is made a few seconds after the row and cannot
+be changed without the key. Rows that are not sealed have no age yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import NamedTuple
+
+import asyncpg
+
+from laari.errors import LaariError
+from laari.store import expunge
+from laari.store.audit.chain import steps, verify_contents
+from laari.store.expunge import Stretch
+from laari.store.retired import (
+    DELIVERIES,
+    OLD_EVENTS,
+    OLD_FAILED,
+    SANDBOX_EVENTS,
+    SANDBOX_FAILED,
+    are_ours,
+    last_record,
+    read_retired,
+    sealed_at_place,
+)
+from laari.store.seals import (
+    ADVISORY_LOCK,
+    COLUMNS,
+    SUBJECTS,
+    Content,
+    Place,
+    Range,
+    Seal,
+    content_of,
+    insert,
+    last_seal,
+    next_seal,
+)
+
+LOCK = 0x6C61617269_7265  # "laari" "re": one process removes at a time
+STEP_ROWS = 4_000  # sealed rows of a step, unless a single seal has more
+STEP_SEALS = 200
+
+
+class TamperedError(LaariError):
+    """What is old enough to go is not what was sealed: it stays, for the audit to name."""
+
+
+class Removal(NamedTuple):
+    """One kind of removal: whose records it makes, and the seals or records it takes for that."""
+
+    name: str
+    table: str
+    over: str
+    remove: Callable[[asyncpg.Connection, Stretch], Awaitable[int]]
+
+
+REMOVALS = {
+    removal.name: removal
+    for removal in (
+        Removal(DELIVERIES, "events", "events", expunge.remove_deliveries),
+        Removal(SANDBOX_EVENTS, "events", "events", expunge.remove_sandbox_events),
+        Removal(OLD_EVENTS, "events", SANDBOX_EVENTS, expunge.remove_events),
+        Removal(
+            SANDBOX_FAILED, "transactions", "transactions", expunge.remove_sandbox_failed_lines
+        ),
+        Removal(OLD_FAILED, "transactions", SANDBOX_FAILED, expunge.remove_failed_lines),
+    )
+}
+
+_FOLLOWING = f"""
+SELECT {COLUMNS} FROM seals WHERE subject = $1 AND upto_xid >= $2
+    AND (upto_xid > $2 OR $3::text IS NOT NULL AND (upto_key IS NULL OR upto_key > $3))
+ORDER BY upto_xid, upto_key LIMIT $4
+"""
+
+
+class Removed(NamedTuple):
+    """How many rows a step has removed, and whether it moved on: then there may be more."""
+
+    rows: int
+    more: bool
+
+
+_NOTHING = Removed(0, more=False)
+
+
+async def remove_next(
+    connection: asyncpg.Connection,
+    key: bytes,
+    name: str,
+    sealed_by: datetime,
+    most: int = STEP_ROWS,
+) -> Removed:
+    """The next step of this kind, in a transaction of the caller's: what was sealed by then goes.
+
+    Does nothing where another process is removing.
+    """
+    if not await connection.fetchval("SELECT pg_try_advisory_xact_lock($1)", LOCK):
+        return _NOTHING
+    # Rows are found by their transaction or their key, whatever the planner believes.
+    await connection.execute(
+        "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off"
+    )
+    removal = REMOVALS[name]
+    last = await last_record(connection, name)
+    units = await _old_enough(connection, removal, last, sealed_by)
+    if not units:
+        return _NOTHING
+    step = next(steps(units, most))
+    await _prove(connection, key, removal, last, step)
+    stretch = Stretch(removal.table, step[0].after, step[-1].upto)
+    rows = await removal.remove(connection, stretch)
+    if name == DELIVERIES:
+        left = Content(rows, hashlib.sha256().digest(), 0)
+    else:
+        left = await content_of(connection, SUBJECTS[removal.table], stretch.after, stretch.upto)
+    # Only now the lock on the chain, which the sealer wants too.
+    await connection.execute("SELECT pg_advisory_xact_lock($1)", ADVISORY_LOCK)
+    covered = Range(name, stretch.after, stretch.upto)
+    await insert(connection, next_seal(key, await last_seal(connection), covered, left))
+    return Removed(rows, more=True)
+
+
+async def _old_enough(
+    connection: asyncpg.Connection, removal: Removal, last: Seal | None, sealed_by: datetime
+) -> list[Seal]:
+    """The seals or records that follow the last removal, as far as they were sealed by then."""
+    place = Place(0) if last is None else last.upto
+    rows = await connection.fetch(_FOLLOWING, removal.over, place.xid, place.key, STEP_SEALS)
+    found: list[Seal] = []
+    for seal in (Seal(*row) for row in rows):
+        sealed_at: datetime | None = seal.sealed_at
+        if removal.over != removal.table:
+            sealed_at = await sealed_at_place(connection, removal.table, seal.upto)
+        if sealed_at is None or sealed_at > sealed_by:
+            break
+        found.append(seal)
+    return found
+
+
+async def _prove(
+    connection: asyncpg.Connection,
+    key: bytes,
+    removal: Removal,
+    last: Seal | None,
+    step: list[Seal],
+) -> None:
+    """That these are seals of ours, and their rows the ones that were sealed."""
+    place = Place(0) if last is None else last.upto
+    seals = step if last is None else [last, *step]
+    if step[0].after != place or not await are_ours(connection, key, seals):
+        raise TamperedError(f"{removal.name}: seals near {step[0].number} are not ours")
+    retired = await read_retired(connection, key)
+    current = [seal for seal in step if not retired.is_replaced(seal)]
+    found = await verify_contents(connection, SUBJECTS[removal.table], current, retired)
+    if found:
+        raise TamperedError(f"{removal.name}: {found[0].id} does not agree with its rows")
