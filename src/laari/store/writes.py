@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias
 
 import asyncpg
-from msgspec import Struct
 
 from laari.rules.tables import Journal, K, R, Table
 from laari.rules.world import REGISTRY, World
@@ -17,7 +16,7 @@ from laari.store.tables import EVENTS, KeyedStatements, Statements
 # A statement that writes the rows of the parameter with this number.
 _Write: TypeAlias = Callable[[int], str]
 
-_Branch: TypeAlias = tuple[Statements[R], _Write, Collection[R]]
+_Branch: TypeAlias = tuple[_Write, str]  # with its parameter
 
 
 def writing(world: World) -> list[str]:
@@ -27,9 +26,9 @@ def writing(world: World) -> list[str]:
     """
     writes, values = [], []
     for branches in _BRANCHES:
-        for statements, write, rows in branches(world):
+        for write, given in branches(world):
             writes.append(write)
-            values.append(statements.encode(rows))
+            values.append(given)
     if world.events:
         values.append(EVENTS.encode(world.events))
     return [_statement(tuple(writes), bool(world.events)), *values] if values else []
@@ -41,34 +40,34 @@ async def save(connection: asyncpg.Connection, world: World) -> None:
         await connection.execute(*statement)
 
 
-def _rows(table: Table[K, R]) -> Callable[[World], list[_Branch[R]]]:
+def _rows(table: Table[K, R]) -> Callable[[World], list[_Branch]]:
     statements = KeyedStatements(table)
 
-    def branches(world: World) -> list[_Branch[R]]:
+    def branches(world: World) -> list[_Branch]:
         rows = table.touched(world)
-        found: list[_Branch[R]] = []
+        found: list[_Branch] = []
         if rows is not None and rows.added:
-            found.append((statements, statements.add, rows.added.values()))
+            found.append((statements.add, statements.encode(rows.added.values())))
         if rows is not None and rows.changed:
-            found.append((statements, statements.update, rows.changed.values()))
+            found.append((statements.update, statements.encode_changes(rows.changed.values())))
         return found
 
     return branches
 
 
-def _additions(journal: Journal[R]) -> Callable[[World], list[_Branch[R]]]:
+def _additions(journal: Journal[R]) -> Callable[[World], list[_Branch]]:
     statements = Statements(journal)
 
-    def branches(world: World) -> list[_Branch[R]]:
+    def branches(world: World) -> list[_Branch]:
         rows = journal.touched(world)
-        return [(statements, statements.insert, rows)] if rows else []
+        return [(statements.insert, statements.encode(rows))] if rows else []
 
     return branches
 
 
 # In the order of the registry, for every batch: two that meet in unique indexes must not wait
 # crosswise. Events come last, with what is to be delivered of them.
-_BRANCHES: list[Callable[[World], list[_Branch[Struct]]]] = [
+_BRANCHES: list[Callable[[World], list[_Branch]]] = [
     _rows(each) if isinstance(each, Table) else _additions(each)
     for each in REGISTRY
     if isinstance(each, Table | Journal) and each is not World.events
