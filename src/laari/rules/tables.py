@@ -41,6 +41,9 @@ class Rows(Generic[K, V]):
         self._locked.add(key)
         self.seen[key] = row
 
+    def is_locked(self, key: K) -> bool:
+        return key in self._locked
+
     def get(self, key: K) -> V | None:
         return self.seen.get(key)
 

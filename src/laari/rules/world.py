@@ -209,6 +209,10 @@ class Needs:
             return set()
         return cast("set[K]", wanted - self._locks.get(table, set()))
 
+    def take_back(self, table: Loaded[K]) -> None:
+        """What was only to be looked at has been, and there was nothing."""
+        self._reads.pop(table, None)
+
     def names(self, table: object) -> bool:
         """Whether any command asks for something of this table."""
         return table in self._locks or table in self._reads

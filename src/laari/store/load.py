@@ -15,6 +15,7 @@ from laari.rules.periods import PeriodKey, others
 from laari.rules.tables import Journal, K, Lookup, R, Table
 from laari.rules.world import REGISTRY, Needs, ResponseKey, World
 from laari.store import periods
+from laari.store.charging import load_charging
 from laari.store.recipients import accounts_of
 from laari.store.tables import (
     AUTHORIZATIONS,
@@ -39,7 +40,8 @@ async def load(
 
     After a wait PostgreSQL re-reads only the locked row itself, so nothing here is joined or
     summed. References are read after the locks: where another process has just made the charge
-    that is asked for again, it shows. So is the clock.
+    that is asked for again, it shows. So is the clock. What charges need comes in one statement;
+    its module says why that is as safe.
     """
     world = World(datetime.min.replace(tzinfo=UTC), origin)
     for table, load_table in _LOADS:
@@ -58,7 +60,7 @@ def _by_key(
 
     async def load_table(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
         rows, key_of, record = table.of(world), statements.key_of, table.record
-        locked = needs.locked(table)
+        locked = {key for key in needs.locked(table) if not rows.is_locked(key)}
         if locked:
             take = rows.show if table.shared else rows.lock
             given = statements.given_keys(locked)
@@ -93,11 +95,21 @@ def _follow_authorizations(needs: Needs, world: World) -> None:
             needs.lock(World.wallets, authorization.account)
 
 
+_load_authorizations_by_key = _by_key(World.authorizations, _follow_authorizations)
+
+
+async def _load_authorizations(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """With the wallets behind those that are charged; what a charge needs besides comes along."""
+    if needs.wallets_of_authorizations:
+        await load_charging(connection, needs, world)
+    await _load_authorizations_by_key(connection, needs, world)
+
+
 _load_wallets_by_key = _by_key(World.wallets)
 
 
 async def _load_wallets(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    if needs.locked(World.wallets):
+    if needs.locked(World.wallets) and not world.tiers:
         world.tiers = await all_tiers(connection)
     await _load_wallets_by_key(connection, needs, world)
 
@@ -170,7 +182,7 @@ async def _load_topups(connection: asyncpg.Connection, needs: Needs, world: Worl
 _SPECIAL: dict[object, _Load] = {
     World.saved_responses: _load_saved_responses,
     World.payments: _by_key(World.payments, _follow_payments),
-    World.authorizations: _by_key(World.authorizations, _follow_authorizations),
+    World.authorizations: _load_authorizations,
     World.recipients: _load_recipients,
     World.wallets: _load_wallets,
     World.topups: _load_topups,

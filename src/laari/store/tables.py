@@ -69,13 +69,13 @@ class Statements(Generic[R]):
         hints = get_type_hints(stored.record, include_extras=True)
         self.types = {field: _pg_type(hints[field]) for field in stored.record.__struct_fields__}
 
-    def select_by(self, *columns: str, lock: str = "") -> str:
-        """The rows with these values, which are handed over as one array for each column.
+    def select_by(self, *columns: str, lock: str = "", first: int = 1) -> str:
+        """The rows with these values, handed over as one array for each column from `first` on.
 
         Each is looked up by itself, which `OFFSET 0` insists on: while a table is small the
         planner would rather walk through it, and a kept plan would still do so when it has grown.
         """
-        arrays = (f"${n}::{self.types[column]}[]" for n, column in enumerate(columns, 1))
+        arrays = (f"${n}::{self.types[column]}[]" for n, column in enumerate(columns, first))
         same = " AND ".join(f"{self.name}.{column} = wanted.{column}" for column in columns)
         return (
             f"SELECT found.* FROM unnest({', '.join(arrays)}) AS wanted ({', '.join(columns)}) "
