@@ -93,6 +93,8 @@ def local_day(moment: datetime) -> date:
     return moment.astimezone(MALDIVES).date()
 
 
+# All commands of a batch live at one moment, and each payment asks for it up to seven times.
+@lru_cache(maxsize=256)
 def period_start(moment: datetime, interval: Interval) -> date:
     """The day on which the calendar period containing this moment began; weeks start on Sunday."""
     today = local_day(moment)

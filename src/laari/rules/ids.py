@@ -19,6 +19,7 @@ CUSTOMER = "cus_"
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{22}(?:[A-Za-z0-9_-]{2})?", re.ASCII)  # old ones have 22
 _BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: nothing to misread
+_PAIRS = [first + second for first in _BASE32 for second in _BASE32]
 TID_PATTERN = f"[{_BASE32}]{{16}}"
 _TID = re.compile(TID_PATTERN, re.ASCII)
 
@@ -45,7 +46,7 @@ def new_tid() -> str:
     """A transaction reference people can read out: 16 characters, the last 12 of them random."""
     clock = _milliseconds() // 1_000 & 0xFFFFF
     number = clock << 60 | int.from_bytes(os.urandom(8), "big") >> 4
-    return "".join(_BASE32[(number >> shift) & 31] for shift in range(75, -5, -5))
+    return "".join([_PAIRS[number >> shift & 1023] for shift in range(70, -10, -10)])
 
 
 def is_tid(text: str) -> bool:
