@@ -44,10 +44,11 @@ def tier(interval: str, limit: int) -> Tier:
 def pay(held: Wallet, limited: Tier, amount: int, now: datetime) -> tuple[Wallet, str]:
     """What take_payment does, without its bookkeeping."""
     moment = Moment(now)
-    hindered = wallets.obstacle(held, limited, amount, moment)
+    spending = wallets.spent_now(held, moment)
+    hindered = wallets.obstacle(held, limited, amount, spending)
     if hindered is not None:
         return held, hindered.refusal.code
-    return wallets.spend(held, amount, wallets.spent_now(held, moment), moment), "paid"
+    return wallets.spend(held, amount, spending, moment), "paid"
 
 
 @pytest.mark.parametrize("interval", INTERVALS)

@@ -74,19 +74,19 @@ def use(
     authorization: Authorization, amount: int, period: Period | None, moment: Moment
 ) -> Authorization:
     """The authorization after a charge; a one-time one is consumed by it."""
-    used = replace(
+    counted_in = {}
+    if period is not None:
+        counted_in = {
+            "period_start": period.start,
+            "period_paid": period.spent + amount,
+            "counted_offset_seconds": moment.offset_seconds,
+        }
+    return replace(
         authorization,
         status="consumed" if authorization.type == "one_time" else authorization.status,
         payment_count=authorization.payment_count + 1,
         total_paid=authorization.total_paid + amount,
         last_used_at=moment.now,
         updated_at=moment.now,
-    )
-    if period is None:
-        return used
-    return replace(
-        used,
-        period_start=period.start,
-        period_paid=period.spent + amount,
-        counted_offset_seconds=moment.offset_seconds,
+        **counted_in,
     )

@@ -64,12 +64,12 @@ def limits_in_force(wallet: Wallet, tier: Tier) -> Tier:
     return Tier(tier.name, per_transaction=0, daily=0, weekly=0, monthly=0)
 
 
-def obstacle(wallet: Wallet, tier: Tier, amount: int, moment: Moment) -> Obstacle | None:
+def obstacle(wallet: Wallet, tier: Tier, amount: int, spending: Spending) -> Obstacle | None:
     """The first thing that keeps a wallet from spending: its balance, then the limits in force."""
     if wallet.balance < amount:
         return Obstacle(None, wallet.balance, wallet.balance)
     tier = limits_in_force(wallet, tier)
-    day, week, month = spent_now(wallet, moment)
+    day, week, month = spending
     limits: tuple[tuple[LimitName, int | None, int], ...] = (
         ("per_transaction", tier.per_transaction, 0),
         ("daily", tier.daily, day.spent),
@@ -109,7 +109,8 @@ def take_payment(
     moment = world.moment(tenant)
     wallet = world.wallets.get(account)
     assert wallet is not None
-    hindered = obstacle(wallet, world.tiers[wallet.tier], amount, moment)
+    spending = spent_now(wallet, moment)
+    hindered = obstacle(wallet, world.tiers[wallet.tier], amount, spending)
     tid = ids.new_tid()
     world.transactions.append(
         Transaction(
@@ -125,7 +126,6 @@ def take_payment(
     )
     if hindered is not None:
         return hindered.refusal
-    spending = spent_now(wallet, moment)
     world.enter_periods(tenant, counted(wallet), spending)
     world.wallets.change(account, spend(wallet, amount, spending, moment))
     return tid

@@ -108,7 +108,7 @@ async def obstacle(
     """What keeps this wallet from paying this merchant, as the rules decide it, in words."""
     text, wallet = visit.language.text, standing.wallet
     moment = await moment_at(visit.backend, tenant.mode, tenant, now, wallets.counted(wallet))
-    found = wallets.obstacle(wallet, standing.tier, amount, moment)
+    found = wallets.obstacle(wallet, standing.tier, amount, wallets.spent_now(wallet, moment))
     if found is None:
         return None
     if found.limit is None:
