@@ -9,6 +9,7 @@ from itertools import count
 from typing import NamedTuple
 
 import asyncpg
+import httpx._config as httpx_config
 import httpx._transports.default as httpx_transport
 import pytest
 from argon2 import PasswordHasher
@@ -35,6 +36,11 @@ passwords._hasher = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)
 # Each client of httpx would read all the world's certificates anew, which takes 50 ms; they all
 # speak plain HTTP to a service beside them.
 httpx_transport.create_ssl_context = functools.cache(httpx_transport.create_ssl_context)
+
+
+# It gives up after five seconds, which a busy machine takes now and then.
+for _wait in ("connect", "read", "write", "pool"):
+    setattr(httpx_config.DEFAULT_TIMEOUT_CONFIG, _wait, 30.0)
 
 
 class Engine(NamedTuple):

@@ -286,7 +286,7 @@ def serving(dsn: str, directory: Path, *, workers: int = 1, **settings: str) -> 
     finally:
         database.close()
         process.terminate()
-        process.wait(30)
+        process.wait(60)
 
 
 def await_ready(process: subprocess.Popen[bytes], address: str, log: Path) -> None:

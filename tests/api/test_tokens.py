@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -380,14 +381,17 @@ def test_tokens_are_limited_per_client(strict: Service) -> None:
     for number in range(3):
         assert ask((client[0], "wrong"), f"192.0.2.{100 + number}").status_code == 401
     assert ask(client, "192.0.2.110", "&scope=unknown").status_code == 400
-    for number in range(20):
-        assert ask(client, f"192.0.2.{120 + number}").status_code == 200
-    limited = ask(client, "192.0.2.150")
+    issued, began = 0, time.monotonic()
+    while (limited := ask(client, f"192.0.2.{120 + issued}")).status_code == 200:
+        issued += 1
+        # On a slow machine some come back while the others are used up.
+        assert issued <= 20 + (time.monotonic() - began) / 3
+    assert issued >= 20
     assert token_error(limited) == (429, "temporarily_unavailable")
     assert 1 <= int(limited.headers["Retry-After"]) <= 3  # one in three seconds: 20 a minute
-    assert ask(other, "192.0.2.150").status_code == 200
+    assert ask(other, "192.0.2.119").status_code == 200
     tokens = strict.execute("SELECT count(*) FROM access_tokens WHERE client_id = $1", client[0])
-    assert tokens[0]["count"] == 20
+    assert tokens[0]["count"] == issued
 
 
 def test_looking_for_customers_is_throttled(strict: Service) -> None:

@@ -21,7 +21,7 @@ import pytest
 
 from laari.cli.supervisor import HEALTHY_SECONDS
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 
 # Found by every process of the tree as it starts, before anything of laari is imported.
 STAND_IN = """
