@@ -22,6 +22,7 @@ from bench import (
     hooked,
     memory,
     peers,
+    processes,
     report,
     sealing,
     steady,
@@ -93,6 +94,7 @@ PARTS: dict[str, Callable[[Stage, Plan], list[report.Verdict]]] = {
     "export": lambda ready, plan: export.measure(ready),
     "hooked": lambda ready, plan: hooked.measure(ready, plan.rounds, plan.seconds),
     "memory": lambda ready, plan: memory.measure(ready, plan.many),
+    "processes": lambda ready, plan: processes.measure(ready, plan.rounds, plan.seconds),
     "sealing": lambda ready, plan: sealing.measure(ready),
     "webhooks": _webhooks,
 }
