@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,46 @@ async def test_beyond_the_bound_requests_are_refused_at_once() -> None:
     assert [reply.status for reply in await asyncio.gather(*under_way)] == [200, 200]
     assert (await serve()).status == 200  # a place is free again
     assert admission.in_flight == 0
+
+
+async def test_one_caller_has_a_part_of_the_places() -> None:
+    admission, go_on = Admission(most=4, most_of_one=2), asyncio.Event()
+
+    async def handle(request: Request) -> Reply:
+        await go_on.wait()
+        return Reply(200)
+
+    def serve(**headers: Any) -> asyncio.Task[Reply]:
+        return asyncio.create_task(admission.serve(sent(**headers), handle, refused))
+
+    crowd = [serve(x_api_key="a"), serve(x_api_key="a")]
+    await asyncio.sleep(0)
+    assert (await asyncio.wait_for(serve(x_api_key="a"), 5)).status == 503
+    others = [serve(x_api_key="b"), serve(authorization="Bearer c")]
+    await asyncio.sleep(0)
+    go_on.set()
+    assert {reply.status for reply in await asyncio.gather(*crowd, *others)} == {200}
+    assert (await serve(x_api_key="a")).status == 200  # its places are free again
+    assert admission._owners == {}
+
+
+async def test_the_credentials_of_one_merchant_share_its_places() -> None:
+    admission, go_on = Admission(most=4, most_of_one=2), asyncio.Event()
+
+    async def handle(request: Request) -> Reply:
+        with admission.share(7):  # as whoever has found out who it is does
+            await go_on.wait()
+        return Reply(200)
+
+    def serve(key: str) -> asyncio.Task[Reply]:
+        return asyncio.create_task(admission.serve(sent(x_api_key=key), handle, refused))
+
+    crowd = [serve("a"), serve("b")]
+    await asyncio.sleep(0)
+    assert (await asyncio.wait_for(serve("c"), 5)).status == 503
+    go_on.set()
+    assert {reply.status for reply in await asyncio.gather(*crowd)} == {200}
+    assert (admission._owners, admission.in_flight) == ({}, 0)
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,25 @@ def test_clients_beyond_the_bound_are_told_when_to_come_back(single: Service) ->
     assert merchant.get("/payments").status_code == 200
 
 
+def test_one_merchant_does_not_take_the_places_of_another(single: Service) -> None:
+    crowd, few = single.merchant(name="Crowd"), single.merchant(name="Few")
+    statuses: Counter[int] = Counter()
+
+    async def both() -> Counter[int]:
+        crowded = asyncio.create_task(drive(crowd, MAX_IN_FLIGHT + 400, 3.0))
+        async with httpx.AsyncClient(
+            base_url=f"{single.origin}/merchant", headers={"X-API-Key": few.secret_key}, timeout=30
+        ) as other:
+            while not crowded.done():
+                statuses[(await other.get("/payments")).status_code] += 1
+        return await crowded
+
+    found = asyncio.run(both())
+    assert found[503] > 0  # the crowd is refused
+    assert found[200] > 0
+    assert set(statuses) == {200}, statuses  # and nobody else
+
+
 @pytest.mark.campaign
 def test_four_times_the_load_is_served_as_fast_and_in_no_more_memory(single: Service) -> None:
     merchant = single.merchant()

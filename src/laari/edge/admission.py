@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 
 from laari.edge.http import ClientGone, Reply, Request
 from laari.errors import UnavailableError
@@ -15,6 +16,7 @@ log = logging.getLogger(__name__)
 # Requests being worked on by one process: about a second's work. Beyond it an honest refusal beats
 # a long wait, and memory stays where it is. Only complete requests come here.
 MAX_IN_FLIGHT = 1024
+MAX_OF_ONE = MAX_IN_FLIGHT // 2  # of one credential and of one merchant: others find a place
 # Pages wait for passwords and reports, some for ten seconds: places of their own, so that neither
 # takes those of the other.
 MAX_PAGES_IN_FLIGHT = 512
@@ -26,12 +28,18 @@ LONGEST_WAIT_SECONDS = 10
 NOBODY = Reply(400, content_type=b"")  # to a client that has disconnected: nobody reads it
 
 
+class Crowded(Exception):  # noqa: N818  # named for what happened
+    """One caller has as many requests in progress as one may have."""
+
+
 class Admission:
     """Admits a bounded number of requests; the others are refused at once."""
 
-    def __init__(self, most: int = MAX_IN_FLIGHT) -> None:
+    def __init__(self, most: int = MAX_IN_FLIGHT, most_of_one: int = MAX_OF_ONE) -> None:
         self._most = most
+        self._most_of_one = most_of_one
         self._next_return = 0.0
+        self._owners: dict[object, int] = {}  # requests in progress, of those that have any
         self.in_flight = 0
 
     async def serve(
@@ -42,11 +50,13 @@ class Admission:
     ) -> Reply:
         """The reply to one request of an interface, whatever happens, in the interface's shape."""
         if self.in_flight >= self._most:
-            seconds = self.wait_seconds(time.monotonic())
-            return refused(refuse("service_unavailable")._replace(retry_after=seconds))
+            return self._refuse(refused)
         self.in_flight += 1
         try:
-            return await handle(request)
+            with self.share(_credential(request)):  # known before anybody is asked who it is
+                return await handle(request)
+        except Crowded:
+            return self._refuse(refused)
         except ClientGone:
             return NOBODY
         except UnavailableError:
@@ -57,8 +67,35 @@ class Admission:
         finally:
             self.in_flight -= 1
 
+    @contextmanager
+    def share(self, owner: object) -> Iterator[None]:
+        """A place among those of one owner, while the block lasts; None has no share of its own."""
+        if owner is None:
+            yield
+            return
+        taken = self._owners.get(owner, 0)
+        if taken >= self._most_of_one:
+            raise Crowded
+        self._owners[owner] = taken + 1
+        try:
+            yield
+        finally:
+            left = self._owners.pop(owner) - 1
+            if left:
+                self._owners[owner] = left
+
+    def _refuse(self, refused: Callable[[Refusal], Reply]) -> Reply:
+        seconds = self.wait_seconds(time.monotonic())
+        return refused(refuse("service_unavailable")._replace(retry_after=seconds))
+
     def wait_seconds(self, now: float) -> int:
         """How long the next client to be refused should wait: those before it come first."""
         wait = min(max(self._next_return - now, 0.0), LONGEST_WAIT_SECONDS - 1)
         self._next_return = now + wait + 1 / RETURNS_PER_SECOND
         return int(wait) + 1
+
+
+def _credential(request: Request) -> str | None:
+    """What a program shows of itself; people's pages have cookies instead."""
+    headers = request.headers
+    return headers.get(b"authorization") or headers.get(b"x-api-key")

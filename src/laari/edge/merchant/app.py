@@ -26,6 +26,7 @@ from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import Data, ErrorBody, refusal_body, to_json
 
 B = TypeVar("B")
+Q = TypeVar("Q")
 T = TypeVar("T")
 
 MAX_BODY_BYTES = 512 * 1024
@@ -79,7 +80,12 @@ class MerchantInterface:
             return refused(refuse("rate_limited")._replace(retry_after=math.ceil(wait)))
         if not caller.may(operation.scope):
             return refused(caller.lacks(operation.scope))
-        context = Context(self._backend, caller, written_id)
+        with self.admission.share(caller.tenant.id):  # whichever of its credentials it shows
+            return await self._serve(operation, Context(self._backend, caller, written_id), request)
+
+    async def _serve(
+        self, operation: Read[Q] | Write[B, T], context: Context, request: Request
+    ) -> Reply:
         if isinstance(operation, Read):
             query = operation.query.read(request.query)
             reply = (
@@ -88,7 +94,7 @@ class MerchantInterface:
                 else _shown(await operation.get(context, query))
             )
             return warned(reply, request.query, operation.query.fields)
-        if not operation.exists_for(caller.tenant):
+        if not operation.exists_for(context.tenant):
             return refused(refuse("not_found"))
         return warned(await self._write(operation, context, request), request.query)
 
