@@ -55,8 +55,9 @@ def read_timestamp(text: str) -> datetime | None:
 
 def show(moment: datetime) -> str:
     """RFC 3339 in Maldives time at second precision."""
-    minute, second = divmod(_seconds(moment) + _AHEAD_SECONDS, 60)
-    return _minute(minute) + _SECOND_HERE[second]
+    since = moment - _EPOCH
+    minute, second = divmod(since.seconds, 60)
+    return _minute(since.days * 1440 + minute + _AHEAD_MINUTES) + _SECOND_HERE[second]
 
 
 def show_or_none(moment: datetime | None) -> str | None:
@@ -65,23 +66,18 @@ def show_or_none(moment: datetime | None) -> str | None:
 
 def show_utc(moment: datetime) -> str:
     """RFC 3339 in UTC with `Z` at second precision, as events carry it."""
-    minute, second = divmod(_seconds(moment), 60)
-    return _minute(minute) + _SECOND_UTC[second]
+    since = moment - _EPOCH
+    minute, second = divmod(since.seconds, 60)
+    return _minute(since.days * 1440 + minute) + _SECOND_UTC[second]
 
 
 # A page of a listing shows sixty times. `isoformat` would take three times as long for each, and
 # most of them share their minute with another.
-_AHEAD_SECONDS = 5 * 3600
+_AHEAD_MINUTES = 5 * 60
 _SECOND_HERE = [f":{second:02}+05:00" for second in range(60)]
 _SECOND_UTC = [f":{second:02}Z" for second in range(60)]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_MINUTE = datetime(1970, 1, 1)  # noqa: DTZ001  # of the zone that is counted in
-
-
-def _seconds(moment: datetime) -> int:
-    """Whole seconds since 1970 in UTC, exact for every year."""
-    since = moment - _EPOCH
-    return since.days * 86_400 + since.seconds
 
 
 @lru_cache(maxsize=4096)

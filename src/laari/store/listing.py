@@ -176,8 +176,8 @@ async def plain_pages(
     for statement, places in forms.items():
         columns = zip(*(asked[place] for place in places), strict=True)
         read = listings[places[0]].table.record
-        for *row, number in await connection.fetch(statement, *columns):
-            rows[places[number - 1]].append(read(*row))
+        for row in await connection.fetch(statement, *columns):
+            rows[places[row[-1] - 1]].append(read(*row[:-1]))
     return [_cut(found, listing.window) for found, listing in zip(rows, listings, strict=True)]
 
 
