@@ -1,6 +1,8 @@
 """A merchant's program that takes payments at a steady rate, as a process of its own.
 
-    python -m tests.faults.payer HOST PORT SECRET_KEY PAYMENTS_PER_SECOND
+    python -m tests.faults.payer HOST PORT SECRET_KEY PAYMENTS_PER_SECOND [STEPS]
+
+The steps are `pay` (the sandbox customer pays it, if not told otherwise), or `get` and `list`.
 
 It says `begun`, pays until its standard input ends and then prints what it has seen as JSON. A
 payment is begun when its time has come, whether or not those before it are done, and its time
@@ -18,12 +20,18 @@ import sys
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import uvloop
 
 ADDRESS = "127.0.0.2"  # whatever is held against the address of an attacker is not held against it
 TIMEOUT_SECONDS = 10.0
+NEXT = {
+    "pay": ("POST", "/merchant/sandbox/payments/{}/pay"),
+    "get": ("GET", "/merchant/payments/{}"),
+    "list": ("GET", "/merchant/payments"),
+}
 
 
 class Connection(NamedTuple):
@@ -32,8 +40,10 @@ class Connection(NamedTuple):
 
 
 class Payer:
-    def __init__(self, host: str, port: int, secret_key: str, rate: float) -> None:
-        self._host, self._port, self._rate = host, port, rate
+    def __init__(
+        self, host: str, port: int, secret_key: str, rate: float, steps: Sequence[str] = ("pay",)
+    ) -> None:
+        self._host, self._port, self._rate, self._steps = host, port, rate, steps
         self._head = f"Host: {host}\r\nX-API-Key: {secret_key}\r\nContent-Type: application/json"
         self._run = secrets.token_hex(4)
         self._idle: deque[Connection] = deque()
@@ -54,18 +64,19 @@ class Payer:
         await asyncio.gather(*paying)
 
     async def _pay(self, number: int, due: float) -> None:
-        """Makes a payment and lets the sandbox customer pay it; both answers are samples."""
+        """Makes a payment and does what comes next; the time of each answer is a sample."""
         connection: Connection | None = None
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 connection = self._idle.popleft() if self._idle else await self._connect()
                 body = json.dumps({"reference": f"{self._run}-{number}", "amount": 100}).encode()
-                made = await self._post(connection, "/merchant/payments", body, 201)
+                made = await self._ask(connection, "POST", "/merchant/payments", body, 201)
                 self._note(due)
-                paid = time.monotonic()
-                path = f"/merchant/sandbox/payments/{made['data']['id']}/pay"
-                await self._post(connection, path, b"", 200)
-                self._note(paid)
+                for step in self._steps:
+                    began = time.monotonic()
+                    method, path = NEXT[step]
+                    await self._ask(connection, method, path.format(made["data"]["id"]), b"", 200)
+                    self._note(began)
             self._idle.append(connection)
         except Exception as error:
             self.failures.append((time.monotonic(), f"{type(error).__name__}: {error}"))
@@ -79,8 +90,10 @@ class Payer:
         local = (ADDRESS, 0)
         return Connection(*await asyncio.open_connection(self._host, self._port, local_addr=local))
 
-    async def _post(self, connection: Connection, path: str, body: bytes, status: int) -> Any:
-        head = f"POST {path} HTTP/1.1\r\n{self._head}\r\nContent-Length: {len(body)}\r\n\r\n"
+    async def _ask(
+        self, connection: Connection, method: str, path: str, body: bytes, status: int
+    ) -> Any:
+        head = f"{method} {path} HTTP/1.1\r\n{self._head}\r\nContent-Length: {len(body)}\r\n\r\n"
         connection.writer.write(head.encode() + body)
         answer = (await connection.reader.readuntil(b"\r\n\r\n")).lower()
         length = int(answer.split(b"\r\ncontent-length: ")[1].split(b"\r\n")[0])
@@ -91,8 +104,9 @@ class Payer:
 
 
 def main() -> None:
-    host, port, secret_key, rate = sys.argv[1:]
-    payer, ended = Payer(host, int(port), secret_key, float(rate)), threading.Event()
+    host, port, secret_key, rate, *steps = sys.argv[1:]
+    payer = Payer(host, int(port), secret_key, float(rate), steps or ["pay"])
+    ended = threading.Event()
 
     def wait_for_the_end() -> None:
         sys.stdin.read()
