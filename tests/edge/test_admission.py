@@ -59,6 +59,24 @@ async def test_one_caller_has_a_part_of_the_places() -> None:
     assert admission._owners == {}
 
 
+async def test_callers_behind_one_authorization_are_told_apart() -> None:
+    """A proxy may add the same to all of them."""
+    admission, go_on = Admission(most=4, most_of_one=1), asyncio.Event()
+
+    async def handle(request: Request) -> Reply:
+        await go_on.wait()
+        return Reply(200)
+
+    def serve(key: str) -> asyncio.Task[Reply]:
+        asked = sent(authorization="Basic proxy", x_api_key=key)
+        return asyncio.create_task(admission.serve(asked, handle, refused))
+
+    under_way = [serve("a"), serve("b")]
+    await asyncio.sleep(0)
+    go_on.set()
+    assert {reply.status for reply in await asyncio.gather(*under_way)} == {200}
+
+
 async def test_the_credentials_of_one_merchant_share_its_places() -> None:
     admission, go_on = Admission(most=4, most_of_one=2), asyncio.Event()
 

@@ -53,7 +53,7 @@ class Admission:
             return self._refuse(refused)
         self.in_flight += 1
         try:
-            with self.share(_credential(request)):  # known before anybody is asked who it is
+            with self.share(credential_of(request)):  # known before anybody is asked who it is
                 return await handle(request)
         except Crowded:
             return self._refuse(refused)
@@ -95,7 +95,10 @@ class Admission:
         return int(wait) + 1
 
 
-def _credential(request: Request) -> str | None:
-    """What a program shows of itself; people's pages have cookies instead."""
-    headers = request.headers
-    return headers.get(b"authorization") or headers.get(b"x-api-key")
+def credential_of(request: Request) -> tuple[str | None, str | None] | None:
+    """What a program shows of itself, as it was sent; people's pages have cookies instead.
+
+    A proxy may put one Authorization into the requests of many, so both headers count.
+    """
+    shown = request.headers.get(b"authorization"), request.headers.get(b"x-api-key")
+    return None if shown == (None, None) else shown

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from laari.edge.admission import credential_of
 from laari.edge.backend import Backend
 from laari.edge.http import Header, Reply, Request
 from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
@@ -30,6 +31,10 @@ Q = TypeVar("Q")
 T = TypeVar("T")
 
 MAX_BODY_BYTES = 512 * 1024
+# That a credential is over its rate is remembered so long, however long it has to wait: a key that
+# was revoked hears so soon.
+REMEMBERED_SECONDS = 0.1
+MOST_REMEMBERED = 1000  # credentials
 
 OPERATIONS: tuple[Operation, ...] = (
     *payments.OPERATIONS,
@@ -54,6 +59,8 @@ class MerchantInterface:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self.admission = backend.admission
+        # When those who were refused for their rate may come again, as of their last refusal.
+        self._over_until: dict[object, float] = {}
 
     def refused(self, refusal: Refusal) -> Reply:
         return refused(refusal)
@@ -72,12 +79,15 @@ class MerchantInterface:
         written_id = found.parameters.get("id", "")
         if isinstance(operation, Public):
             return _shown(await operation.get(self._backend, written_id))
+        wait = self._known_over_rate(request)
+        if wait:
+            return _too_fast(wait)
         caller = await authenticate(self._backend, request)
         if isinstance(caller, Refusal):
             return refused(caller)
-        wait = self._over_rate(caller)
+        wait = self._over_rate(caller, request)
         if wait:
-            return refused(refuse("rate_limited")._replace(retry_after=math.ceil(wait)))
+            return _too_fast(wait)
         if not caller.may(operation.scope):
             return refused(caller.lacks(operation.scope))
         with self.admission.share(caller.tenant.id):  # whichever of its credentials it shows
@@ -109,11 +119,30 @@ class MerchantInterface:
             )
         return None
 
-    def _over_rate(self, caller: Caller) -> float:
-        tenant, settings = caller.tenant, self._backend.settings
+    def _over_rate(self, caller: Caller, request: Request) -> float:
+        tenant, settings, now = caller.tenant, self._backend.settings, time.monotonic()
         live = tenant.mode == "live"
         rate = settings.merchant_rate_live if live else settings.merchant_rate_sandbox
-        return self._backend.rates.take(tenant.id, rate, time.monotonic())
+        wait = self._backend.rates.take(tenant.id, rate, now)
+        if wait:
+            if len(self._over_until) >= MOST_REMEMBERED:
+                self._over_until.clear()
+            self._over_until[credential_of(request)] = now + min(wait, REMEMBERED_SECONDS)
+        return wait
+
+    def _known_over_rate(self, request: Request) -> float:
+        """How long this credential has still to wait, where that is known without looking it up.
+
+        Of a flood most requests are refused; what each of them costs is taken from the others.
+        """
+        credential = credential_of(request)
+        until = self._over_until.get(credential)
+        if until is None:
+            return 0.0
+        wait = until - time.monotonic()
+        if wait <= 0:
+            del self._over_until[credential]
+        return max(wait, 0.0)
 
     async def _write(self, operation: Write[B, T], context: Context, request: Request) -> Reply:
         key = request.headers.get(b"idempotency-key") if operation.is_keyed else None
@@ -139,6 +168,10 @@ class MerchantInterface:
         if isinstance(response, Refusal):
             response = _render(operation, response, self._backend)
         return _reply(response)
+
+
+def _too_fast(wait_seconds: float) -> Reply:
+    return refused(refuse("rate_limited")._replace(retry_after=math.ceil(wait_seconds)))
 
 
 def _shown(found: Reply | Refusal) -> Reply:

@@ -1,0 +1,78 @@
+"""A credential that was just refused for its rate is refused again without being looked up."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from laari.edge.admission import Admission
+from laari.edge.merchant import app
+from laari.edge.merchant.app import REMEMBERED_SECONDS, MerchantInterface
+from laari.edge.merchant.operations import Caller
+from laari.edge.rate import RateBuckets
+from laari.rules.refusals import Refusal, refuse
+from tests.edge.sent import sent
+
+
+class Place:
+    """The interface with one merchant, whose look-ups are counted and whose clock is the test's."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, rate: float) -> None:
+        settings = SimpleNamespace(
+            require_https=False, merchant_rate_live=rate, merchant_rate_sandbox=rate
+        )
+        backend: Any = SimpleNamespace(
+            settings=settings, rates=RateBuckets(None), admission=Admission()
+        )
+        self.interface = MerchantInterface(backend)
+        self.looked_up: list[str | None] = []
+        self.now = 1000.0
+        self.active = True
+        monkeypatch.setattr(app, "authenticate", self._authenticate)
+        monkeypatch.setattr(app, "time", SimpleNamespace(monotonic=lambda: self.now))
+
+    async def _authenticate(self, backend: Any, request: Any) -> Caller | Refusal:
+        self.looked_up.append(request.headers.get(b"x-api-key"))
+        if not self.active:
+            return refuse("unauthorized")
+        tenant: Any = SimpleNamespace(id=7, mode="live")
+        return Caller(tenant, scopes=frozenset())  # which may do nothing: 403
+
+    async def ask(self, key: str = "sk_a") -> int:
+        return (await self.interface.handle(sent("/merchant/payments", x_api_key=key))).status
+
+
+async def test_most_of_a_flood_is_refused_without_a_look_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = Place(monkeypatch, rate=20)
+    statuses = [await place.ask() for _ in range(100)]
+    assert statuses == [403] * 20 + [429] * 80
+    assert len(place.looked_up) == 21
+    place.now += 0.0501  # when one more may pass
+    assert [await place.ask(), await place.ask()] == [403, 429]
+
+
+async def test_another_credential_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(monkeypatch, rate=1)
+    assert [await place.ask(), await place.ask(), await place.ask()] == [403, 429, 429]
+    assert await place.ask("sk_b") == 429  # the same merchant's
+    assert place.looked_up == ["sk_a", "sk_a", "sk_b"]
+
+
+async def test_a_revoked_key_hears_so_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(monkeypatch, rate=0.1)
+    assert [await place.ask(), await place.ask()] == [403, 429]
+    place.active = False
+    place.now += REMEMBERED_SECONDS + 0.001
+    assert await place.ask() == 401
+    assert place.interface._over_until == {}
+
+
+async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(monkeypatch, rate=1)
+    for number in range(2 * app.MOST_REMEMBERED):
+        await place.ask(f"sk_{number}")
+    assert len(place.interface._over_until) <= app.MOST_REMEMBERED
