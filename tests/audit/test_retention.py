@@ -295,6 +295,55 @@ async def test_the_books_are_proven_between_all_steps(books: str) -> None:
     assert set(report.removed) == set(ALL)
 
 
+async def end_deliveries(dsn: str) -> int:
+    """Every event was sent once and refused, long ago."""
+    async with connection_to(dsn) as connection:
+        await connection.execute(
+            "INSERT INTO deliveries (event_id, tenant_id) SELECT id, tenant_id FROM events "
+            "ON CONFLICT DO NOTHING; DELETE FROM delivery_attempts; "
+            "UPDATE deliveries SET status = 'failed', delivered_at = NULL, failed_attempts = 1, "
+            "claims = 1, next_attempt_at = now() - interval '1 day'; "
+            "INSERT INTO delivery_attempts SELECT event_id, 1, now(), 5, 'https://a.example', 500 "
+            "FROM deliveries"
+        )
+        count: int = await connection.fetchval("SELECT count(*) FROM deliveries")
+    return count
+
+
+async def test_deliveries_of_one_seal_go_in_several_steps(dsn: str) -> None:
+    await write_books(dsn)
+    count = await end_deliveries(dsn)
+    [_] = [seal for seal in await seal_all(dsn, 10_000) if seal.subject == "events"]
+    removed = []
+    async with connection_to(dsn) as connection:
+        more = True
+        while more:
+            async with connection.transaction():
+                rows, more = await remove_next(connection, KEY, DELIVERIES, FOREVER, 4)
+            removed.append(rows)
+            assert (await audit(connection, KEY)).differences == []
+            left = await connection.fetchval("SELECT count(*) FROM delivery_attempts")
+            assert left == count - sum(removed)
+    assert max(removed) <= 4
+    assert sum(removed) == count > 30
+
+
+async def test_deliveries_that_are_missing_stop_the_others(dsn: str) -> None:
+    await write_books(dsn)
+    await end_deliveries(dsn)
+    await seal_all(dsn)
+    await remove(dsn, DELIVERIES, await fetchval(dsn, "SELECT min(sealed_at) FROM seals"))
+    await tamper(
+        dsn,
+        "DELETE FROM delivery_attempts WHERE event_id = (SELECT max(event_id::text)::uuid FROM "
+        "deliveries); DELETE FROM deliveries d WHERE NOT EXISTS "
+        "(SELECT FROM delivery_attempts a WHERE a.event_id = d.event_id)",
+    )
+    with pytest.raises(TamperedError):
+        await remove(dsn, DELIVERIES)
+    assert await accuse(dsn) == {"sealed_deliveries"}
+
+
 async def test_a_crash_in_a_step_leaves_nothing_of_it(books: str) -> None:
     before = await fetchval(books, "SELECT count(*) FROM events")
     async with connection_to(books) as connection:

@@ -31,6 +31,7 @@ from laari.store.retired import (
     SANDBOX_FAILED,
     are_ours,
     last_record,
+    order,
     read_retired,
     sealed_at_place,
 )
@@ -43,13 +44,14 @@ from laari.store.seals import (
     Range,
     Seal,
     content_of,
+    end_of,
     insert,
     last_seal,
     next_seal,
 )
 
 LOCK = 0x6C61617269_7265  # "laari" "re": one process removes at a time
-STEP_ROWS = 4_000  # sealed rows of a step, unless a single seal has more
+STEP_ROWS = 2_000  # of a step, unless a single seal has more and has to be taken whole
 STEP_SEALS = 200
 
 
@@ -120,11 +122,13 @@ async def remove_next(
         return _NOTHING
     step = next(steps(units, most))
     await _prove(connection, key, removal, last, step)
-    stretch = Stretch(removal.table, step[0].after, step[-1].upto)
-    rows = await removal.remove(connection, stretch)
     if name == DELIVERIES:
+        stretch = await _beginning(connection, last, step, most)
+        rows = await removal.remove(connection, stretch)
         left = Content(rows, hashlib.sha256().digest(), 0)
     else:
+        stretch = Stretch(removal.table, step[0].after, step[-1].upto)
+        rows = await removal.remove(connection, stretch)
         left = await content_of(connection, SUBJECTS[removal.table], stretch.after, stretch.upto)
     # Only now the lock on the chain, which the sealer wants too.
     await connection.execute("SELECT pg_advisory_xact_lock($1)", ADVISORY_LOCK)
@@ -133,11 +137,27 @@ async def remove_next(
     return Removed(rows, more=True)
 
 
+async def _beginning(
+    connection: asyncpg.Connection, last: Seal | None, step: list[Seal], most: int
+) -> Stretch:
+    """So many of the events whose deliveries go next: a seal does not have to be taken whole.
+
+    Deliveries are counted in seals and not digested.
+    """
+    place, end = _reached(last), step[-1].upto
+    cut = await end_of(connection, SUBJECTS["events"], place, end.xid, most)
+    return Stretch("events", place, end if cut is None else min(cut, end, key=order))
+
+
+def _reached(last: Seal | None) -> Place:
+    return Place(0) if last is None else last.upto
+
+
 async def _old_enough(
     connection: asyncpg.Connection, removal: Removal, last: Seal | None, sealed_by: datetime
 ) -> list[Seal]:
     """The seals or records that follow the last removal, as far as they were sealed by then."""
-    place = Place(0) if last is None else last.upto
+    place = _reached(last)
     rows = await connection.fetch(_FOLLOWING, removal.over, place.xid, place.key, STEP_SEALS)
     found: list[Seal] = []
     for seal in (Seal(*row) for row in rows):
@@ -158,12 +178,14 @@ async def _prove(
     step: list[Seal],
 ) -> None:
     """That these are seals of ours, and their rows the ones that were sealed."""
-    place = Place(0) if last is None else last.upto
+    place = _reached(last)
+    begun = removal.name == DELIVERIES and order(step[0].after) < order(place)
     seals = step if last is None else [last, *step]
-    if step[0].after != place or not await are_ours(connection, key, seals):
+    if (step[0].after != place and not begun) or not await are_ours(connection, key, seals):
         raise TamperedError(f"{removal.name}: seals near {step[0].number} are not ours")
     retired = await read_retired(connection, key)
-    current = [seal for seal in step if not retired.is_replaced(seal)]
-    found = await verify_contents(connection, SUBJECTS[removal.table], current, retired)
+    # A seal that is begun was proven when it was.
+    unproven = [seal for seal in step[begun:] if not retired.is_replaced(seal)]
+    found = await verify_contents(connection, SUBJECTS[removal.table], unproven, retired)
     if found:
         raise TamperedError(f"{removal.name}: {found[0].id} does not agree with its rows")

@@ -119,10 +119,11 @@ async def are_ours(connection: asyncpg.Connection, key: bytes, seals: list[Seal]
 async def sealed_at_place(
     connection: asyncpg.Connection, table: str, place: Place
 ) -> datetime | None:
-    """When the table was sealed up to this place, where one of its seals ends."""
+    """When the table was sealed up to this place, by the seal that it is in or at the end of."""
     at: datetime | None = await connection.fetchval(
-        "SELECT sealed_at FROM seals WHERE subject = $1 AND upto_xid = $2 "
-        "AND upto_key IS NOT DISTINCT FROM $3",
+        "SELECT sealed_at FROM seals WHERE subject = $1 AND upto_xid >= $2 AND "
+        "(upto_xid > $2 OR upto_key IS NULL OR $3::text IS NOT NULL AND upto_key >= $3) "
+        "ORDER BY upto_xid, upto_key LIMIT 1",
         table,
         place.xid,
         place.key,

@@ -290,7 +290,7 @@ async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHU
     made: list[Seal] = []
     for table, place in (await sealed_places(connection)).items():
         subject = SUBJECTS[table]
-        end = await _end(connection, subject, place, upto, chunk)
+        end = await end_of(connection, subject, place, upto, chunk)
         if end is None:
             continue
         content = await content_of(connection, subject, place, end)
@@ -301,10 +301,10 @@ async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHU
     return Sealed(made, more=any(seal.upto != Place(upto) for seal in made))
 
 
-async def _end(
+async def end_of(
     connection: asyncpg.Connection, subject: Subject, place: Place, upto: int, chunk: int
 ) -> Place | None:
-    """Where the next seal of this table ends; None where nothing new is complete."""
+    """Where the next so many rows of this table end; None where there are none up to `upto`."""
     if place.key is not None:  # in the middle of a large transaction
         return Place(place.xid, await _nth_key(connection, subject, place, chunk))
     if upto <= place.xid:
