@@ -46,6 +46,23 @@ def test_a_sample_is_read_with_any_scope_to_read(shop: Merchant, scope: str) -> 
     assert other.get(f"/events/{sample}").status_code == 403
 
 
+def test_an_event_that_was_removed_is_unknown_and_pages_go_on(shop: Merchant) -> None:
+    for _ in range(6):
+        shop.payment()
+    first = shop.get("/events?limit=2").json()
+    shown = [event["id"] for event in shop.get("/events").json()["data"]]
+    gone = shown[1:4]  # the one that the cursor stands at, and the next ones
+    for event_id in gone:
+        shop.service.execute(
+            "DELETE FROM events WHERE id = $1::uuid", event_id.removeprefix("evt_")
+        )
+    rest = shop.get(f"/events?limit=2&after={first['pagination']['next_cursor']}").json()
+    assert [event["id"] for event in rest["data"]] == shown[4:]
+    assert rest["pagination"]["has_more"] is False
+    missing = shop.get(f"/events/{gone[0]}")
+    assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
+
+
 def send_sample(shop: Merchant) -> str:
     """As the dashboard sends one."""
 

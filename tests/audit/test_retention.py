@@ -464,6 +464,38 @@ async def test_a_seal_that_was_changed_lets_nothing_go(books: str, change: str) 
         await remove(books, SANDBOX_EVENTS, most=100_000)
 
 
+async def test_a_seal_made_older_lets_nothing_live_go(books: str) -> None:
+    """The age is the seal's, and not that of the record which stands for it."""
+    await remove(books, SANDBOX_EVENTS)
+    await tamper(
+        books,
+        "UPDATE seals SET sealed_at = sealed_at - interval '9 years' WHERE subject = 'events'",
+    )
+    with pytest.raises(TamperedError):
+        await remove(books, OLD_EVENTS, datetime.now(UTC) - timedelta(days=3650 - 400))
+
+
+async def test_a_seal_made_newer_explains_no_missing_event(books: str) -> None:
+    """Nor since the last seal: what is unsealed has only its payment to tell that it is gone."""
+    await remove(books, SANDBOX_EVENTS)
+    await remove(books, OLD_EVENTS)
+    async with connection_to(books) as connection:
+        shop = await connection.fetchval("SELECT id FROM merchants WHERE name = 'Shop'")
+        live = await tenants.of_merchant(connection, shop, "live")
+    runner = BatchRunner(books, ORIGIN)
+    [made] = await runner.run([rules.CreatePayment(live, rules.PaymentDraft("newest", 100))], 1)
+    await runner.run([rules.CancelPayment(live, made.id)], 1)
+    await runner.close()
+    await tamper(
+        books,
+        "UPDATE seals SET sealed_at = sealed_at + interval '9 years' WHERE number = "
+        "(SELECT max(number) FROM seals WHERE subject = 'events'); "
+        f"DELETE FROM events WHERE object_id = '{made.id}' AND type = 'payment.cancelled'",
+    )
+    assert {"seal_mac"} <= await accuse(books)
+    assert {"seal_mac", "payment_event"} <= await accuse(books, since_seal=True)
+
+
 async def test_a_forged_record_is_named_since_the_seal_too(books: str) -> None:
     forged = (
         "DELETE FROM events WHERE type = 'payment.paid'; INSERT INTO seals SELECT "

@@ -33,7 +33,7 @@ from laari.store.retired import (
     last_record,
     order,
     read_retired,
-    sealed_at_place,
+    seal_over,
 )
 from laari.store.seals import (
     ADVISORY_LOCK,
@@ -120,8 +120,8 @@ async def remove_next(
     units = await _old_enough(connection, removal, last, sealed_by)
     if not units:
         return _NOTHING
-    step = next(steps(units, most))
-    await _prove(connection, key, removal, last, step)
+    step = next(steps([unit.seal for unit in units], most))
+    await _prove(connection, key, removal, last, units[: len(step)])
     if name == DELIVERIES:
         stretch = await _beginning(connection, last, step, most)
         rows = await removal.remove(connection, stretch)
@@ -153,20 +153,27 @@ def _reached(last: Seal | None) -> Place:
     return Place(0) if last is None else last.upto
 
 
+class _Unit(NamedTuple):
+    """A seal or a record that a removal takes, and the seal that says how old its rows are."""
+
+    seal: Seal
+    aged: Seal
+
+
 async def _old_enough(
     connection: asyncpg.Connection, removal: Removal, last: Seal | None, sealed_by: datetime
-) -> list[Seal]:
+) -> list[_Unit]:
     """The seals or records that follow the last removal, as far as they were sealed by then."""
     place = _reached(last)
     rows = await connection.fetch(_FOLLOWING, removal.over, place.xid, place.key, STEP_SEALS)
-    found: list[Seal] = []
+    found: list[_Unit] = []
     for seal in (Seal(*row) for row in rows):
-        sealed_at: datetime | None = seal.sealed_at
+        aged: Seal | None = seal
         if removal.over != removal.table:
-            sealed_at = await sealed_at_place(connection, removal.table, seal.upto)
-        if sealed_at is None or sealed_at > sealed_by:
+            aged = await seal_over(connection, removal.table, seal.upto)
+        if aged is None or aged.sealed_at > sealed_by:
             break
-        found.append(seal)
+        found.append(_Unit(seal, aged))
     return found
 
 
@@ -175,12 +182,12 @@ async def _prove(
     key: bytes,
     removal: Removal,
     last: Seal | None,
-    step: list[Seal],
+    units: list[_Unit],
 ) -> None:
     """That these are seals of ours, and their rows the ones that were sealed."""
-    place = _reached(last)
+    place, step = _reached(last), [unit.seal for unit in units]
     begun = removal.name == DELIVERIES and order(step[0].after) < order(place)
-    seals = step if last is None else [last, *step]
+    seals = [*(() if last is None else (last,)), *step, *(unit.aged for unit in units)]
     if (step[0].after != place and not begun) or not await are_ours(connection, key, seals):
         raise TamperedError(f"{removal.name}: seals near {step[0].number} are not ours")
     retired = await read_retired(connection, key)

@@ -87,12 +87,12 @@ async def read_retired(connection: asyncpg.Connection, key: bytes | None) -> Ret
         last = await last_record(connection, name)
         if last is None:
             continue
-        if key is not None and not await are_ours(connection, key, [last]):
-            forged.append(last)
-            continue
-        sealed_at = await sealed_at_place(connection, TABLES.get(name, "events"), last.upto)
-        if sealed_at is not None:
-            frontiers[name] = Frontier(last.upto, sealed_at)
+        over = await seal_over(connection, TABLES.get(name, "events"), last.upto)
+        pair = [last] if over is None else [last, over]
+        if key is not None:
+            forged += [seal for seal in pair if not await are_ours(connection, key, [seal])]
+        if over is not None and not {last, over} & set(forged):
+            frontiers[name] = Frontier(last.upto, over.sealed_at)
     return Retired(frontiers, forged)
 
 
@@ -116,16 +116,14 @@ async def are_ours(connection: asyncpg.Connection, key: bytes, seals: list[Seal]
     )
 
 
-async def sealed_at_place(
-    connection: asyncpg.Connection, table: str, place: Place
-) -> datetime | None:
-    """When the table was sealed up to this place, by the seal that it is in or at the end of."""
-    at: datetime | None = await connection.fetchval(
-        "SELECT sealed_at FROM seals WHERE subject = $1 AND upto_xid >= $2 AND "
+async def seal_over(connection: asyncpg.Connection, table: str, place: Place) -> Seal | None:
+    """The table's own seal that this place is in or at the end of."""
+    row = await connection.fetchrow(
+        f"SELECT {COLUMNS} FROM seals WHERE subject = $1 AND upto_xid >= $2 AND "
         "(upto_xid > $2 OR upto_key IS NULL OR $3::text IS NOT NULL AND upto_key >= $3) "
         "ORDER BY upto_xid, upto_key LIMIT 1",
         table,
         place.xid,
         place.key,
     )
-    return at
+    return None if row is None else Seal(*row)
