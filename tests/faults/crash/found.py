@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 import asyncpg
 
+from laari.store.retention import LOCK
+from laari.store.seals import ADVISORY_LOCK
+
 HELD_LOOKS, HELD_SECONDS = 42, 0.2  # less than the server lets a transaction be idle
 
 
@@ -165,17 +168,20 @@ async def _read(connection: asyncpg.Connection, received: set[str]) -> Found:
 async def _held(connection: asyncpg.Connection) -> list[str]:
     """Locks of keys and open transactions that stay: a server takes a moment to see a client go.
 
-    Each by who holds it since when: the background process has one transaction after the other.
+    By who holds it since when: the background process has one transaction after the other, and a
+    starved one takes seconds for the statements of one.
     """
     stays: set[str] | None = None
     for _ in range(HELD_LOOKS):
         held = await connection.fetch(
             "SELECT format('the lock of a key, held by %s', pid) AS what FROM pg_locks "
-            "WHERE locktype = 'advisory' "
+            "WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) <> ALL($1) "
             "AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) "
-            "UNION ALL SELECT format('a transaction of %s, open since %s', pid, xact_start) "
+            "UNION ALL SELECT format('a transaction of %s, idle since %s after %s', "
+            "pid, state_change, left(query, 40)) "
             "FROM pg_stat_activity WHERE datname = current_database() "
-            "AND pid <> pg_backend_pid() AND state = 'idle in transaction'"
+            "AND pid <> pg_backend_pid() AND state = 'idle in transaction'",
+            [ADVISORY_LOCK, LOCK],  # of the background process, which are of no key
         )
         now = {row["what"] for row in held}
         stays = now if stays is None else stays & now
