@@ -19,7 +19,7 @@ from laari.store.audit import Report, audit
 from laari.store.batch import BatchRunner
 from laari.store.database import Pool, connection_to, open_pool
 from laari.store.migrate import FOLDER, known_migrations, migrate
-from laari.store.seals import Seal, mac_of, seal_next
+from laari.store.seals import MovedError, Seal, mac_of, seal_next
 from laari.store.witness import KnownSeal, note_path, note_seal, noted_seal, read_seal
 from laari.workers.sealing import Sealer
 from tests.audit.books import KEY, MASTER_KEY, ORIGIN, seal_all, write_books, write_more
@@ -380,6 +380,19 @@ async def test_two_databases_note_their_seals_apart(dsn: str, engine: Any, tmp_p
     async with connection_to(dsn) as one, connection_to(engine.dsn) as other:
         paths = [await note_path(each, tmp_path) for each in (one, other, one)]
     assert paths[0] == paths[2] != paths[1]
+
+
+async def test_a_database_that_was_moved_by_a_dump_is_told_of(dsn: str) -> None:
+    """Its new server counts transactions from the beginning: new rows would never be sealed."""
+    await write_books(dsn)
+    await seal_all(dsn)
+    async with connection_to(dsn) as connection:
+        await connection.execute(
+            "SET session_replication_role = replica; "
+            "UPDATE seals SET from_xid = from_xid + 1000000, upto_xid = upto_xid + 1000000"
+        )
+    with pytest.raises(MovedError, match="moved by a dump"):
+        await seal_once(dsn)
 
 
 async def test_sealing_asks_for_no_more_than_reading(dsn: str) -> None:

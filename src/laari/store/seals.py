@@ -22,12 +22,17 @@ import asyncpg
 from msgspec import Struct, json
 from msgspec.structs import astuple, replace
 
+from laari.errors import LaariError
 from laari.store.secrets import derive
 
 ADVISORY_LOCK = 0x6C61617269_7365  # "laari" "se": one sealer at a time
 CHUNK = 20_000  # rows of a seal at most; a transaction with more rows is sealed in pieces
 VERSION = 1  # of what is sealed and how
 FETCHED = 1_000  # rows held at a time while they are digested
+
+
+class MovedError(LaariError):
+    """Transactions count from lower numbers than those that are sealed: new rows cannot be."""
 
 
 class Subject(NamedTuple):
@@ -289,6 +294,12 @@ async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHU
     previous = await last_seal(connection)
     made: list[Seal] = []
     for table, place in (await sealed_places(connection)).items():
+        if place.xid > upto:
+            raise MovedError(
+                f"{table} are sealed up to transaction {place.xid} and this server is at {upto}: "
+                "the database was moved by a dump. Stop the service and raise the server's counter "
+                "(pg_resetwal -x; docs/audit.md); until then nothing is sealed"
+            )
         subject = SUBJECTS[table]
         end = await end_of(connection, subject, place, upto, chunk)
         if end is None:
