@@ -51,8 +51,13 @@ class Engine(NamedTuple):
     def url(self, database: str) -> str:
         return self.dsn.replace("/laari?", f"/{database}?")
 
-    def migrated(self, database: str) -> str:
+    def named(self, name: str) -> str:
+        """The name of a new database: a fixture of a module may be made more than once."""
+        return f"{name}_{next(_numbers)}"
+
+    def migrated(self, name: str) -> str:
         """The address of a new database with the whole schema, for as long as the engine runs."""
+        database = self.named(name)
         asyncio.run(self.copy(database))
         return self.url(database)
 

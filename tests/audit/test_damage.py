@@ -17,9 +17,10 @@ from tests.audit.books import write_books
 @pytest.fixture(scope="module")
 def written(engine: Any) -> str:
     """Books that every test gets a copy of: a database's name."""
-    asyncio.run(engine.execute("CREATE DATABASE books TEMPLATE migrated"))
-    asyncio.run(write_books(engine.url("books")))
-    return "books"
+    name: str = engine.named("books")
+    asyncio.run(engine.copy(name))
+    asyncio.run(write_books(engine.url(name)))
+    return name
 
 
 @pytest.fixture

@@ -38,9 +38,9 @@ class Sealed(NamedTuple):
 def sealed(engine: Any) -> Sealed:
     """A database with something of everything in it, all sealed."""
 
+    dsn = engine.migrated("tampered")
+
     async def make() -> Sealed:
-        await engine.execute("CREATE DATABASE tampered TEMPLATE migrated")
-        dsn = engine.url("tampered")
         await write_books(dsn)
         await write_more(dsn)
         await add_up_days(dsn)

@@ -10,7 +10,6 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -44,7 +43,6 @@ HOSTILE = (
 )
 FORBIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode's categories
 MASTER_KEY = bytes(32)
-_numbers = count(1)
 
 
 def unseen(text: str) -> set[str]:
@@ -99,8 +97,9 @@ def receiver() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def stage(engine: Any, receiver: str) -> Stage:
-    dsn = engine.migrated("hostile")
-    return Stage("hostile", asyncio.run(fill(dsn, receiver)))
+    name = engine.named("hostile")
+    asyncio.run(engine.copy(name))
+    return Stage(name, asyncio.run(fill(engine.url(name), receiver)))
 
 
 async def fill(dsn: str, receiver: str) -> dict[str, str]:
@@ -185,7 +184,7 @@ def dsn_of_stage(
     engine: Any, stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[str]:
     """A copy of the stage, for commands that change it."""
-    name = f"hostile_{next(_numbers)}"
+    name = engine.named("hostile")
     asyncio.run(
         engine.execute(f"CREATE DATABASE {name} TEMPLATE {stage.database} STRATEGY FILE_COPY")
     )
@@ -196,7 +195,7 @@ def dsn_of_stage(
 @pytest.fixture(scope="module")
 def copy_of_stage(engine: Any, stage: Stage) -> str:
     """One for all commands that are refused."""
-    name = "hostile_refused"
+    name = engine.named("hostile_refused")
     asyncio.run(
         engine.execute(f"CREATE DATABASE {name} TEMPLATE {stage.database} STRATEGY FILE_COPY")
     )

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import time
 from collections.abc import AsyncIterator, Iterator
-from itertools import count, product
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,8 +32,6 @@ LATE_SECONDS = 5.0
 QUIET_SECONDS = 0.1  # until nothing of the last request is left to be done
 SHORT = ("create", "charge")
 MORE = ("pay", "cancel", "refund", "request", "pay_request", "cancel_request")
-
-_numbers = count(1)
 
 
 class Points(NamedTuple):
@@ -73,7 +70,7 @@ class Points(NamedTuple):
 @pytest.fixture(scope="module")
 def points(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Points]:
     folder = tmp_path_factory.mktemp("points")
-    dsn = engine.migrated(f"points_{os.getpid()}_{next(_numbers)}")
+    dsn = engine.migrated("points")
     hooked = {"PYTHONPATH": found_first(HOOK), "LAARI_TEST_POINTS": str(folder / "point")}
     with serving(dsn, folder, LAARI_WEBHOOK_ALLOW_PRIVATE="on", **hooked) as service:
         yield Points(service, open_shop(service, NOBODY, 0), folder / "point")
