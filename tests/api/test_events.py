@@ -6,9 +6,11 @@ import asyncio
 import json
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
+import asyncpg
 import pytest
 
 from laari.rules import ids
@@ -52,15 +54,33 @@ def test_an_event_that_was_removed_is_unknown_and_pages_go_on(shop: Merchant) ->
     first = shop.get("/events?limit=2").json()
     shown = [event["id"] for event in shop.get("/events").json()["data"]]
     gone = shown[1:4]  # the one that the cursor stands at, and the next ones
-    for event_id in gone:
-        shop.service.execute(
-            "DELETE FROM events WHERE id = $1::uuid", event_id.removeprefix("evt_")
-        )
-    rest = shop.get(f"/events?limit=2&after={first['pagination']['next_cursor']}").json()
-    assert [event["id"] for event in rest["data"]] == shown[4:]
-    assert rest["pagination"]["has_more"] is False
-    missing = shop.get(f"/events/{gone[0]}")
-    assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
+    with removed(shop, gone):
+        rest = shop.get(f"/events?limit=2&after={first['pagination']['next_cursor']}").json()
+        assert [event["id"] for event in rest["data"]] == shown[4:]
+        assert rest["pagination"]["has_more"] is False
+        missing = shop.get(f"/events/{gone[0]}")
+        assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
+
+
+@contextmanager
+def removed(shop: Merchant, event_ids: list[str]) -> Iterator[None]:
+    """Without these events; others audit the same database, so they come back."""
+
+    async def remove() -> list[asyncpg.Record]:
+        async with connection_to(shop.service.dsn) as connection:
+            return await connection.fetch(
+                "DELETE FROM events WHERE id = ANY($1::uuid[]) RETURNING *",
+                [each.removeprefix("evt_") for each in event_ids],
+            )
+
+    async def put_back(rows: list[asyncpg.Record]) -> None:
+        async with connection_to(shop.service.dsn) as connection:
+            await connection.copy_records_to_table("events", records=rows)
+
+    rows = asyncio.run(remove())
+    assert len(rows) == len(event_ids)
+    yield
+    asyncio.run(put_back(rows))
 
 
 def send_sample(shop: Merchant) -> str:

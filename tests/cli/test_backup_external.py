@@ -29,7 +29,8 @@ def laari(capsys: pytest.CaptureFixture[str]) -> Commands:
 def test_a_server_of_ones_own_is_saved_and_comes_back(
     laari: Commands, engine: Engine, tmp_path: Path
 ) -> None:
-    url = engine.migrated("saved_whole") + "&statement_timeout=30s"  # which libpq would refuse
+    saved = engine.migrated("saved_whole")
+    url = f"{saved}&statement_timeout=30s"  # which libpq would refuse
     own = {**KEY, "LAARI_DATABASE_URL": url}
     made = laari(tmp_path / "data", "backup", tmp_path / "b", "--json", **own).json
     assert made["verified"] is made["wal_verified"] is True
@@ -52,7 +53,7 @@ def test_a_server_of_ones_own_is_saved_and_comes_back(
     )
     assert started.returncode == 0, (tmp_path / "log").read_text()
     try:
-        dsn = f"postgresql://laari@/saved_whole?host={tmp_path / 's'}&port=5432"
+        dsn = f"{saved.partition('?')[0]}?host={tmp_path / 's'}&port=5432"
         deadline = time.monotonic() + 30
         while ask(dsn, "SELECT pg_is_in_recovery()"):
             assert time.monotonic() < deadline
