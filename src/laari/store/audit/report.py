@@ -157,10 +157,12 @@ async def look(
 async def _settle(connection: asyncpg.Connection, since_seal: bool) -> None:
     if since_seal:  # the few new rows are found along an index, whatever the planner believes
         await connection.execute("SET LOCAL enable_seqscan = off")
-    # The joins of whole tables are hashed in memory instead of on disk. What is unqualified is
-    # PostgreSQL's own or a table of ours, whatever somebody has set for this role.
+    # The joins of whole tables are hashed in memory instead of on disk. The connections share the
+    # processors already. What is unqualified is PostgreSQL's own or a table of ours, whatever
+    # somebody has set for this role.
     await connection.execute(
         "SET LOCAL work_mem = '128MB'; SET LOCAL jit = off; "
+        "SET LOCAL max_parallel_workers_per_gather = 0; "
         "SET LOCAL search_path = pg_catalog, public; SET LOCAL row_security = off; "
         "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL datestyle = 'ISO, YMD'"
     )
