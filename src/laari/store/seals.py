@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import struct
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext, suppress
 from datetime import UTC, datetime
@@ -28,7 +29,6 @@ from laari.store.secrets import derive
 ADVISORY_LOCK = 0x6C61617269_7365  # "laari" "se": one sealer at a time
 CHUNK = 20_000  # rows of a seal at most; a transaction with more rows is sealed in pieces
 VERSION = 1  # of what is sealed and how
-FETCHED = 1_000  # rows held at a time while they are digested
 
 
 class MovedError(LaariError):
@@ -165,13 +165,29 @@ def sent(subject: Subject) -> str:
     return f"record_send(ROW({subject.sealed}))"
 
 
-async def batches(
-    connection: asyncpg.Connection, query: str, *parameters: object
-) -> AsyncIterator[list[asyncpg.Record]]:
-    """The rows of a query, so many at a time."""
-    cursor = await connection.cursor(query, *parameters)
-    while rows := await cursor.fetch(FETCHED):
-        yield rows
+class Digest:
+    """SHA-256 of rows, as PostgreSQL copies them out: between its marks, each with its length.
+
+    It is made here, where a library does it several times faster than PostgreSQL.
+    """
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256(_COPY_BEGINS)
+        self.count = 0
+
+    def add(self, row: bytes) -> None:
+        self._hash.update(_COPY_ROW.pack(1, len(row)) + row)
+        self.count += 1
+
+    def digest(self) -> bytes:
+        whole = self._hash.copy()
+        whole.update(_COPY_ENDS)
+        return whole.digest()
+
+
+_COPY_BEGINS = b"PGCOPY\n\xff\r\n\0" + bytes(8)  # no flags, no extension
+_COPY_ROW = struct.Struct(">hi")  # one column, and the length of its value
+_COPY_ENDS = b"\xff\xff"
 
 
 class Sealed(NamedTuple):
@@ -190,16 +206,18 @@ class Content(NamedTuple):
 async def content_of(
     connection: asyncpg.Connection, subject: Subject, after: Place, upto: Place
 ) -> Content:
-    """The rows are digested here, where SHA-256 is several times faster than in PostgreSQL."""
+    """The `Digest` of rows that are copied out: an object for each of them would cost more."""
     where = rows_of(subject, after, upto)
     bounds = (after.xid, after.key, upto.xid, upto.key)
     query = f"SELECT {sent(subject)} FROM {subject.table} r WHERE {where} ORDER BY r.{subject.key}"
-    count, digest = 0, hashlib.sha256()
+    digest = hashlib.sha256()
+
+    async def take(copied: bytes) -> None:
+        digest.update(copied)
+
     async with _along_the_key(connection) if is_piece(after, upto) else nullcontext():
-        async for rows in batches(connection, query, *bounds):
-            count += len(rows)
-            for row in rows:
-                digest.update(row[0])
+        done = await connection.copy_from_query(query, *bounds, output=take, format="binary")
+    count = int(done.removeprefix("COPY "))
     deliveries = 0
     if subject.table == "events":
         deliveries = await connection.fetchval(
