@@ -24,7 +24,6 @@ from tests.serving import Service, serving
 
 STALL_SECONDS = 3.0
 BETWEEN_SECONDS = 1.0
-STALLS = 2
 CLIENTS = 4  # of each service and kind
 
 
@@ -61,7 +60,7 @@ class Sent(NamedTuple):
 class Clients:
     """Programs of one merchant that create and charge, one request after the other."""
 
-    def __init__(self, services: list[Service]) -> None:
+    def __init__(self, services: list[Service], kinds: tuple[str, ...]) -> None:
         shop = services[0].merchant()
         shop.control("wallet", {"balance": 10**12, "tier": "business"})
         authorization = shop.approved()["id"]
@@ -69,9 +68,9 @@ class Clients:
         self._ended = threading.Event()
         paths = {"create": "/payments", "charge": f"/authorizations/{authorization}/charge"}
         self._threads = [
-            threading.Thread(target=self._work, args=(service, shop.secret_key, *each))
+            threading.Thread(target=self._work, args=(service, shop.secret_key, kind, paths[kind]))
             for service in services
-            for each in paths.items()
+            for kind in kinds
             for _ in range(CLIENTS)
         ]
 
@@ -98,20 +97,21 @@ class Clients:
                 time.sleep(0.01)
 
 
+# Charges alone are sure to meet: one waits for its commit with the row that the other one wants.
+@pytest.mark.parametrize("kinds", [("charge",), ("create", "charge")])
 def test_commits_that_stall_make_payments_slow_and_refuse_none(
-    pair: Pair, services: list[Service]
+    pair: Pair, services: list[Service], kinds: tuple[str, ...]
 ) -> None:
-    with Clients(services) as clients:
+    with Clients(services, kinds) as clients:
         time.sleep(BETWEEN_SECONDS)
-        for _ in range(STALLS):
-            with pair.frozen_standby():
-                time.sleep(STALL_SECONDS)
-            time.sleep(BETWEEN_SECONDS)
+        with pair.frozen_standby():
+            time.sleep(STALL_SECONDS)
+        time.sleep(BETWEEN_SECONDS)
     refused = Counter((each.kind, each.status, each.body) for each in clients.sent)
     assert {status for _, status, _ in refused} == {201}, [
         (key, count) for key, count in refused.items() if key[1] != 201
     ]
-    for kind in ("create", "charge"):
+    for kind in kinds:
         slowest = max(each.seconds for each in clients.sent if each.kind == kind)
         assert STALL_SECONDS * 0.8 < slowest < 10
 
