@@ -20,7 +20,7 @@ from laari.rules.authorizations import (
     CreateAuthorization,
 )
 from laari.rules.charges import ChargeAuthorization
-from laari.rules.payments import CreatePayment, PaymentDraft
+from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import Needs, World
@@ -132,6 +132,20 @@ async def test_a_charge_that_waited_rests_on_what_the_other_has_left(shop: Shop)
     async with shop.held():
         await shop.connection.execute("UPDATE wallets SET balance = 40 WHERE account = $1", account)
         late = asyncio.create_task(shop.run(shop.charge(authorization, "c")))
+        assert await waits(late)
+    [outcome] = await late
+    assert isinstance(outcome, Refusal)
+    assert outcome.code == "insufficient_balance"
+
+
+async def test_a_payer_who_waited_rests_on_what_the_other_has_left(shop: Shop) -> None:
+    """Wallets of other commands are locked by a statement of their own."""
+    [payment] = await shop.run(CreatePayment(shop.tenant, PaymentDraft("p", 100)))
+    account = await shop.customer()
+    async with shop.held():
+        await shop.connection.execute("UPDATE wallets SET balance = 40 WHERE account = $1", account)
+        pay = PayPayment(shop.tenant, payment.id, Payer(account, "live"))
+        late = asyncio.create_task(shop.run(pay))
         assert await waits(late)
     [outcome] = await late
     assert isinstance(outcome, Refusal)
