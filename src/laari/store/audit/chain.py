@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 from collections.abc import Iterator
 from itertools import pairwise
@@ -15,10 +16,10 @@ from laari.store.seals import (
     COLUMNS,
     SUBJECTS,
     Content,
-    Digest,
     Place,
     Seal,
     Subject,
+    batches,
     content_of,
     mac_of,
     sent,
@@ -27,7 +28,6 @@ from laari.store.witness import KnownSeal
 
 PAGE = 2_000  # seals held at a time
 STEP_ROWS = 20_000  # sealed rows that one statement reads
-FETCHED = 1_000  # of them held at a time
 
 _FORGED = "The seal was not made with this installation's master key, or was moved or changed."
 _GAP = "A seal of the chain is missing, or does not continue the one before it."
@@ -157,15 +157,16 @@ async def _contents_of(
 ) -> list[Content]:
     assert all(a.upto == b.after for a, b in pairwise(step))
     bounds = step[0].from_xid, step[-1].upto_xid, [seal.from_xid + 1 for seal in step]
-    digests = [Digest() for _ in step]
+    counts = [0] * len(step)
+    digests = [hashlib.sha256() for _ in step]
     query = (
         f"SELECT width_bucket(r.xid, $3::bigint[]) - 1 AS place, {sent(subject)} "
         f"FROM {subject.table} r WHERE r.xid > $1 AND r.xid <= $2 ORDER BY place, r.{subject.key}"
     )
-    cursor = await connection.cursor(query, *bounds)
-    while rows := await cursor.fetch(FETCHED):
+    async for rows in batches(connection, query, *bounds):
         for place, row in rows:
-            digests[place].add(row)
+            counts[place] += 1
+            digests[place].update(row)
     deliveries: dict[int, int] = {}
     if subject.table == "events" and any(seal.deliveries for seal in step):
         counted = await connection.fetch(
@@ -175,8 +176,8 @@ async def _contents_of(
         )
         deliveries = {row[0]: row[1] for row in counted}
     return [
-        Content(digest.count, digest.digest(), deliveries.get(place, 0))
-        for place, digest in enumerate(digests)
+        Content(count, digest.digest(), deliveries.get(place, 0))
+        for place, (count, digest) in enumerate(zip(counts, digests, strict=True))
     ]
 
 
