@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +20,7 @@ from laari.rules.shapes.envelopes import Data, refusal_body, to_json
 from laari.rules.shapes.payments import payment_shape
 from laari.store import customers, deliveries, merchants, tenants
 from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
+from laari.store.database import Pool, connection_to, open_pool
 from laari.store.seals import Seal, seal_next, sealing_key
 
 MASTER_KEY = bytes(32)
@@ -216,3 +218,12 @@ async def seal_all(dsn: str, chunk: int = 10) -> list[Seal]:
             if not made.seals:
                 return seals
             seals += made.seals
+
+
+@asynccontextmanager
+async def pool_of(dsn: str) -> AsyncIterator[Pool]:
+    pool = await open_pool(dsn, 2)
+    try:
+        yield pool
+    finally:
+        await pool.close()

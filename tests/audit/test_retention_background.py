@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +10,7 @@ import pytest
 
 from laari.settings import read_settings
 from laari.store import deliveries, events
-from laari.store.database import Pool, connection_to, open_pool
+from laari.store.database import connection_to
 from laari.store.expunge import SentAgainError
 from laari.store.listing import Window, page
 from laari.store.retention import remove_next
@@ -34,7 +32,7 @@ from tests.audit.aging import (
     remove_all,
     tamper,
 )
-from tests.audit.books import KEY, MASTER_KEY
+from tests.audit.books import KEY, MASTER_KEY, pool_of
 
 
 async def test_an_old_event_that_is_sent_again_is_left_until_that_is_over(books: str) -> None:
@@ -112,22 +110,13 @@ async def test_an_event_without_its_delivery_is_not_called_undelivered(books: st
     assert await listed(waiting, False) == pending
 
 
-@asynccontextmanager
-async def _pool(dsn: str) -> AsyncIterator[Pool]:
-    pool = await open_pool(dsn, 2)
-    try:
-        yield pool
-    finally:
-        await pool.close()
-
-
 async def test_the_background_removes_by_the_clock_of_the_server(
     books: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The shop's sandbox is months ahead, which makes nothing older."""
     kinds = ages(read_settings({"LAARI_RETENTION_SANDBOX_DAYS": "7"}))
     before = await fetchval(books, "SELECT count(*) FROM events")
-    async with _pool(books) as pool:
+    async with pool_of(books) as pool:
         assert not await Remover(pool, MASTER_KEY, kinds).step()
         assert await fetchval(books, "SELECT count(*) FROM events") == before
         due = dict.fromkeys(kinds, timedelta(0))
@@ -143,7 +132,7 @@ async def test_the_background_complains_once_of_what_was_tampered_with(
     books: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await tamper(books, "UPDATE events SET body = body || ' ' WHERE type = 'payment.paid'")
-    async with _pool(books) as pool:
+    async with pool_of(books) as pool:
         remover = Remover(pool, MASTER_KEY, {SANDBOX_EVENTS: timedelta(0)})
         for _ in range(3):
             await remover.step()

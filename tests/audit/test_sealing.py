@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,12 @@ from laari.rules.actors import Payer
 from laari.store import customers, deliveries, merchants, tenants
 from laari.store.audit import Report, audit
 from laari.store.batch import BatchRunner
-from laari.store.database import Pool, connection_to, open_pool
+from laari.store.database import connection_to
 from laari.store.migrate import FOLDER, known_migrations, migrate
 from laari.store.seals import MovedError, Seal, mac_of, seal_next
 from laari.store.witness import KnownSeal, note_path, note_seal, noted_seal, read_seal
 from laari.workers.sealing import Sealer
-from tests.audit.books import KEY, MASTER_KEY, ORIGIN, seal_all, write_books, write_more
+from tests.audit.books import KEY, MASTER_KEY, ORIGIN, pool_of, seal_all, write_books, write_more
 
 
 async def seal_once(dsn: str, chunk: int = 10_000) -> list[Seal]:
@@ -291,18 +289,9 @@ async def test_payments_go_on_while_it_is_audited(dsn: str) -> None:
     assert rounds > 0
 
 
-@asynccontextmanager
-async def _pool(dsn: str) -> AsyncIterator[Pool]:
-    pool = await open_pool(dsn, 2)
-    try:
-        yield pool
-    finally:
-        await pool.close()
-
-
 async def test_the_background_seals_and_notes_the_last_seal(dsn: str, tmp_path: Path) -> None:
     await write_books(dsn)
-    async with _pool(dsn) as pool:
+    async with pool_of(dsn) as pool:
         await run_all(Sealer(pool, MASTER_KEY, tmp_path))
         noted = noted_seal(await pool.read(note_path, tmp_path))
     assert noted is not None
@@ -317,7 +306,7 @@ async def test_rows_that_came_while_sealing_wait_for_the_next_time(
 ) -> None:
     """Under load there always are some: a sealer that went on would never rest, nor note a seal."""
     await write_books(dsn)
-    async with _pool(dsn) as pool:
+    async with pool_of(dsn) as pool:
         sealer = Sealer(pool, MASTER_KEY, tmp_path)
         path = await pool.read(note_path, tmp_path)
         noted = []
@@ -334,7 +323,7 @@ async def test_the_sealer_goes_on_until_all_that_is_complete_is_sealed(
 ) -> None:
     await write_books(dsn)
     monkeypatch.setattr("laari.workers.sealing.seal_next", partial(seal_next, chunk=10))
-    async with _pool(dsn) as pool:
+    async with pool_of(dsn) as pool:
         await run_all(Sealer(pool, MASTER_KEY, tmp_path))
     report = await look(dsn)
     assert report.differences == []
@@ -347,7 +336,7 @@ async def test_seals_that_were_taken_back_are_noticed_though_new_ones_were_made(
 ) -> None:
     """Removing the newest seals and changing what they covered would go unseen otherwise."""
     await write_books(dsn)
-    async with _pool(dsn) as pool:
+    async with pool_of(dsn) as pool:
         sealer = Sealer(pool, MASTER_KEY, tmp_path)
         await run_all(sealer)
         path = await pool.read(note_path, tmp_path)
