@@ -9,3 +9,7 @@ class LaariError(Exception):
 
 class UnavailableError(LaariError):
     """The database is away or too busy, and nothing was begun: the same again is always safe."""
+
+
+class ConnectionLostError(LaariError):
+    """The database went away in the middle: what was being written may or may not be done."""

@@ -19,7 +19,9 @@ from typing import IO, NamedTuple
 import asyncpg
 import pytest
 
-from laari.cli.supervisor import HEALTHY_SECONDS
+from laari.cli.supervisor import FIRST_START_ATTEMPTS, HEALTHY_SECONDS
+from tests.serving import free_port
+from tests.silence import proxy_to
 
 PATIENCE_SECONDS = 60.0
 
@@ -62,6 +64,8 @@ if os.environ.get("STAND_IN") == "broken" and "laari.cli.worker" in sys.orig_arg
     os._exit(3)
 if "laari.cli.worker" in sys.orig_argv:
     signal.signal(signal.SIGUSR2, hang)
+while sys.orig_argv[-1] == "background" and not os.path.exists(os.environ.get("START_WHEN", "/")):
+    time.sleep(0.02)
 module = types.ModuleType("laari.edge.app")
 module.create_app = create_app
 module.Shared = lambda *numbers: numbers
@@ -131,11 +135,11 @@ class Tree(NamedTuple):
 
 
 @contextmanager
-def serving(
-    environment: dict[str, str], workers: int = 2, errors: IO[bytes] | None = None
-) -> Iterator[Tree]:
+def starting(
+    environment: dict[str, str], workers: int, errors: IO[bytes] | None = None, port: int = 0
+) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        command("--port", "0", "--workers", str(workers)),
+        command("--port", str(port), "--workers", str(workers)),
         env=environment,
         stdout=subprocess.PIPE,
         stderr=errors,
@@ -143,15 +147,28 @@ def serving(
         start_new_session=True,
     )
     try:
-        assert process.stdout is not None
-        assert select.select([process.stdout], [], [], PATIENCE_SECONDS)[0], "it is not ready"
-        line = process.stdout.readline()
-        ready = re.fullmatch(r"Laari is ready at http://127\.0\.0\.1:(\d+)\n", line)
-        assert ready, line
-        yield Tree(process, int(ready[1]))
+        yield process
     finally:
         process.terminate()
         process.communicate(timeout=PATIENCE_SECONDS)
+
+
+def await_ready(process: subprocess.Popen[str]) -> int:
+    """The port that it says it is ready at."""
+    assert process.stdout is not None
+    assert select.select([process.stdout], [], [], PATIENCE_SECONDS)[0], "it is not ready"
+    line = process.stdout.readline()
+    ready = re.fullmatch(r"Laari is ready at http://127\.0\.0\.1:(\d+)\n", line)
+    assert ready, line
+    return int(ready[1])
+
+
+@contextmanager
+def serving(
+    environment: dict[str, str], workers: int = 2, errors: IO[bytes] | None = None
+) -> Iterator[Tree]:
+    with starting(environment, workers, errors) as process:
+        yield Tree(process, await_ready(process))
 
 
 def is_alive(pid: int) -> bool:
@@ -275,6 +292,33 @@ def test_processes_that_never_start_end_the_service(on_a_server: dict[str, str])
     assert ended.returncode == 1
     assert "broken on purpose" in ended.stderr
     assert re.match(r"laari: the \w+ process does not start", ended.stderr.splitlines()[-1])
+
+
+def test_a_database_that_goes_away_while_a_process_starts_does_not_end_the_service(
+    on_a_server: dict[str, str], tmp_path: Path
+) -> None:
+    """The others serve already, and it comes up with the database."""
+    log, start = tmp_path / "log", tmp_path / "start"
+    with proxy_to(on_a_server["LAARI_DATABASE_URL"]) as proxy, log.open("wb") as errors:
+        late = {**on_a_server, "LAARI_DATABASE_URL": proxy.dsn, "START_WHEN": str(start)}
+        port = free_port()
+        with starting(late, workers=1, errors=errors, port=port) as process:
+            tree = Tree(process, port)
+            wait_until(lambda: is_listening(port))
+            tree.get()
+            proxy.refuse()
+            start.touch()
+            wait_until(lambda: log.read_text().count("background process") > FIRST_START_ATTEMPTS)
+            tree.get()
+            proxy.heal()
+            assert await_ready(process) == port
+            assert tree.end() == 0
+    assert "the database cannot be reached" in log.read_text()
+
+
+def is_listening(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def refusal(environment: dict[str, str], *options: str) -> str:

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 import asyncpg
 import pytest
 
-from laari.errors import LaariError, UnavailableError
+from laari.errors import ConnectionLostError, LaariError, UnavailableError
 from laari.rules.operator import OPERATOR, MoveMoney
 from laari.rules.records import AccessToken
 from laari.rules.refusals import refuse
 from laari.rules.tokens import IssueToken
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import OutcomeUnknown, Spine
-from laari.store import customers
+from laari.store import customers, installation, migrate
 from laari.store.batch import BatchRunner
 from laari.store.connect import STALE_SECONDS, DatabaseUnreachableError, Host, connect, hosts_of
 from laari.store.database import Pool, connection_to, open_pool
@@ -282,3 +282,20 @@ async def test_a_database_that_is_gone_is_said_at_once_to_all(proxy: Proxy, spin
     assert set(outcomes) == {refuse("service_unavailable")}
     proxy.heal()
     assert isinstance(await spine.submit(issue(1)), AccessToken)
+
+
+@pytest.mark.parametrize("asked", [b"schema_migrations", b"master_key_check"])
+async def test_a_start_on_a_server_that_goes_silent_is_given_up(
+    proxy: Proxy, monkeypatch: pytest.MonkeyPatch, asked: bytes
+) -> None:
+    """Its process would say for ever that it lives, and never serve."""
+    monkeypatch.setattr(migrate, "LOOK_SECONDS", 0.3)
+    monkeypatch.setattr(installation, "PROVE_SECONDS", 0.3)
+    proxy.silence_after(asked)
+
+    async def start() -> None:
+        await migrate.check(proxy.dsn)
+        await installation.prove_master_key(proxy.dsn, bytes(32), "the key")
+
+    with pytest.raises(ConnectionLostError):
+        await asyncio.wait_for(start(), 5)

@@ -38,7 +38,9 @@ LAST_WAIT_SECONDS = 5.0
 # A process that was ready for so long starts with the first wait again: it was killed, and did not
 # fail to start or at its first request. Clients are not kept waiting for the sake of a log.
 HEALTHY_SECONDS = 0.5
-FIRST_START_ATTEMPTS = 4  # of a process, while the service has never been ready
+# Of a process, while the service has never been ready. One that waits for the database is not
+# counted: others may serve already.
+FIRST_START_ATTEMPTS = 4
 STOP_SECONDS = 30.0  # for the work in flight
 ENGINE_LOOK_SECONDS = 1.0
 RATE_MEMORY_BYTES = 1 << 20
@@ -104,14 +106,14 @@ class Supervisor:
 
     async def _keep(self, place: int) -> None:
         """Starts the process of this place again and again, with a growing wait in between."""
-        role, wait_seconds, ends = self._roles[place], FIRST_WAIT_SECONDS, 0
+        role, wait_seconds, failures = self._roles[place], FIRST_WAIT_SECONDS, 0
         while not self._stop.is_set():
-            how = await self._live(place)
+            status, how = await self._live(place)
             ready_at = self._ready_at.pop(place, None)
             if self._stop.is_set():
                 return
-            ends += 1
-            if self._on_ready is not None and ends == FIRST_START_ATTEMPTS:
+            failures += status != os.EX_TEMPFAIL
+            if self._on_ready is not None and failures == FIRST_START_ATTEMPTS:
                 raise LaariError(f"the {role} process does not start: it {how}")
             if ready_at is not None and time.monotonic() - ready_at >= HEALTHY_SECONDS:
                 wait_seconds = FIRST_WAIT_SECONDS
@@ -119,8 +121,8 @@ class Supervisor:
             await pause(self._stop, wait_seconds)
             wait_seconds = min(wait_seconds * 2, LAST_WAIT_SECONDS)
 
-    async def _live(self, place: int) -> str:
-        """The whole life of one process; answers how it ended."""
+    async def _live(self, place: int) -> tuple[int | None, str]:
+        """The whole life of one process; its exit status, and how it ended in words."""
         signs, give_signs = os.pipe()
         os.set_blocking(signs, False)
         os.set_blocking(give_signs, False)
@@ -130,7 +132,7 @@ class Supervisor:
             process = await self._start(place, give_signs, stack)
         except OSError as error:  # too many processes, or no memory: both may pass
             os.close(stack)
-            return f"cannot be started ({error.strerror})"
+            return None, f"cannot be started ({error.strerror})"
         finally:
             os.close(give_signs)
         self._processes[place], self._stacks[place] = process, stack
@@ -141,7 +143,7 @@ class Supervisor:
         self._watchdog.ended(place)
         del self._processes[place], self._stacks[place]
         os.close(stack)
-        return f"{process.pid} ended with status {status}"
+        return status, f"{process.pid} ended with status {status}"
 
     async def _start(self, place: int, give_signs: int, stack: int) -> Process:
         shared = {

@@ -26,8 +26,12 @@ from laari.cli.heartbeat import answer_with_stack, beat, tell_ready
 from laari.cli.logs import configure_logs
 from laari.cli.open import Service, open_service
 from laari.cli.terminal import complain
-from laari.errors import LaariError
+from laari.errors import ConnectionLostError, LaariError, UnavailableError
 from laari.settings import read_settings
+from laari.store.postgres import EngineError
+
+# The supervisor had the database before it started this process: it will be back.
+_PASSING = (UnavailableError, ConnectionLostError, EngineError)
 
 Work: TypeAlias = Callable[[Service, asyncio.Event], Awaitable[None]]
 
@@ -40,7 +44,7 @@ def main() -> None:
             runner.run(_work(_role(sys.argv[1])))
     except LaariError as error:
         complain(str(error))
-        sys.exit(1)
+        sys.exit(os.EX_TEMPFAIL if isinstance(error, _PASSING) else 1)
 
 
 def _role(name: str) -> Work:

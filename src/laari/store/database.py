@@ -12,7 +12,7 @@ from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import asyncpg
 
-from laari.errors import LaariError, UnavailableError
+from laari.errors import ConnectionLostError, UnavailableError
 from laari.spine.engine import OutcomeUnknown
 from laari.store.connect import close, connect, is_lost, prove_writable
 from laari.store.connections import STATEMENT_SECONDS, Connections, is_read_only
@@ -50,7 +50,7 @@ async def connection_to(
         raise UnavailableError("the database cannot be written: it is read-only") from None
     except Exception as error:
         if is_lost(error):
-            raise LaariError(_LOST) from error
+            raise ConnectionLostError(_LOST) from error
         raise
     finally:
         watch.done(connection)

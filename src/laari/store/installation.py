@@ -16,6 +16,8 @@ from laari.store.database import connection_to
 from laari.store.merchants import open_secret
 from laari.store.secrets import MasterKeyError, derive
 
+PROVE_SECONDS = 10.0  # a few rows are read; a server that has gone silent holds up no start
+
 
 async def prove_master_key(dsn: str, master_key: bytes, named: str) -> None:
     """Refuses a key that is not this database's; `named` says where it came from.
@@ -23,7 +25,7 @@ async def prove_master_key(dsn: str, master_key: bytes, named: str) -> None:
     A database that has no value yet gets this key's, unless a secret in it was made with another.
     """
     check = derive(master_key, "installation check", "")
-    async with connection_to(dsn) as connection:
+    async with connection_to(dsn, PROVE_SECONDS) as connection:
         known = await _stored(connection)
         if known is None:
             is_ours = await _opens_what_is_there(connection, master_key)

@@ -10,10 +10,12 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.errors import LaariError, UnavailableError
+from laari.errors import ConnectionLostError, LaariError, UnavailableError
 from laari.store.connect import close, connect, is_lost
+from laari.store.watch import Watch
 
 FOLDER = Path(__file__).parent / "migrations"
+LOOK_SECONDS = 5.0  # at the version; a migration that runs does not stand in the way
 ADVISORY_LOCK = 0x6C61617269  # "laari": one migration at a time in a database
 
 _FILE_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql", re.ASCII)
@@ -63,7 +65,8 @@ async def migrate(dsn: str, folder: Path = FOLDER) -> tuple[int, int]:
 async def schema_version(dsn: str) -> int:
     """The version of the database's schema; 0 where there is none yet."""
     async with _connected(dsn) as connection:
-        return await _version(connection)
+        with Watch().bound(connection, LOOK_SECONDS):
+            return await _version(connection)
 
 
 async def check(dsn: str) -> None:
@@ -119,7 +122,7 @@ async def _connected(dsn: str) -> AsyncIterator[asyncpg.Connection]:
         raise UnavailableError("the database cannot be written: it is read-only") from None
     except Exception as error:
         if is_lost(error):
-            raise MigrationError("the connection to the database was lost") from error
+            raise ConnectionLostError("the connection to the database was lost") from error
         raise
     finally:
         await close(connection)
