@@ -19,6 +19,7 @@ from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import Data, refusal_body, to_json
 from laari.rules.shapes.payments import payment_shape
 from laari.store import customers, deliveries, merchants, tenants
+from laari.store.audit import Report, audit
 from laari.store.batch import BatchRunner
 from laari.store.database import Pool, connection_to, open_pool
 from laari.store.seals import Seal, seal_next, sealing_key
@@ -227,3 +228,23 @@ async def pool_of(dsn: str) -> AsyncIterator[Pool]:
         yield pool
     finally:
         await pool.close()
+
+
+async def look(dsn: str, **options: Any) -> Report:
+    async with connection_to(dsn) as connection:
+        return await audit(connection, KEY, **options)
+
+
+async def pay(dsn: str, reference: str, amount: int = 100) -> None:
+    """One more payment of the books' shop."""
+    async with connection_to(dsn) as connection:
+        shop = await connection.fetchval("SELECT id FROM merchants ORDER BY created_at LIMIT 1")
+        live = await tenants.of_merchant(connection, shop, "live")
+        account = await connection.fetchval(
+            "SELECT w.account FROM wallets w JOIN customers c ON c.id = w.customer_id "
+            "WHERE c.vpa = 'aisha'"
+        )
+    runner = BatchRunner(dsn, ORIGIN)
+    [made] = await runner.run([rules.CreatePayment(live, rules.PaymentDraft(reference, amount))], 1)
+    await runner.run([rules.PayPayment(live, made.id, Payer(account, "live"))], 1)
+    await runner.close()

@@ -1,15 +1,21 @@
 """What a seal digests stays as it was: a later version must not accuse what an earlier one sealed.
 
-The statements are those of the first version, word for word. Another form needs another number in
-the seals' MACs and code that still verifies this one.
+The statements are those of the first version, word for word; in the second form the body of an
+event stands in the place of its digest. Another form needs another number, and code that still
+verifies these.
 """
 
 from __future__ import annotations
 
-import pytest
+from datetime import UTC, datetime
 
+import pytest
+from msgspec.structs import replace
+
+from laari.store import seals
 from laari.store.database import connection_to
-from tests.audit.books import seal_all, write_books, write_more
+from laari.store.seals import Seal, mac_of
+from tests.audit.books import look, pay, seal_all, write_books, write_more
 
 FIRST = {
     "transfers": (
@@ -38,16 +44,28 @@ FIRST = {
 }
 
 
+def form_of(number: int) -> dict[str, tuple[str, str]]:
+    body = {1: "sha256(r.body)", 2: "r.body"}[number]
+    return {
+        table: (key, sealed.replace("sha256(r.body)", body))
+        for table, (key, sealed) in FIRST.items()
+    }
+
+
 @pytest.mark.parametrize("table", FIRST)
-async def test_a_seal_digests_what_the_first_version_did(dsn: str, table: str) -> None:
+@pytest.mark.parametrize("number", [1, 2])
+async def test_a_seal_digests_what_it_always_did(
+    dsn: str, table: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seals, "FORM", number)
     await write_books(dsn)
     await write_more(dsn)
-    key, sealed = FIRST[table]
+    key, sealed = form_of(number)[table]
     own = [seal for seal in await seal_all(dsn, 10_000) if seal.subject == table]
     assert own
     async with connection_to(dsn) as connection:
         for seal in own:
-            assert (seal.from_key, seal.upto_key) == (None, None)
+            assert (seal.form, seal.from_key, seal.upto_key) == (number, None, None)
             content = await connection.fetchval(
                 "SELECT sha256(coalesce(string_agg(sent, ''::bytea ORDER BY key), ''::bytea)) "
                 f"FROM (SELECT r.{key} AS key, record_send(ROW({sealed})) AS sent FROM {table} r "
@@ -56,3 +74,72 @@ async def test_a_seal_digests_what_the_first_version_did(dsn: str, table: str) -
                 seal.upto_xid,
             )
             assert content == seal.content
+
+
+def test_a_mac_covers_what_it_always_did() -> None:
+    """The first value was computed by the version that made the first seals."""
+    seal = Seal(
+        number=7,
+        subject="events",
+        from_xid=10,
+        from_key=None,
+        upto_xid=20,
+        upto_key="k",
+        row_count=3,
+        deliveries=1,
+        content=bytes(range(32)),
+        sealed_at=datetime(2026, 11, 1, 12, 0, 0, 123456, tzinfo=UTC),
+        mac=b"",
+        form=1,
+    )
+    first = "c3898ad292d8af68a770a93605d56595f5f1acdeea0d90842670e9ffa51ffa8e"
+    assert mac_of(b"k" * 32, seal, b"p" * 32).hex() == first
+    assert mac_of(b"k" * 32, replace(seal, form=2), b"p" * 32).hex() != first
+
+
+async def seal_in_both_forms(dsn: str, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+    """An installation that was upgraded; the number of a seal of events in each form."""
+    await write_books(dsn)
+    with monkeypatch.context() as before:
+        before.setattr(seals, "FORM", 1)
+        old = await seal_all(dsn)
+    await pay(dsn, "after the upgrade")
+    new = await seal_all(dsn)
+    assert ({seal.form for seal in old}, {seal.form for seal in new}) == ({1}, {2})
+    first, second = (next(s for s in made if s.subject == "events") for made in (old, new))
+    return first.number, second.number
+
+
+async def test_both_forms_stand_in_one_chain(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    await seal_in_both_forms(dsn, monkeypatch)
+    assert (await look(dsn)).differences == []
+
+
+@pytest.mark.parametrize("which", [0, 1])
+async def test_a_body_that_is_changed_under_either_form_is_named(
+    dsn: str, which: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = (await seal_in_both_forms(dsn, monkeypatch))[which]
+    async with connection_to(dsn) as connection:
+        await connection.execute("SET session_replication_role = replica")
+        await connection.execute(
+            "UPDATE events SET body = body || '\\x20' WHERE id = (SELECT r.id FROM events r "
+            "JOIN seals s ON r.xid > s.from_xid AND r.xid <= s.upto_xid "
+            "WHERE s.number = $1 ORDER BY r.id LIMIT 1)",
+            number,
+        )
+    found = {(each.kind, each.id) for each in (await look(dsn)).differences}
+    assert ("sealed_rows", f"seal {number}") in found
+
+
+@pytest.mark.parametrize("form", [1, 9])
+async def test_a_seal_that_claims_another_form_is_named(dsn: str, form: int) -> None:
+    await write_books(dsn)
+    last = (await seal_all(dsn))[-1]
+    async with connection_to(dsn) as connection:
+        await connection.execute(
+            "SET session_replication_role = replica; "
+            f"UPDATE seals SET form = {form} WHERE number = {last.number}"
+        )
+    found = {(each.kind, each.id) for each in (await look(dsn)).differences}
+    assert ("seal_mac", f"seal {last.number}") in found

@@ -10,42 +10,27 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from laari.rules import payments as rules
-from laari.rules.actors import Payer
-from laari.store import customers, deliveries, merchants, tenants
-from laari.store.audit import Report, audit
-from laari.store.batch import BatchRunner
+from laari.store import customers, deliveries, merchants
 from laari.store.database import connection_to
 from laari.store.migrate import FOLDER, known_migrations, migrate
 from laari.store.seals import MovedError, Seal, mac_of, seal_next
 from laari.store.witness import KnownSeal, note_path, note_seal, noted_seal, read_seal
 from laari.workers.sealing import Sealer
-from tests.audit.books import KEY, MASTER_KEY, ORIGIN, pool_of, seal_all, write_books, write_more
+from tests.audit.books import (
+    KEY,
+    MASTER_KEY,
+    look,
+    pay,
+    pool_of,
+    seal_all,
+    write_books,
+    write_more,
+)
 
 
 async def seal_once(dsn: str, chunk: int = 10_000) -> list[Seal]:
     async with connection_to(dsn) as connection, connection.transaction():
         return (await seal_next(connection, KEY, chunk)).seals
-
-
-async def look(dsn: str, **options: Any) -> Report:
-    async with connection_to(dsn) as connection:
-        return await audit(connection, KEY, **options)
-
-
-async def pay(dsn: str, reference: str, amount: int = 100) -> None:
-    """One more payment of the books' shop."""
-    async with connection_to(dsn) as connection:
-        shop = await connection.fetchval("SELECT id FROM merchants ORDER BY created_at LIMIT 1")
-        live = await tenants.of_merchant(connection, shop, "live")
-        account = await connection.fetchval(
-            "SELECT w.account FROM wallets w JOIN customers c ON c.id = w.customer_id "
-            "WHERE c.vpa = 'aisha'"
-        )
-    runner = BatchRunner(dsn, ORIGIN)
-    [made] = await runner.run([rules.CreatePayment(live, rules.PaymentDraft(reference, amount))], 1)
-    await runner.run([rules.PayPayment(live, made.id, Payer(account, "live"))], 1)
-    await runner.close()
 
 
 async def run_all(sealer: Sealer) -> None:

@@ -38,6 +38,7 @@ from laari.store.retired import (
 from laari.store.seals import (
     ADVISORY_LOCK,
     COLUMNS,
+    FORM,
     SUBJECTS,
     Content,
     Place,
@@ -129,7 +130,8 @@ async def remove_next(
     else:
         stretch = Stretch(removal.table, step[0].after, step[-1].upto)
         rows = await removal.remove(connection, stretch)
-        left = await content_of(connection, SUBJECTS[removal.table], stretch.after, stretch.upto)
+        subject = SUBJECTS[removal.table]
+        left = await content_of(connection, subject, stretch.after, stretch.upto, FORM)
     # Only now the lock on the chain, which the sealer wants too.
     await connection.execute("SELECT pg_advisory_xact_lock($1)", ADVISORY_LOCK)
     covered = Range(name, stretch.after, stretch.upto)

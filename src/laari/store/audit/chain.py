@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import pairwise
 
 import asyncpg
@@ -23,6 +23,7 @@ from laari.store.seals import (
     content_of,
     mac_of,
     sent,
+    source,
 )
 from laari.store.witness import KnownSeal
 
@@ -48,35 +49,50 @@ def _first_places() -> dict[str, Place]:
     return dict.fromkeys((*SUBJECTS, *RECORDS), Place(0))
 
 
-async def verify_chain(
-    connection: asyncpg.Connection,
-    key: bytes,
-    retired: Retired,
-    after: KnownSeal | None = None,
+async def verify_links(
+    connection: asyncpg.Connection, key: bytes, after: KnownSeal | None = None
 ) -> list[Difference]:
-    """Every seal and what it covers; with `after`, only those that follow this one.
+    """Every seal against the key and the one before it; with `after`, those that follow this."""
+    found: list[Difference] = []
+    chain = Chain(places=_first_places())
+    if after is not None:
+        chain = Chain(after.number, after.mac, await _places_at(connection, after.number))
+    async for seals in _pages(connection, chain.number, (*SUBJECTS, *RECORDS)):
+        for seal in seals:
+            found += _linked(key, chain, seal)
+    return found
+
+
+async def verify_rows(
+    connection: asyncpg.Connection, table: str, retired: Retired, after: KnownSeal | None = None
+) -> list[Difference]:
+    """Every seal of this table against the rows it covers; with `after`, those that follow this.
 
     Rows that were removed for their age are missing with good reason: there the record of the
     removal is held against what it has left.
     """
     found: list[Difference] = []
-    chain = Chain(places=_first_places())
-    if after is not None:
-        chain = Chain(after.number, after.mac, await _places_at(connection, after.number))
-    while True:
-        rows = await connection.fetch(
-            f"SELECT {COLUMNS} FROM seals WHERE number > $1 ORDER BY number LIMIT {PAGE}",
-            chain.number,
-        )
+    number = 0 if after is None else after.number
+    async for seals in _pages(connection, number, LAYERS[table]):
+        for layer in LAYERS[table]:
+            own = [s for s in seals if s.subject == layer and not retired.is_replaced(s)]
+            found += await verify_contents(connection, SUBJECTS[table], own, retired)
+    return found
+
+
+async def _pages(
+    connection: asyncpg.Connection, number: int, subjects: Sequence[str]
+) -> AsyncIterator[list[Seal]]:
+    """The seals after this one, so many at a time."""
+    while rows := await connection.fetch(
+        f"SELECT {COLUMNS} FROM seals WHERE number > $1 AND subject = ANY($2) "
+        f"ORDER BY number LIMIT {PAGE}",
+        number,
+        subjects,
+    ):
         seals = [Seal(*row) for row in rows]
-        if not seals:
-            return found
-        for seal in seals:
-            found += _linked(key, chain, seal)
-        for table, layers in LAYERS.items():
-            for layer in layers:
-                own = [s for s in seals if s.subject == layer and not retired.is_replaced(s)]
-                found += await verify_contents(connection, SUBJECTS[table], own, retired)
+        yield seals
+        number = seals[-1].number
 
 
 def forged(seal: Seal) -> Difference:
@@ -125,7 +141,8 @@ async def verify_contents(
     found: list[Difference] = []
     for step in steps(seals, STEP_ROWS):
         if len(step) == 1:
-            contents = [await content_of(connection, subject, step[0].after, step[0].upto)]
+            (seal,) = step
+            contents = [await content_of(connection, subject, seal.after, seal.upto, seal.form)]
         else:
             contents = await _contents_of(connection, subject, step)
         for seal, content in zip(step, contents, strict=True):
@@ -134,12 +151,12 @@ async def verify_contents(
 
 
 def steps(seals: list[Seal], most: int) -> Iterator[list[Seal]]:
-    """Seals that follow each other and cover whole transactions, up to so many rows."""
+    """Seals of one form that follow each other and cover whole transactions, up to so many rows."""
     step: list[Seal] = []
     rows = 0
     for seal in seals:
         whole = seal.from_key is None and seal.upto_key is None
-        follows = bool(step) and step[-1].upto == seal.after
+        follows = bool(step) and (step[-1].upto, step[-1].form) == (seal.after, seal.form)
         if step and not (whole and follows and rows + seal.row_count <= most):
             yield step
             step, rows = [], 0
@@ -160,8 +177,8 @@ async def _contents_of(
     counts = [0] * len(step)
     digests = [hashlib.sha256() for _ in step]
     query = (
-        f"SELECT width_bucket(r.xid, $3::bigint[]) - 1 AS place, {sent(subject)} "
-        f"FROM {subject.table} r WHERE r.xid > $1 AND r.xid <= $2 ORDER BY place, r.{subject.key}"
+        f"SELECT width_bucket(r.xid, $3::bigint[]) - 1 AS place, {sent(subject, step[0].form)} "
+        f"FROM {source(subject)} WHERE r.xid > $1 AND r.xid <= $2 ORDER BY place, r.{subject.key}"
     )
     async for rows in batches(connection, query, *bounds):
         for place, row in rows:

@@ -27,13 +27,14 @@ from laari.store.audit.chain import (
     Unsealed,
     count_unsealed,
     forged,
-    verify_chain,
+    verify_links,
     verify_numbers,
+    verify_rows,
 )
 from laari.store.audit.difference import Check, Difference, shown_event
 from laari.store.audit.schema import verify_schema
 from laari.store.audit.scope import Scope, everything, since
-from laari.store.retired import Retired, read_retired
+from laari.store.retired import LAYERS, Retired, read_retired
 from laari.store.seals import Seal, last_seal, sealed_places
 from laari.store.witness import KnownSeal, is_in_chain
 
@@ -180,8 +181,17 @@ class _Chain(NamedTuple):
 def _steps(scope: Scope, chain: _Chain, since_seal: bool) -> list[tuple[str, Step]]:
     steps: list[tuple[str, Step]] = [("schema", _whole(verify_schema))]
     if chain.key is not None:
-        look_at = _newest_seal if since_seal else _whole_chain
-        steps.append(("chain", partial(look_at, chain.key, chain)))
+        if since_seal:
+            steps.append(("chain", partial(_newest_seal, chain.key, chain)))
+        else:
+            steps.append(("chain", _whole(partial(verify_links, key=chain.key))))
+            steps += [
+                (
+                    f"sealed {table}",
+                    _whole(partial(verify_rows, table=table, retired=chain.retired)),
+                )
+                for table in reversed(LAYERS)  # what takes longest first
+            ]
         steps.append(("transactions of rows", _whole(verify_numbers)))
         steps.append(("kept seals", partial(_known, chain.known)))
     wanted = ("rows", "part") if since_seal else ("rows", "all")
@@ -208,10 +218,6 @@ def _counted(differences: list[Difference]) -> Found:
     return Found(shown, counts)
 
 
-async def _whole_chain(key: bytes, chain: _Chain, connection: asyncpg.Connection) -> Found:
-    return _counted(await verify_chain(connection, key, chain.retired))
-
-
 async def _newest_seal(key: bytes, chain: _Chain, connection: asyncpg.Connection) -> Found:
     """The last seal, and the records of removals that the other checks rely on."""
     last, retired = chain.last, chain.retired
@@ -220,7 +226,9 @@ async def _newest_seal(key: bytes, chain: _Chain, connection: asyncpg.Connection
         0 if last is None else last.number,
     )
     after = KnownSeal(*(before or (0, b"")))
-    found = await verify_chain(connection, key, retired, after)
+    found = await verify_links(connection, key, after)
+    for table in LAYERS:
+        found += await verify_rows(connection, table, retired, after)
     found += [forged(seal) for seal in retired.forged if seal.number <= after.number]
     return _counted(found)
 
