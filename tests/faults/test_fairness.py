@@ -131,5 +131,6 @@ def test_nobody_is_refused_beside_a_flood_of_each_kind(hamlet: Town) -> None:
         expected = {"unknown keys": "401", "garbage": "400", "refused": "400"}.get(kind)
         wanted = {expected} if expected else {"200", "201"}
         assert wanted & set(statuses), (kind, statuses)
-        assert expected == "401" or "429" in statuses, (kind, statuses)  # it was a flood
+        # It was a flood: more than its rate, or than a slow machine answers at all.
+        assert expected == "401" or {"429", "left out"} & set(statuses), (kind, statuses)
         assert not {"500", "503"} & set(statuses), (kind, statuses)

@@ -50,7 +50,7 @@ from laari.store.pg_tools import (
 )
 from laari.store.secrets import fingerprint
 
-REMOVE_SECONDS = 5.0  # for what an interrupted backup leaves
+REMOVE_ATTEMPTS = 100  # at what an interrupted backup leaves; one takes seconds on a busy disk
 
 
 class Source(NamedTuple):
@@ -189,10 +189,9 @@ def _partial(place: Path) -> Iterator[tuple[Path, int]]:
 
 def _remove(folder: Path) -> None:
     """Programs that were killed a moment ago may still add a file to it."""
-    deadline = time.monotonic() + REMOVE_SECONDS
-    while True:
+    for _ in range(REMOVE_ATTEMPTS):
         shutil.rmtree(folder, ignore_errors=True)
-        if not folder.exists() or time.monotonic() > deadline:
+        if not folder.exists():
             return
         time.sleep(0.05)
 

@@ -180,7 +180,9 @@ async def _held(connection: asyncpg.Connection) -> list[str]:
             "UNION ALL SELECT format('a transaction of %s, idle since %s after %s', "
             "pid, state_change, left(query, 40)) "
             "FROM pg_stat_activity WHERE datname = current_database() "
-            "AND pid <> pg_backend_pid() AND state = 'idle in transaction'",
+            "AND pid <> pg_backend_pid() AND state = 'idle in transaction' "
+            # Before its first statement a transaction holds nothing.
+            "AND (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL)",
             [ADVISORY_LOCK, LOCK],  # of the background process, which are of no key
         )
         now = {row["what"] for row in held}
