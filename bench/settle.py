@@ -19,7 +19,7 @@ from laari.store import figures
 from laari.store.seals import ADVISORY_LOCK, seal_next, sealing_key
 from laari.store.secrets import load_master_key
 
-SEALED_AT_ONCE = 200_000  # rows: nobody else waits for this database
+SEALED_AT_ONCE = 50_000  # rows: nobody else waits for this database
 WAIT_SECONDS = 0.5
 TELL_SECONDS = 30
 QUIET_SHARE = 0.05  # of one processor, for the service and its engine with nobody calling

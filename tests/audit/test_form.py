@@ -97,21 +97,26 @@ def test_a_mac_covers_what_it_always_did() -> None:
     assert mac_of(b"k" * 32, replace(seal, form=2), b"p" * 32).hex() != first
 
 
-async def seal_in_both_forms(dsn: str, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
+async def seal_in_both_forms(
+    dsn: str, monkeypatch: pytest.MonkeyPatch, chunk: int = 10
+) -> tuple[int, int]:
     """An installation that was upgraded; the number of a seal of events in each form."""
     await write_books(dsn)
     with monkeypatch.context() as before:
         before.setattr(seals, "FORM", 1)
-        old = await seal_all(dsn)
+        old = await seal_all(dsn, chunk)
     await pay(dsn, "after the upgrade")
-    new = await seal_all(dsn)
+    new = await seal_all(dsn, chunk)
     assert ({seal.form for seal in old}, {seal.form for seal in new}) == ({1}, {2})
     first, second = (next(s for s in made if s.subject == "events") for made in (old, new))
     return first.number, second.number
 
 
-async def test_both_forms_stand_in_one_chain(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    await seal_in_both_forms(dsn, monkeypatch)
+@pytest.mark.parametrize("chunk", [10, 10_000])  # seals are read together, or each by itself
+async def test_both_forms_stand_in_one_chain(
+    dsn: str, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await seal_in_both_forms(dsn, monkeypatch, chunk)
     assert (await look(dsn)).differences == []
 
 
