@@ -23,7 +23,9 @@ from laari.store.database import connection_to
 from laari.store.seals import sealing_key
 from laari.store.witness import KnownSeal, note_path, noted_seal, read_seal
 
-BESIDE = 1  # connections more that check at the same time: most machines have two processors
+# Connections more that check at the same time. Most machines have two processors, and each
+# connection waits now and then for what it fetches to be digested here.
+BESIDE = 2
 
 
 def _kept(context: click.Context, parameter: click.Parameter, text: str | None) -> KnownSeal | None:

@@ -19,6 +19,7 @@ from laari.store.audit import (
     events,
     history,
     money,
+    moves,
     parties,
     periods,
     times,
@@ -45,6 +46,7 @@ CHECKS: list[Check] = [
     for part in (
         bodies,  # what takes longest comes first: the others fit in beside it
         money,
+        moves,
         history,
         periods,
         times,
@@ -126,7 +128,7 @@ async def look(
     tell: Tell = lambda _what, _done, _total: None,
 ) -> Report:
     """The audit as the caller's transaction sees the database."""
-    await _settle(connection, since_seal)
+    await settle(connection, since_seal)
     places, last = await sealed_places(connection), await last_seal(connection)
     retired = await read_retired(connection, key)
     scope = await since(connection, places, retired) if since_seal else everything(retired)
@@ -155,9 +157,12 @@ async def look(
     )
 
 
-async def _settle(connection: asyncpg.Connection, since_seal: bool) -> None:
-    if since_seal:  # the few new rows are found along an index, whatever the planner believes
-        await connection.execute("SET LOCAL enable_seqscan = off")
+async def settle(connection: asyncpg.Connection, since_seal: bool) -> None:
+    """How the statements of this transaction are planned and read."""
+    # The few new rows are found along an index, and whole tables are joined as wholes, whatever the
+    # planner believes: if it expects few rows and there are many, it compares each with each.
+    avoided = "enable_seqscan" if since_seal else "enable_nestloop"
+    await connection.execute(f"SET LOCAL {avoided} = off")
     # The joins of whole tables are hashed in memory instead of on disk. The connections share the
     # processors already. What is unqualified is PostgreSQL's own or a table of ours, whatever
     # somebody has set for this role.
@@ -195,9 +200,11 @@ def _steps(scope: Scope, chain: _Chain, since_seal: bool) -> list[tuple[str, Ste
         steps.append(("transactions of rows", _whole(verify_numbers)))
         steps.append(("kept seals", partial(_known, chain.known)))
     wanted = ("rows", "part") if since_seal else ("rows", "all")
-    steps += [
-        (check.kind, partial(_check, check, scope)) for check in CHECKS if check.scope in wanted
-    ]
+    together: dict[str, list[Check]] = {}
+    for check in CHECKS:
+        if check.scope in wanted:
+            together.setdefault(check.queries or check.kind, []).append(check)
+    steps += [(checks[0].kind, partial(_check, checks, scope)) for checks in together.values()]
     return steps
 
 
@@ -265,30 +272,56 @@ async def _run(
     async def work_beside(own: asyncpg.Connection) -> None:
         async with own.transaction(isolation="repeatable_read", readonly=True):
             await own.execute(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
-            await _settle(own, since_seal)
+            await settle(own, since_seal)
             await work(own)
 
     await asyncio.gather(work(connection), *map(work_beside, beside))
     return [found[number] for number in sorted(found)]
 
 
-async def _check(check: Check, scope: Scope, connection: asyncpg.Connection) -> Found:
-    statement = (
-        "SELECT id, expected, found, count(*) OVER () AS total "
-        f"FROM ({scope.apply(check.sql)}) d ORDER BY id, expected LIMIT {SHOWN}"
+def statement(checks: list[Check]) -> str:
+    """Checks that stand on the same queries, as one statement: the first differences of each."""
+    found = " UNION ALL ".join(
+        f"SELECT '{check.kind}' AS kind, id, expected, found FROM ({check.sql}) AS checked"
+        for check in checks
     )
+    queries = checks[0].queries
+    return (
+        f"{'WITH ' if queries else ''}{queries} SELECT * FROM (SELECT kind, id, expected, found, "
+        "count(*) OVER (PARTITION BY kind) AS total, "
+        "row_number() OVER (PARTITION BY kind ORDER BY id, expected) AS place "
+        f"FROM ({found}) AS d) AS numbered WHERE place <= {SHOWN} ORDER BY kind, place"
+    )
+
+
+async def _check(checks: list[Check], scope: Scope, connection: asyncpg.Connection) -> Found:
     try:
         async with connection.transaction():  # a savepoint: what fails leaves the rest to go on
-            rows = await connection.fetch(statement, *scope.parameters)
+            rows = await connection.fetch(scope.apply(statement(checks)), *scope.parameters)
     except asyncpg.DataError as error:
-        if check.kind not in bodies.READS_EVENTS:
-            raise
-        return await _unreadable(check, scope, connection, error)
+        return await _one_by_one(checks, scope, connection, error)
+    messages = {check.kind: check.message for check in checks}
     differences = [
-        Difference(check.kind, row["id"], row["expected"], row["found"], check.message)
+        Difference(row["kind"], row["id"], row["expected"], row["found"], messages[row["kind"]])
         for row in rows
     ]
-    return Found(differences, Counter({check.kind: rows[0]["total"]} if rows else {}))
+    return Found(differences, Counter({row["kind"]: row["total"] for row in rows}))
+
+
+async def _one_by_one(
+    checks: list[Check], scope: Scope, connection: asyncpg.Connection, error: asyncpg.DataError
+) -> Found:
+    """One of these met a body that cannot be read, and the others have something to say too."""
+    if len(checks) > 1:
+        found = [await _check([check], scope, connection) for check in checks]
+        return Found(
+            [difference for each in found for difference in each.differences],
+            sum((each.counts for each in found), Counter()),
+        )
+    (check,) = checks
+    if check.kind not in bodies.READS_EVENTS:
+        raise error
+    return await _unreadable(check, scope, connection, error)
 
 
 class _Body(Struct):
@@ -301,8 +334,8 @@ async def _unreadable(
     """A body that is no JSON stops the statement that reads it: looks for it one by one."""
     differences: list[Difference] = []
     count = 0
-    statement = scope.apply(f"SELECT {shown_event('id')} AS id, body FROM events")
-    async for row in connection.cursor(statement, *scope.parameters, prefetch=1000):
+    every = scope.apply(f"SELECT {shown_event('id')} AS id, body FROM events")
+    async for row in connection.cursor(every, *scope.parameters, prefetch=1000):
         try:
             msgspec.json.decode(row["body"], type=_Body)
         except msgspec.DecodeError as problem:

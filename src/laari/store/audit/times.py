@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
+from laari.store.audit.bodies import PAYMENT_EVENTS
 from laari.store.audit.difference import Check, shown_event, shown_payment, shown_request
 
 CHECKS = [
-    Check(
-        "transfer_time",
-        "A payment and its transfers are not of one moment.",
-        f"""SELECT {shown_payment("p.id")} AS id, t.kind || ' at ' || coalesce(
-                CASE t.kind WHEN 'refund' THEN p.refunded_at ELSE p.paid_at END::text, 'no time')
-                AS expected,
-            t.kind || ' at ' || t.created_at AS found
-        FROM transfers t JOIN payments p ON p.id = t.payment_id
-        WHERE t.created_at IS DISTINCT FROM
-            CASE t.kind WHEN 'refund' THEN p.refunded_at ELSE p.paid_at END""",
-    ),
     Check(
         "transaction_time",
         "A line of history and its transfer are not of one moment and one transaction.",
@@ -43,16 +33,11 @@ CHECKS = [
     Check(
         "event_time",
         "An event and what happened to its object are not of one moment.",
-        # Payments are many: they are joined once, and not once for each kind of event.
         f"""SELECT {shown_event("h.event_id")} AS id,
             h.type || ' at ' || coalesce(h.at::text, 'no time') AS expected,
             h.type || ' at ' || h.created_at AS found
         FROM (
-            SELECT e.id, e.type, e.created_at, CASE e.type WHEN 'payment.created' THEN p.created_at
-                WHEN 'payment.paid' THEN p.paid_at ELSE p.cancelled_at END
-            FROM events e JOIN payments p ON p.id = e.object_id
-            WHERE e.type IN ('payment.paid', 'payment.cancelled')
-                OR e.type = 'payment.created' AND p.kind = 'hosted'
+            SELECT id, type, created_at, happened_at FROM payment_events WHERE mistimed
             UNION ALL
             SELECT e.id, e.type, e.created_at, o.at
             FROM events e JOIN (
@@ -68,17 +53,18 @@ CHECKS = [
             ) o (id, type, at) ON o.id = e.object_id AND o.type = e.type
         ) h (event_id, type, created_at, at)
         WHERE h.created_at IS DISTINCT FROM h.at""",
+        queries=PAYMENT_EVENTS,
     ),
     Check(
         "expiry_time",
         "Something expired before its deadline.",
-        f"""SELECT {shown_payment("p.id")} AS id, 'after ' || p.expires_at AS expected,
-            e.created_at::text AS found
-        FROM events e JOIN payments p ON p.id = e.object_id
-        WHERE e.type = 'payment.expired' AND e.created_at < p.expires_at
+        f"""SELECT {shown_payment("object_id")} AS id, 'after ' || expires_at AS expected,
+            created_at::text AS found
+        FROM payment_events WHERE early
         UNION ALL
         SELECT {shown_request("r.id")}, 'after ' || r.expires_at, e.created_at::text
         FROM events e JOIN payment_requests r ON r.id = e.object_id
         WHERE e.type = 'payment_request.expired' AND e.created_at < r.expires_at""",
+        queries=PAYMENT_EVENTS,
     ),
 ]

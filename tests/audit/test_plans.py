@@ -1,0 +1,36 @@
+"""No check compares each row with each, however few rows the planner expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from laari.store.audit.report import CHECKS, settle, statement
+from laari.store.audit.scope import everything
+from laari.store.database import connection_to
+from laari.store.retired import Retired
+from tests.audit.books import write_books
+
+
+def compared(plan: list[str]) -> Iterator[str]:
+    """The equalities that a nested loop tests for every pair of rows."""
+    for line, following in pairwise(plan):
+        if "Nested Loop" in line and "Join Filter" in following and " = " in following:
+            yield following.strip()
+
+
+async def test_a_check_of_everything_joins_tables_as_wholes(dsn: str) -> None:
+    """The statistics are those of small tables; much may have been written since."""
+    await write_books(dsn)
+    found = {}
+    async with connection_to(dsn) as connection:
+        await connection.execute("ANALYZE")
+        async with connection.transaction(readonly=True):
+            await settle(connection, since_seal=False)
+            for check in CHECKS:
+                sql = everything(Retired()).apply(statement([check]))
+                if check.scope != "part":
+                    rows = await connection.fetch(f"EXPLAIN (COSTS OFF) {sql}")
+                    found[check.kind] = list(compared([row[0] for row in rows]))
+    assert {kind: pairs for kind, pairs in found.items() if pairs} == {}
+    assert len(found) > 40
