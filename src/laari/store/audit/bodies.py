@@ -77,9 +77,10 @@ def _body_check(
     )
 
 
-# Where the service is, as some body says; one that says otherwise is looked at more closely.
+# Where the service is, as some body says; one that says otherwise is looked at more closely. It is
+# read without decoding it: a body that is no text must not stop the checks that share this.
 _ORIGIN = """SELECT split_part(
-        split_part(convert_from(body, 'UTF8'), '"payment_url":"', 2), '/pay/', 1)
+        split_part(encode(body, 'escape'), '"payment_url":"', 2), '/pay/', 1)
     FROM events WHERE type = 'payment.created' LIMIT 1"""
 
 
