@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -9,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from laari.store.database import connection_to
+from tests.faults.crash import found as finding
 from tests.faults.crash.checker import check, period_start
 from tests.faults.crash.clients import Probe
 from tests.faults.crash.found import (
@@ -293,3 +296,20 @@ def test_payments_are_back_when_none_fails_any_more() -> None:
     assert probe.back(1.5) == pytest.approx(1.3)
     assert probe.back(2.15) == pytest.approx(0.65)
     assert probe.back(2.5) is None
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_a_transaction_is_stuck_if_it_stays(
+    dsn: str, monkeypatch: pytest.MonkeyPatch, ends: bool
+) -> None:
+    """It is looked for in a transaction, in which the server shows the same again by itself."""
+    monkeypatch.setattr(finding, "HELD_LOOKS", 5)
+    async with connection_to(dsn) as looking, connection_to(dsn) as other:
+        await other.execute("BEGIN; SELECT 1")
+        async with looking.transaction(isolation="repeatable_read", readonly=True):
+            looks = asyncio.create_task(finding.held_by_others(looking))
+            await asyncio.sleep(1.5 * finding.HELD_SECONDS)
+            if ends:
+                await other.execute("COMMIT")
+            held = await looks
+    assert [each.partition(" of ")[0] for each in held] == ([] if ends else ["a transaction"])

@@ -150,7 +150,7 @@ async def _read(connection: asyncpg.Connection, received: set[str]) -> Found:
         "SELECT w.*, t.daily, t.weekly, t.monthly FROM wallets w JOIN tiers t ON t.name = w.tier"
     )
     authorizations = await connection.fetch("SELECT * FROM authorizations")
-    held = await _held(connection)
+    held = await held_by_others(connection)
     return Found(
         [_payment(row) for row in payments],
         [Request(row["id"].hex, *(row[name] for name in _MADE), row["status"]) for row in requests],
@@ -165,7 +165,7 @@ async def _read(connection: asyncpg.Connection, received: set[str]) -> Found:
     )
 
 
-async def _held(connection: asyncpg.Connection) -> list[str]:
+async def held_by_others(connection: asyncpg.Connection) -> list[str]:
     """Locks of keys and open transactions that stay: a server takes a moment to see a client go.
 
     By who holds it since when: the background process has one transaction after the other, and a
@@ -173,6 +173,8 @@ async def _held(connection: asyncpg.Connection) -> list[str]:
     """
     stays: set[str] | None = None
     for _ in range(HELD_LOOKS):
+        # Within a transaction the server would show what others did at the first look.
+        await connection.execute("SELECT pg_stat_clear_snapshot()")
         held = await connection.fetch(
             "SELECT format('the lock of a key, held by %s', pid) AS what FROM pg_locks "
             "WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) <> ALL($1) "
@@ -180,9 +182,7 @@ async def _held(connection: asyncpg.Connection) -> list[str]:
             "UNION ALL SELECT format('a transaction of %s, idle since %s after %s', "
             "pid, state_change, left(query, 40)) "
             "FROM pg_stat_activity WHERE datname = current_database() "
-            "AND pid <> pg_backend_pid() AND state = 'idle in transaction' "
-            # Before its first statement a transaction holds nothing.
-            "AND (backend_xid IS NOT NULL OR backend_xmin IS NOT NULL)",
+            "AND pid <> pg_backend_pid() AND state = 'idle in transaction'",
             [ADVISORY_LOCK, LOCK],  # of the background process, which are of no key
         )
         now = {row["what"] for row in held}
