@@ -11,8 +11,9 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
@@ -134,8 +135,29 @@ def watch(
 
     Whatever ends the wait, Ctrl-C included, ends the program too.
     """
+    said: list[str] = []
+    process: subprocess.Popen[str] | None = None
     try:
-        process = subprocess.Popen(  # noqa: S603
+        with _uninterrupted():
+            process = _started(command, environment, inherited)
+        assert process.stdout is not None
+        for line in process.stdout:
+            said = [*said[-50:], line]
+            on_line(line)
+        status = process.wait()
+    finally:
+        if process is not None:
+            _end(process)
+    if status != 0:
+        full = [line for line in said if "No space left on device" in line]
+        raise ToolError(" ".join(last_line("".join(full or said)).split()))
+
+
+def _started(
+    command: list[str], environment: dict[str, str], inherited: tuple[int, ...]
+) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(  # noqa: S603
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -148,18 +170,29 @@ def watch(
         )
     except OSError as error:
         raise ToolError(f"{command[0]} cannot be run: {error.strerror}") from None
-    said: list[str] = []
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C and SIGTERM take effect after the block, when the program it starts can be ended.
+
+    One that is interrupted while it starts a program does not know of it, and the program goes on.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no signal interrupts any other thread
+        return
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _frame: came.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            said = [*said[-50:], line]
-            on_line(line)
-        status = process.wait()
+        yield
     finally:
-        _end(process)
-    if status != 0:
-        full = [line for line in said if "No space left on device" in line]
-        raise ToolError(" ".join(last_line("".join(full or said)).split()))
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def _end(process: subprocess.Popen[str]) -> None:
