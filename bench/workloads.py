@@ -89,6 +89,14 @@ WORKLOADS = (
         echo=True,
         wanted=(Wanted("echo", 64, 0.45),),
     ),
+    # Equal pages that are asked for at once are read once; these are never equal.
+    Workload(
+        "list_apart",
+        "list 20 paid payments, another page each time",
+        "list_apart",
+        echo=True,
+        wanted=(Wanted("echo", 64, 0.45),),
+    ),
     Workload(
         "list_deep",
         "list 20 payments, 100,000 rows on",

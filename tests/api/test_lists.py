@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.serving import Merchant, Service
@@ -205,6 +208,41 @@ def test_nothing_shows_across_merchants_or_modes(service: Service, shop: Merchan
     assert listed(shop) == []
     service.execute("UPDATE merchants SET mode = 'sandbox' WHERE id = $1", shop.id)
     assert shop.get(f"/payments/{payment['id']}").status_code == 200
+
+
+def test_lists_asked_for_together_are_each_callers_own(service: Service, shop: Merchant) -> None:
+    """Equal ones share what was read and written: nobody else may get it."""
+    other = service.merchant()
+    for merchant in (shop, other):
+        for number in range(3):
+            merchant.payment(reference=f"p{number}", terminal_label=f"Till {number % 2}")
+        merchant.request()
+    asked = []
+    for merchant in (shop, other):
+        cursor = merchant.get("/payments", limit=1).json()["pagination"]["next_cursor"]
+        paths = ("/payments", "/payments?limit=1", "/payments?limit=2", "/payment-requests")
+        later = (f"/payments?limit=1&after={cursor}", "/payments?terminal_label=Till%201")
+        asked += [(merchant, path) for path in (*paths, *later)]
+    alone = [merchant.get(path).json() for merchant, path in asked]
+    assert all(a != b for n, a in enumerate(alone) for b in alone[:n])
+    order = list(range(len(asked))) * 5
+    random.shuffle(order)
+
+    async def ask_all() -> list[httpx.Response]:
+        async with httpx.AsyncClient(timeout=60) as client:
+            return await asyncio.gather(
+                *(
+                    client.get(
+                        f"{service.origin}/merchant{asked[n][1]}",
+                        headers={"X-API-Key": asked[n][0].secret_key},
+                    )
+                    for n in order
+                )
+            )
+
+    together = asyncio.run(ask_all())
+    assert [response.json() for response in together] == [alone[n] for n in order]
+    assert len({response.headers["request-id"] for response in together}) == len(order)
 
 
 @pytest.mark.parametrize("id", ["x", "pay_", "pay_" + "g" * 32, "pay_" + "A" * 32, "%00", "🙂"])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
+from typing import cast
+
+import asyncpg
 
 from laari.rules import ids
 from laari.rules.records import Payment
 from laari.rules.world import World
 from laari.store import payment_requests, payments
 from laari.store.database import connection_to
-from laari.store.listing import Listing, Position, Window, page, plain_pages
+from laari.store.listing import Found, Listing, Position, Window, page, plain_pages
 from laari.store.writes import save
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -67,4 +70,34 @@ async def test_pages_read_together_are_those_read_one_by_one(dsn: str) -> None:
         of_the_till.sort(key=lambda row: (row.created_at, row.id), reverse=True)
         assert (await plain_pages(connection, [labelled]))[0].rows == of_the_till
         others = payment_requests.of_tenant(1, START, Window(5))
-        assert await plain_pages(connection, [others, asked[0]]) == [([], None), together[0]]
+        assert await plain_pages(connection, [others, asked[0]]) == [Found([], None), together[0]]
+
+
+class Recorded:
+    """A connection that notes what it was asked with."""
+
+    def __init__(self, connection: asyncpg.Connection) -> None:
+        self._connection = connection
+        self.asked: list[tuple[object, ...]] = []
+
+    async def fetch(self, statement: str, *values: tuple[object, ...]) -> list[asyncpg.Record]:
+        self.asked += zip(*values, strict=True)
+        return await self._connection.fetch(statement, *values)
+
+
+async def test_equal_pages_asked_for_together_are_read_once(dsn: str) -> None:
+    world = World(START, "")
+    for number in range(12):
+        row = payment(1 + number % 2, number, "Till 1")
+        world.payments.add(row.id, row)
+    first, other, last = (payments.of_tenant(1 + n, START, Window(3)) for n in (0, 1, 0))
+    longer = payments.of_tenant(1, START, Window(4))
+    asked = [first, other, last, longer, *[first] * 20]
+    async with connection_to(dsn) as connection:
+        await save(connection, world)
+        recorded = Recorded(connection)
+        found = await plain_pages(cast(asyncpg.Connection, recorded), asked)
+        assert sorted(recorded.asked) == [(1,), (1,), (2,)]  # the longer one is of another form
+        assert found == [await page(connection, listing) for listing in asked]
+    mine = found[0]
+    assert [each is mine for each in found] == [True, False, True, False, *[True] * 20]

@@ -73,9 +73,13 @@ class Listing(Generic[R]):
         return all(walk.keep is None for walk in self.walks)
 
 
-class Found(NamedTuple, Generic[R]):
-    rows: list[R]
+@dataclass(slots=True)
+class Found(Generic[R]):
+    """A page. Whoever asked for the same plain page at the same time has the same one."""
+
+    rows: Sequence[R]
     next: Position | None  # None where nothing older remains
+    shown: bytes | None = field(default=None, compare=False)  # made by one of them, for all
 
 
 async def page(connection: asyncpg.Connection, listing: Listing[R]) -> Found[R]:
@@ -165,23 +169,26 @@ def _limit(window: Window) -> str:
 async def plain_pages(
     connection: asyncpg.Connection, listings: Sequence[Listing[R]]
 ) -> list[Found[R]]:
-    """Plain pages that are asked for together; those of the same form share one statement."""
-    forms: dict[str, list[int]] = {}
-    asked: list[list[object]] = []
-    for place, listing in enumerate(listings):
-        statement, values = _plain_statement(listing)
-        forms.setdefault(statement, []).append(place)
-        asked.append(values)
-    rows: list[list[R]] = [[] for _ in listings]
-    for statement, places in forms.items():
-        columns = zip(*(asked[place] for place in places), strict=True)
-        read = listings[places[0]].table.record
-        for row in await connection.fetch(statement, *columns):
-            rows[places[row[-1] - 1]].append(read(*row[:-1]))
-    return [_cut(found, listing.window) for found, listing in zip(rows, listings, strict=True)]
+    """Plain pages that are asked for together; those of the same form share one statement.
+
+    Equal ones are read once, however many tills of a shop look at the same page.
+    """
+    forms: dict[str, dict[tuple[object, ...], Listing[R]]] = {}
+    asked = [(_plain_statement(listing), listing) for listing in listings]
+    for (statement, values), listing in asked:
+        forms.setdefault(statement, {})[values] = listing
+    found: dict[tuple[str, tuple[object, ...]], Found[R]] = {}
+    for statement, pages in forms.items():
+        rows: list[list[R]] = [[] for _ in pages]
+        read = next(iter(pages.values())).table.record
+        for row in await connection.fetch(statement, *zip(*pages, strict=True)):
+            rows[row[-1] - 1].append(read(*row[:-1]))
+        for (values, listing), page_rows in zip(pages.items(), rows, strict=True):
+            found[statement, values] = _cut(page_rows, listing.window)
+    return [found[key] for key, _ in asked]
 
 
-def _plain_statement(listing: Listing[R]) -> tuple[str, list[object]]:
+def _plain_statement(listing: Listing[R]) -> tuple[str, tuple[object, ...]]:
     """Returns any number of pages of this form, each row with the number of its page."""
     table, window = listing.table, listing.window
     given: dict[tuple[str, object], str] = {}  # what the walks have in common is handed over once
@@ -203,4 +210,4 @@ def _plain_statement(listing: Listing[R]) -> tuple[str, list[object]]:
         f"CROSS JOIN LATERAL ({rows}) AS found "
         "ORDER BY number, created_at DESC, id DESC"
     )
-    return statement, [value for _, value in given]
+    return statement, tuple(value for _, value in given)

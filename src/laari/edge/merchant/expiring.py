@@ -10,7 +10,7 @@ from uuid import UUID
 
 from laari.edge.backend import Backend
 from laari.edge.http import Reply
-from laari.edge.merchant.lists import ListQuery, page_reply, read_window
+from laari.edge.merchant.lists import ListQuery, page_body, read_window
 from laari.edge.merchant.operations import Context
 from laari.rules.command import Command
 from laari.rules.lifecycle import Payable, is_overdue
@@ -56,8 +56,10 @@ async def list_expiring(
         )
     )
     found = await _expire_overdue(context, found, expire, now, query.status)
-    shapes = (shown(row, backend) for row in found.rows)
-    return page_reply(shapes, found, window, backend.cursors, listing, tenant.id)
+    if found.shown is None:
+        shapes = (shown(row, backend) for row in found.rows)
+        found.shown = page_body(shapes, found, window, backend.cursors, listing, tenant.id)
+    return Reply(200, found.shown)
 
 
 async def _expire_overdue(

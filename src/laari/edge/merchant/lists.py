@@ -173,6 +173,17 @@ def page_reply(
     listing: str,
     owner: int,
 ) -> Reply:
+    return Reply(200, page_body(shapes, found, window, cursors, listing, owner))
+
+
+def page_body(
+    shapes: Iterable[object],
+    found: Found[R],
+    window: Window,
+    cursors: Cursors,
+    listing: str,
+    owner: int,
+) -> bytes:
     cursor = None if found.next is None else cursors.make(listing, owner, *found.next)
     pagination = Pagination(window.limit, has_more=cursor is not None, next_cursor=cursor)
-    return Reply(200, to_json(Page(list(shapes), pagination)))
+    return to_json(Page(list(shapes), pagination))

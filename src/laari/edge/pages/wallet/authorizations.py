@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -104,7 +105,7 @@ def _money_used(name: str, used: int, limit: int, resets_at: datetime | None = N
     return Used(name, money(used), money(limit), share(used, limit), resets_at)
 
 
-async def _given(visit: Visit, rows: list[Authorization]) -> list[Given]:
+async def _given(visit: Visit, rows: Sequence[Authorization]) -> list[Given]:
     tenants = await tenants_of(visit, rows)
     return [
         Given(as_of(row, now), tenant, now)

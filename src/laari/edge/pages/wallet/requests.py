@@ -5,6 +5,7 @@ As on the checkout, only the rules change a request: pressed twice or in two tab
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -55,7 +56,7 @@ class ReceivedRequest(NamedTuple):
         return f"/app/requests/{ids.show_id(ids.PAYMENT_REQUEST, self.request.id)}"
 
 
-async def _received(visit: Visit, requests: list[PaymentRequest]) -> list[ReceivedRequest]:
+async def _received(visit: Visit, requests: Sequence[PaymentRequest]) -> list[ReceivedRequest]:
     tenants = await tenants_of(visit, requests)
     return [
         ReceivedRequest(request, tenant, local_time(visit.now, tenant))
@@ -76,23 +77,21 @@ async def first_waiting(visit: Visit, customer: CustomerSession) -> list[Receive
 async def show_all(visit: Visit, customer: CustomerSession) -> Reply:
     """One list of two parts: what waits comes before what has ended, each newest first."""
     account = customer.account
-    waiting: list[PaymentRequest] = []
-    ended: list[PaymentRequest] = []
+    waiting: Sequence[PaymentRequest] = ()
+    ended: Sequence[PaymentRequest] = ()
     link = None
     in_ended = read_place(visit, _ENDED, customer)
     in_waiting = read_place(visit, _WAITING, customer)
     if in_ended is None:
         window = Window(PAGE, in_waiting)
-        waiting, place = await visit.backend.page(
-            payment_requests.of_account(account, window, waiting=True)
-        )
-        link = older(visit, _WAITING, customer, place)
+        found = await visit.backend.page(payment_requests.of_account(account, window, waiting=True))
+        waiting, link = found.rows, older(visit, _WAITING, customer, found.next)
     if link is None:
         window = Window(PAGE, in_ended)
-        ended, place = await visit.backend.page(
+        found = await visit.backend.page(
             payment_requests.of_account(account, window, waiting=False)
         )
-        link = older(visit, _ENDED, customer, place)
+        ended, link = found.rows, older(visit, _ENDED, customer, found.next)
     return app_page(
         visit,
         customer,
