@@ -19,7 +19,7 @@ from laari.store.audit.difference import (
 def _time(column: str) -> str:
     """As the merchant interface shows it. Casting takes half as long as `to_char`."""
     second = f"date_trunc('second', {column} AT TIME ZONE interval '5 hours')"
-    return f"overlay({second}::text PLACING 'T' FROM 11) || '+05:00'"
+    return f"replace({second}::text, ' ', 'T') || '+05:00'"
 
 
 class _Said(NamedTuple):
@@ -35,12 +35,25 @@ class _Said(NamedTuple):
         return self.told or f"d.{self.name}"
 
 
+def _joined(*parts: str) -> str:
+    """The texts after each other. Joined by halves, so that what has been joined is not copied
+    again for each that follows."""
+    if len(parts) == 1:
+        return f"({parts[0]})"
+    half = len(parts) // 2
+    return f"({_joined(*parts[:half])} || {_joined(*parts[half:])})"
+
+
 # How every event's body begins: the version of the payload is constant.
-_HEAD = f"""'{{"id":"' || {shown_event("e.id")} || '","type":"' || e.type
-    || '","payload_version":1,"mode":"' || CASE t.mode WHEN 'live' THEN 'active' ELSE t.mode END
-    || '","created_at":"'
-    || overlay(date_trunc('second', e.created_at AT TIME ZONE 'UTC')::text PLACING 'T' FROM 11)
-    || 'Z","data":{{'"""
+_USUAL_HEAD = (
+    f"""'{{"id":"' || {shown_event("e.id")} || '","type":"' || e.type""",
+    """'","payload_version":1,"mode":"'
+        || CASE t.mode WHEN 'live' THEN 'active' ELSE t.mode END""",
+    """'","created_at":"'
+        || replace(date_trunc('second', e.created_at AT TIME ZONE 'UTC')::text, ' ', 'T')
+        || 'Z","data":{'""",
+)
+_HEAD = _joined(*_USUAL_HEAD)
 
 
 def _body_check(
@@ -129,36 +142,33 @@ _PAYMENT = [
 ]
 _URL = "(SELECT url FROM origin)"
 _IF_HOSTED = "CASE WHEN o.kind <> 'charge' THEN {} ELSE '' END"
-_USUAL_PAYMENT = " || ".join(
-    (
-        _HEAD,
-        f"""'"id":"' || {shown_payment("o.id")} || '","reference":'""",
-        _json("o.reference"),
-        "',\"amount\":' || o.amount",
-        f"""CASE WHEN {_PAID} THEN ',"fee":' || o.fee || ',"net_amount":' || o.amount - o.fee
-            ELSE ',"fee":null,"net_amount":null' END || ',"title":'""",
-        _json("o.title"),
-        "',\"description\":'",
-        _json("o.description"),
-        _IF_HOSTED.format(f"""',"terminal_label":' || {_json("o.terminal_label")}"""),
-        "',\"bill_number\":'",
-        _json("o.bill_number"),
-        """',"status":"'
-        || CASE e.type WHEN 'payment.created' THEN 'pending' ELSE substr(e.type, 9) END || '"'""",
-        _IF_HOSTED.format(f"""',"payment_url":"' || {_URL} || '/pay/' || o.token || '"'"""),
-        "',\"payment_reference\":'",
-        _json(f"CASE WHEN {_PAID} THEN o.payment_reference END"),
-        _IF_HOSTED.format(
-            f"""',"qr_url":"' || {_URL} || '/merchant/public/qr/' || o.token
-            || '","return_url":' || {_json("o.return_url")}"""
-        ),
-        f"""',"created_at":"' || {_time("o.created_at")} || '","paid_at":'""",
-        f"""CASE WHEN {_PAID} THEN '"' || {_time("o.paid_at")} || '"' ELSE 'null' END""",
-        _IF_HOSTED.format(
-            f"""',"expires_at":' || coalesce('"' || {_time("o.expires_at")} || '"', 'null')"""
-        ),
-        "',\"metadata\":' || o.metadata || '}}'",
-    )
+_IS_PAID = "e.type = 'payment.paid'"
+_USUAL_PAYMENT = _joined(
+    *_USUAL_HEAD,
+    f"""'"id":"' || {shown_payment("o.id")}""",
+    f"""'","reference":' || {_json("o.reference")}""",
+    "',\"amount\":' || o.amount",
+    f"""CASE WHEN {_IS_PAID} THEN ',"fee":' || o.fee || ',"net_amount":' || o.amount - o.fee
+        ELSE ',"fee":null,"net_amount":null' END""",
+    f"""',"title":' || {_json("o.title")}""",
+    f"""',"description":' || {_json("o.description")}""",
+    _IF_HOSTED.format(f"""',"terminal_label":' || {_json("o.terminal_label")}"""),
+    f"""',"bill_number":' || {_json("o.bill_number")}""",
+    """CASE e.type WHEN 'payment.paid' THEN ',"status":"paid"'
+        WHEN 'payment.created' THEN ',"status":"pending"'
+        ELSE ',"status":"' || substr(e.type, 9) || '"' END""",
+    _IF_HOSTED.format(f"""',"payment_url":"' || {_URL} || '/pay/' || o.token || '"'"""),
+    f"""',"payment_reference":' || CASE WHEN {_IS_PAID} THEN {_json("o.payment_reference")}
+        ELSE 'null' END""",
+    _IF_HOSTED.format(f"""',"qr_url":"' || {_URL} || '/merchant/public/qr/' || o.token"""),
+    _IF_HOSTED.format(f"""'","return_url":' || {_json("o.return_url")}"""),
+    f"""',"created_at":"' || {_time("o.created_at")}""",
+    f"""CASE WHEN {_IS_PAID} THEN '","paid_at":"' || {_time("o.paid_at")} || '"'
+        ELSE '","paid_at":null' END""",
+    _IF_HOSTED.format(
+        f"""',"expires_at":' || coalesce('"' || {_time("o.expires_at")} || '"', 'null')"""
+    ),
+    "',\"metadata\":' || o.metadata || '}}'",
 )
 # The events of payments that differ from what is usual, and what else there is to say of them. Most
 # bodies are to the letter what the service writes today of such a row: that is quickly seen.
@@ -168,7 +178,7 @@ _MISTIMED = f"""(e.type IN ('payment.paid', 'payment.cancelled')
     OR e.type = 'payment.created' AND o.kind = 'hosted')
     AND e.created_at IS DISTINCT FROM {_HAPPENED_AT}"""
 _EARLY = "e.type = 'payment.expired' AND e.created_at < o.expires_at"
-_UNUSUAL = f"e.body IS DISTINCT FROM convert_to({_USUAL_PAYMENT}, 'UTF8')"
+_UNUSUAL = f"e.body IS DISTINCT FROM textsend({_USUAL_PAYMENT})"
 PAYMENT_EVENTS = f"""origin (url) AS MATERIALIZED ({_ORIGIN}),
 payment_events AS MATERIALIZED (
     SELECT e.id, e.object_id, e.type, e.created_at, o.expires_at,
