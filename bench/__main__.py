@@ -9,12 +9,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from rich.console import Console
 
 from bench import (
+    audit,
     checkout,
+    dashboard,
     depth,
     export,
     growth,
@@ -87,8 +89,14 @@ def _tell(console: Console, text: str) -> None:
     console.print(f"{datetime.now(UTC):%H:%M:%S} {text}", style="dim", highlight=False)
 
 
-# What is no rate of requests beside another.
-PARTS: dict[str, Callable[[Stage, Plan], list[report.Verdict]]] = {
+Part: TypeAlias = Callable[[Stage, Plan], list[report.Verdict]]
+
+# What is no rate of requests beside another: before the workloads, and after them.
+FIRST: dict[str, Part] = {
+    "audit": lambda ready, plan: audit.measure(ready, plan.rounds),
+    "overview": lambda ready, plan: dashboard.measure(ready),
+}
+PARTS: dict[str, Part] = {
     "checkout": lambda ready, plan: checkout.measure(ready.target),
     "depth": lambda ready, plan: depth.measure(ready.target, plan.samples),
     "export": lambda ready, plan: export.measure(ready),
@@ -108,7 +116,7 @@ LONG: dict[str, Callable[[argparse.Namespace, Console], None]] = {
 
 
 def main() -> None:
-    names = [*(workload.name for workload in WORKLOADS), *PARTS]
+    names = [*FIRST, *(workload.name for workload in WORKLOADS), *PARTS]
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument(
         *("workloads",),
@@ -156,6 +164,8 @@ def _run(wanted: set[str], arguments: argparse.Namespace, console: Console) -> N
         if ready.fill_seconds:
             console.print(f"filled {plan.size} in {ready.fill_seconds:.0f} s")
         results = report.Results(plan.size._asdict(), ready.fill_seconds)
+        run = partial(_add, ready, plan, wanted, results, console)
+        run(FIRST)
         for workload in chosen:
             for clients in plan.clients:
                 console.print(f"{workload.title}, {clients} clients …", style="dim")
@@ -166,12 +176,23 @@ def _run(wanted: set[str], arguments: argparse.Namespace, console: Console) -> N
             for peer in sorted({peer for workload in chosen for peer in workload.peers})
             if not peers.is_installed(peer)
         ]
-        for name, part in PARTS.items():
-            if not wanted or name in wanted:
-                console.print(f"{name} …", style="dim")
-                results.verdicts += part(ready, plan)
+        run(PARTS)
     report.show(console, results)
     report.write(results, whole=not wanted and not arguments.quick)
+
+
+def _add(
+    ready: Stage,
+    plan: Plan,
+    wanted: set[str],
+    results: report.Results,
+    console: Console,
+    parts: dict[str, Part],
+) -> None:
+    for name, part in parts.items():
+        if not wanted or name in wanted:
+            console.print(f"{name} …", style="dim")
+            results.verdicts += part(ready, plan)
 
 
 def measure(ready: Stage, workload: Workload, clients: int, plan: Plan) -> report.Row:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import threading
 import time
-from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import psutil
 
+from bench import dashboard
 from bench.report import Verdict
 from bench.service import Service, running
 from bench.stage import Stage
-from laari.store import logins, sessions
-from laari.store.database import connection_to
 
-EMAIL = "bench@laari.test"
 SHORT = "/dashboard/live/payments/export.csv?status=refunded"
 WHOLE = "/dashboard/live/payments/export.csv"
 EVERY_SECONDS = 0.05  # between two looks at the memory
@@ -35,7 +31,7 @@ class Streamed(NamedTuple):
 
 def measure(ready: Stage) -> list[Verdict]:
     """On a service of its own with one interface process, so that it is known which one streams."""
-    cookie = asyncio.run(_session(ready))
+    cookie = dashboard.cookie(ready)
     with running(ready.data_dir, workers=1) as service:
         idle = _resident(_interface(service))
         short = _stream(service, SHORT, cookie)
@@ -48,20 +44,6 @@ def measure(ready: Stage) -> list[Verdict]:
     text += f" memory ÷ that of {short.rows:,} (MiB: {idle:.1f} before, {short.peak:.1f} and"
     text += f" {whole.peak:.1f} at most, {after:.1f} after)"
     return [Verdict(text, round(ratio, 3), f"at most {WANTED:g}", ratio <= WANTED)]
-
-
-async def _session(ready: Stage) -> str:
-    """The cookie of one of the merchant's people."""
-    async with connection_to(ready.dsn) as connection:
-        await connection.execute(
-            "INSERT INTO merchant_users (email, merchant_id, password_hash) VALUES ($1, $2, '') "
-            "ON CONFLICT DO NOTHING",
-            EMAIL,
-            ready.merchant_id,
-        )
-        verified = await logins.password_hash_of(connection, EMAIL)
-        token = await sessions.open_for(connection, EMAIL, datetime.now(UTC), verified)
-        return f"laari-dashboard={token}"
 
 
 def _interface(service: Service) -> psutil.Process:

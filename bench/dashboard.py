@@ -1,0 +1,60 @@
+"""The dashboard's first page for a merchant with all the payments, one visitor at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import time
+from datetime import UTC, datetime
+from statistics import median
+from urllib.parse import urlsplit
+
+from bench.report import Verdict
+from bench.stage import Stage
+from laari.edge.pages.visit import PAGES_PER_SECOND
+from laari.store import logins, sessions
+from laari.store.database import connection_to
+
+EMAIL = "bench@laari.test"
+OVERVIEW = "/dashboard/live"
+SAMPLES = 40
+WARM_UP = 5
+PAUSE_SECONDS = 1.1 / PAGES_PER_SECOND  # as fast as one person may ask
+WANTED_MS = 10
+
+
+def cookie(ready: Stage) -> str:
+    """That of one of the merchant's people, who has logged in."""
+    return asyncio.run(_log_in(ready))
+
+
+async def _log_in(ready: Stage) -> str:
+    async with connection_to(ready.dsn) as connection:
+        await connection.execute(
+            "INSERT INTO merchant_users (email, merchant_id, password_hash) VALUES ($1, $2, '') "
+            "ON CONFLICT DO NOTHING",
+            EMAIL,
+            ready.merchant_id,
+        )
+        verified = await logins.password_hash_of(connection, EMAIL)
+        token = await sessions.open_for(connection, EMAIL, datetime.now(UTC), verified)
+        return f"laari-dashboard={token}"
+
+
+def measure(ready: Stage) -> list[Verdict]:
+    headers = {"Cookie": cookie(ready)}
+    connection = http.client.HTTPConnection(urlsplit(ready.service.origin).netloc, timeout=60)
+    waits = []
+    for _ in range(WARM_UP + SAMPLES):
+        time.sleep(PAUSE_SECONDS)
+        begun = time.perf_counter()
+        connection.request("GET", OVERVIEW, headers=headers)
+        response = connection.getresponse()
+        page = response.read()
+        waits.append((time.perf_counter() - begun) * 1000)
+        assert response.status == 200, response.status
+        assert b"30 days" in page
+    connection.close()
+    wait = median(waits[WARM_UP:])
+    text = f"overview of a merchant with {ready.target.filled.size.payments:,} payments: ms, p50"
+    return [Verdict(text, round(wait, 2), f"at most {WANTED_MS}", wait <= WANTED_MS)]
