@@ -10,6 +10,7 @@ from statistics import median
 from urllib.parse import urlsplit
 
 from bench.report import Verdict
+from bench.service import Service
 from bench.stage import Stage
 from laari.edge.pages.visit import PAGES_PER_SECOND
 from laari.store import logins, sessions
@@ -20,6 +21,7 @@ OVERVIEW = "/dashboard/live"
 SAMPLES = 40
 WARM_UP = 5
 PAUSE_SECONDS = 1.1 / PAGES_PER_SECOND  # as fast as one person may ask
+IDLE_SECONDS = 4
 WANTED_MS = 10
 
 
@@ -42,10 +44,15 @@ async def _log_in(ready: Stage) -> str:
 
 
 def measure(ready: Stage) -> list[Verdict]:
+    """The time counts that a view takes of the processors, beyond what an idle service takes: a
+    long page is written with pauses, in which payments come first."""
     headers = {"Cookie": cookie(ready)}
     connection = http.client.HTTPConnection(urlsplit(ready.service.origin).netloc, timeout=60)
     waits = []
-    for _ in range(WARM_UP + SAMPLES):
+    for number in range(WARM_UP + SAMPLES):
+        if number == WARM_UP:
+            idle = _processors_used(ready.service, IDLE_SECONDS)
+            began, before = time.monotonic(), ready.service.all_processor_seconds()
         time.sleep(PAUSE_SECONDS)
         begun = time.perf_counter()
         connection.request("GET", OVERVIEW, headers=headers)
@@ -54,7 +61,16 @@ def measure(ready: Stage) -> list[Verdict]:
         waits.append((time.perf_counter() - begun) * 1000)
         assert response.status == 200, response.status
         assert b"30 days" in page
+    used = ready.service.all_processor_seconds() - before - idle * (time.monotonic() - began)
+    taken = used / SAMPLES * 1000
     connection.close()
-    wait = median(waits[WARM_UP:])
-    text = f"overview of a merchant with {ready.target.filled.size.payments:,} payments: ms, p50"
-    return [Verdict(text, round(wait, 2), f"at most {WANTED_MS}", wait <= WANTED_MS)]
+    text = f"overview of a merchant with {ready.target.filled.size.payments:,} payments: ms of the"
+    text += f" processors (there after {median(waits[WARM_UP:]):.0f} ms)"
+    return [Verdict(text, round(taken, 2), f"at most {WANTED_MS}", taken <= WANTED_MS)]
+
+
+def _processors_used(service: Service, seconds: float) -> float:
+    """How much of a processor the service takes meanwhile."""
+    before = service.all_processor_seconds()
+    time.sleep(seconds)
+    return (service.all_processor_seconds() - before) / seconds

@@ -20,13 +20,17 @@ SLICE_REST_SECONDS = 0.004
 SLICE_SECONDS = 0.002  # a long page is written in slices; requests of others come in between
 
 
+def money_text(laari: int) -> str:
+    """`MVR 1,250.00`, kept together."""
+    sign = "\N{MINUS SIGN}" if laari < 0 else ""
+    whole, hundredths = divmod(abs(laari), 100)
+    return f"{sign}MVR\N{NO-BREAK SPACE}{whole:,}.{hundredths:02d}"
+
+
 def money(laari: int) -> Markup:
-    """`MVR 1,250.00`, kept together and left to right in any text."""
-    sign, digits = ("\N{MINUS SIGN}", -laari) if laari < 0 else ("", laari)
-    whole, _, hundredths = rufiyaa(digits).partition(".")
-    return Markup('<bdi dir="ltr" class="money">{}MVR\N{NO-BREAK SPACE}{}.{}</bdi>').format(
-        sign, f"{int(whole):,}", hundredths
-    )
+    """The same, left to right in any text."""
+    # It has nothing to escape, and `Markup.format` would take eight times as long.
+    return Markup(f'<bdi dir="ltr" class="money">{money_text(laari)}</bdi>')  # noqa: S704
 
 
 def day(moment: datetime, language: Language) -> Markup:

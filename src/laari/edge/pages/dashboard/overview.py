@@ -10,6 +10,7 @@ from laari.edge.http import Reply
 from laari.edge.pages.dashboard.chart import stacked
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import state_of
+from laari.edge.pages.render import money_text
 from laari.rules.calendar import local_day
 from laari.store import payments
 from laari.store.figures import Figures, Span
@@ -32,11 +33,20 @@ async def show(desk: Desk, secret_key: str | None = None) -> Reply:
         days=days,
         spans={"Today": _sum(figures[-1:]), "7 days": _sum(figures[-7:]), "30 days": _sum(figures)},
         volume=stacked([each.gross for each in figures]),
+        volume_words=[f"{_name(day)}: {money_text(each.gross)}" for day, each in days.items()],
         counts=stacked([each.payments for each in figures], [each.refunds for each in figures]),
+        count_words=[
+            f"{_name(day)}: {each.payments} paid, {each.refunds} refunded"
+            for day, each in days.items()
+        ],
         one_day=timedelta(days=1),
         rows=newest.rows,
         state_of=state_of,
     )
+
+
+def _name(day: date) -> str:
+    return f"{day:%-d %b}"
 
 
 async def _days(desk: Desk) -> dict[date, Figures]:
