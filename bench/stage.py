@@ -70,12 +70,14 @@ class Stage:
         return drive(target, "echo", clients=clients, seconds=seconds)
 
     def unbatched(self, script: str, clients: int, seconds: int) -> Load:
-        """The same service on the same rows, but each command has a transaction of its own."""
-        if "unbatched" not in self._origins:
-            other = self._stack.enter_context(running(self.data_dir, LAARI_MAX_BATCH="1"))
-            self._origins["unbatched"] = other.origin
-        target = self.target._replace(origin=self._origins["unbatched"])
-        return drive(target, script, clients=clients, seconds=seconds)
+        """The same service on the same rows, but each command has a transaction of its own.
+
+        It ends afterwards: it would deliver and seal in the place of the one that is measured.
+        """
+        with running(self.data_dir, LAARI_MAX_BATCH="1", LAARI_WEBHOOK_ALLOW_PRIVATE="on") as other:
+            target = self.target._replace(origin=other.origin)
+            drive(target, script, clients=clients, seconds=1)
+            return drive(target, script, clients=clients, seconds=seconds)
 
     def ceiling(self, script: str) -> PgBench:
         if script not in self._ceilings:
