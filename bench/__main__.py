@@ -137,7 +137,7 @@ def main() -> None:
     parser.add_argument(
         *("--rate",),
         type=_positive,
-        help="requests a second of `steady`; 0.4 of the best if not given",
+        help="requests a second of `steady`; 0.2 of the best if not given",
     )
     arguments = parser.parse_args()
     wanted = set(arguments.workloads)
