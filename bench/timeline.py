@@ -121,10 +121,11 @@ def _checkpoints(spans: Sequence[Span], across: Scale) -> list[str]:
     for span in spans:
         if span.kind == "checkpoint":
             begin, end = across(span.begin), across(span.end)
+            if not parts:  # one name for all of them: in an hour they follow each other closely
+                parts.append(f'<text x="{begin + 2}" y="{TOP - 4}" class="quiet">checkpoint</text>')
             width = max(1.0, round(end - begin, 1))
             parts.append(
                 f'<rect class="checkpoint" x="{begin}" y="{TOP}" width="{width}" height="{PLOT}"/>'
-                f'<text x="{begin + 2}" y="{TOP - 4}" class="quiet">checkpoint</text>'
             )
     return parts
 
