@@ -26,7 +26,7 @@ from laari.edge.merchant.lists import (
     NO_QUERY,
     ListQuery,
     Query,
-    page_reply,
+    page_body,
     read_window,
     status_filter,
 )
@@ -129,7 +129,7 @@ async def list_authorizations(context: Context, query: ListQuery) -> Reply | Ref
     now = _now(context)
     found = await backend.page(authorizations.of_tenant(tenant.id, now, window, query.status))
     shapes = (shown(as_of(authorization, now), backend) for authorization in found.rows)
-    return page_reply(shapes, found, window, backend.cursors, LISTING, tenant.id)
+    return Reply(200, page_body(shapes, found, window, backend.cursors, LISTING, tenant.id))
 
 
 async def list_payments(context: Context, query: ListQuery) -> Reply | Refusal:
@@ -150,7 +150,7 @@ async def list_payments(context: Context, query: ListQuery) -> Reply | Refusal:
         )
     )
     shapes = (payment_shown(payment, backend) for payment in found.rows)
-    return page_reply(shapes, found, window, backend.cursors, listing, tenant.id)
+    return Reply(200, page_body(shapes, found, window, backend.cursors, listing, tenant.id))
 
 
 async def preview_charge(context: Context, query: PreviewQuery) -> Reply | Refusal:

@@ -16,7 +16,7 @@ from laari.edge.merchant.lists import (
     NO_QUERY,
     PageQuery,
     Query,
-    page_reply,
+    page_body,
     read_window,
 )
 from laari.edge.merchant.operations import ANY_READ_SCOPE, Context, Operation, Read
@@ -101,7 +101,7 @@ async def list_events(context: Context, query: EventQuery) -> Reply | Refusal:
     )
     states = await backend.delivery_states([event.id for event in found.rows])
     shapes = (shown(event, states.get(event.id)) for event in found.rows)
-    return page_reply(shapes, found, window, backend.cursors, LISTING, tenant.id)
+    return Reply(200, page_body(shapes, found, window, backend.cursors, LISTING, tenant.id))
 
 
 LIST = Read(

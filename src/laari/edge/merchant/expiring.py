@@ -56,6 +56,7 @@ async def list_expiring(
         )
     )
     found = await _expire_overdue(context, found, expire, now, query.status)
+    # Nothing below depends on the moment: a page with overdue rows has become this caller's own.
     if found.shown is None:
         shapes = (shown(row, backend) for row in found.rows)
         found.shown = page_body(shapes, found, window, backend.cursors, listing, tenant.id)

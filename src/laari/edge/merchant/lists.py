@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from laari.edge.cursors import Cursors
 from laari.edge.fields import Field, Schema, check_fields, choice, described, text
-from laari.edge.http import Reply
 from laari.rules.calendar import read_timestamp
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes.envelopes import Page, Pagination, to_json
@@ -163,17 +162,6 @@ def read_window(query: PageQuery, cursors: Cursors, listing: str, owner: int) ->
         created_from=created_from,
         created_to=created_to,
     )
-
-
-def page_reply(
-    shapes: Iterable[object],
-    found: Found[R],
-    window: Window,
-    cursors: Cursors,
-    listing: str,
-    owner: int,
-) -> Reply:
-    return Reply(200, page_body(shapes, found, window, cursors, listing, owner))
 
 
 def page_body(
