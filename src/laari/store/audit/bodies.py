@@ -178,6 +178,7 @@ _MISTIMED = f"""(e.type IN ('payment.paid', 'payment.cancelled')
     OR e.type = 'payment.created' AND o.kind = 'hosted')
     AND e.created_at IS DISTINCT FROM {_HAPPENED_AT}"""
 _EARLY = "e.type = 'payment.expired' AND e.created_at < o.expires_at"
+# As it would be sent, in the driver's UTF-8; `convert_to` would look its encoding up each time.
 _UNUSUAL = f"e.body IS DISTINCT FROM textsend({_USUAL_PAYMENT})"
 PAYMENT_EVENTS = f"""origin (url) AS MATERIALIZED ({_ORIGIN}),
 payment_events AS MATERIALIZED (
