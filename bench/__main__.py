@@ -128,7 +128,7 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="use the rows of the last run again")
     parser.add_argument(
         *("--clients",),
-        type=_positive_numbers,
+        type=_counts,
         help="with how many clients the workloads are driven, such as 1,64",
     )
     parser.add_argument(
@@ -161,8 +161,11 @@ def _positive(text: str) -> float:
     return value
 
 
-def _positive_numbers(text: str) -> tuple[int, ...]:
-    return tuple(int(_positive(number)) for number in text.split(","))
+def _counts(text: str) -> tuple[int, ...]:
+    counts = tuple(map(int, text.split(",")))
+    if min(counts) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: there has to be a client")
+    return counts
 
 
 def _run(wanted: set[str], arguments: argparse.Namespace, console: Console) -> None:
@@ -173,38 +176,43 @@ def _run(wanted: set[str], arguments: argparse.Namespace, console: Console) -> N
         if ready.fill_seconds:
             console.print(f"filled {plan.size} in {ready.fill_seconds:.0f} s")
         results = report.Results(plan.size._asdict(), ready.fill_seconds)
-        run = partial(_add, ready, plan, wanted, results, console)
-        run(FIRST)
-        for workload in chosen:
-            for clients in arguments.clients or plan.clients:
-                console.print(f"{workload.title}, {clients} clients …", style="dim")
-                results.add(measure(ready, workload, clients, plan))
-        results.judge(chosen)
         results.missing = [
             f"{peer} is not installed: make bench-peers"
             for peer in sorted({peer for workload in chosen for peer in workload.peers})
             if not peers.is_installed(peer)
         ]
-        run(PARTS)
+        run = partial(run_parts, ready, plan, wanted, results, console)
+        is_whole = run(FIRST)
+        for workload in chosen:
+            for clients in arguments.clients or plan.clients:
+                console.print(f"{workload.title}, {clients} clients …", style="dim")
+                results.add(measure(ready, workload, clients, plan))
+        results.judge(chosen)
+        is_whole = run(PARTS) and is_whole
     report.show(console, results)
-    report.write(results, whole=not wanted and not arguments.quick and not arguments.clients)
+    chosen_all = not (wanted or arguments.quick or arguments.clients)
+    report.write(results, whole=chosen_all and is_whole)
 
 
-def _add(
+def run_parts(
     ready: Stage,
     plan: Plan,
     wanted: set[str],
     results: report.Results,
     console: Console,
     parts: dict[str, Part],
-) -> None:
+) -> bool:
+    """Adds what the parts find; whether all of them could be measured."""
+    failed = False
     for name, part in parts.items():
         if not wanted or name in wanted:
             console.print(f"{name} …", style="dim")
             try:
                 results.verdicts += part(ready, plan)
-            except RuntimeError as error:  # what else was found in many minutes is not thrown away
-                results.verdicts.append(report.Verdict(f"{name}: {error}", 0, "measured", False))
+            except Exception as error:  # what was found in many minutes before is shown
+                failed = True
+                results.missing.append(f"{name} was not measured: {error!r}")
+    return not failed
 
 
 def measure(ready: Stage, workload: Workload, clients: int, plan: Plan) -> report.Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from statistics import median
 from urllib.parse import urlsplit
@@ -46,27 +47,30 @@ async def _log_in(ready: Stage) -> str:
 def measure(ready: Stage) -> list[Verdict]:
     """The time counts that a view takes of the processors, beyond what an idle service takes: a
     long page is written with pauses, in which payments come first."""
-    headers = {"Cookie": cookie(ready)}
-    connection = http.client.HTTPConnection(urlsplit(ready.service.origin).netloc, timeout=60)
-    waits = []
-    for number in range(WARM_UP + SAMPLES):
-        if number == WARM_UP:
-            idle = _processors_used(ready.service, IDLE_SECONDS)
-            began, before = time.monotonic(), ready.service.all_processor_seconds()
-        time.sleep(PAUSE_SECONDS)
-        begun = time.perf_counter()
-        connection.request("GET", OVERVIEW, headers=headers)
-        response = connection.getresponse()
-        page = response.read()
-        waits.append((time.perf_counter() - begun) * 1000)
-        assert response.status == 200, response.status
-        assert b"30 days" in page
-    used = ready.service.all_processor_seconds() - before - idle * (time.monotonic() - began)
+    service, headers = ready.service, {"Cookie": cookie(ready)}
+    with closing(http.client.HTTPConnection(urlsplit(service.origin).netloc)) as connection:
+        for _ in range(WARM_UP):
+            _view(connection, headers)
+        idle = _processors_used(service, IDLE_SECONDS)
+        began, before = time.monotonic(), service.all_processor_seconds()
+        waits = [_view(connection, headers) for _ in range(SAMPLES)]
+        used = service.all_processor_seconds() - before - idle * (time.monotonic() - began)
     taken = used / SAMPLES * 1000
-    connection.close()
     text = f"overview of a merchant with {ready.target.filled.size.payments:,} payments: ms of the"
-    text += f" processors (there after {median(waits[WARM_UP:]):.0f} ms)"
+    text += f" processors (there after {median(waits):.0f} ms)"
     return [Verdict(text, round(taken, 2), f"at most {WANTED_MS}", taken <= WANTED_MS)]
+
+
+def _view(connection: http.client.HTTPConnection, headers: dict[str, str]) -> float:
+    """Returns how many ms the page took."""
+    time.sleep(PAUSE_SECONDS)
+    began = time.perf_counter()
+    connection.request("GET", OVERVIEW, headers=headers)
+    response = connection.getresponse()
+    page = response.read()
+    assert response.status == 200, response.status
+    assert b"30 days" in page
+    return (time.perf_counter() - began) * 1000
 
 
 def _processors_used(service: Service, seconds: float) -> float:
