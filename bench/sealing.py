@@ -15,7 +15,8 @@ import psutil
 from bench.report import Verdict
 from bench.stage import Stage
 from laari.store.database import connection_to
-from laari.store.seals import ADVISORY_LOCK, seal_next, sealing_key, summarize
+from laari.store.sealing import ADVISORY_LOCK, seal_next, summarize
+from laari.store.seals import sealing_key
 from laari.store.secrets import load_master_key
 
 CLIENTS = 64

@@ -22,7 +22,8 @@ from laari.store import customers, deliveries, merchants, tenants
 from laari.store.audit import Report, audit
 from laari.store.batch import BatchRunner
 from laari.store.database import Pool, connection_to, open_pool
-from laari.store.seals import Seal, seal_next, sealing_key
+from laari.store.sealing import seal_next
+from laari.store.seals import Seal, sealing_key
 
 MASTER_KEY = bytes(32)
 KEY = sealing_key(MASTER_KEY)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from laari.store import seals
+from laari.store import sealed_rows, sealing
 from laari.store.database import connection_to
 from laari.store.seals import Seal, mac_of
 from tests.audit.books import look, pay, seal_all, write_books, write_more
@@ -57,7 +57,7 @@ def form_of(number: int) -> dict[str, tuple[str, str]]:
 async def test_a_seal_digests_what_it_always_did(
     dsn: str, table: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seals, "FORM", number)
+    monkeypatch.setattr(sealing, "FORM", number)
     await write_books(dsn)
     await write_more(dsn)
     key, sealed = form_of(number)[table]
@@ -103,7 +103,7 @@ async def seal_in_both_forms(
     """An installation that was upgraded; the number of a seal of events in each form."""
     await write_books(dsn)
     with monkeypatch.context() as before:
-        before.setattr(seals, "FORM", 1)
+        before.setattr(sealing, "FORM", 1)
         old = await seal_all(dsn, chunk)
     await pay(dsn, "after the upgrade")
     new = await seal_all(dsn, chunk)
@@ -123,8 +123,8 @@ async def test_both_forms_stand_in_one_chain(
 @pytest.fixture
 def second_called_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seals are made as one version made them: in the second form, under the first number."""
-    monkeypatch.setattr(seals, "FORM", 1)
-    monkeypatch.setattr(seals, "BODY", {1: "r.body", 2: "r.body"})
+    monkeypatch.setattr(sealing, "FORM", 1)
+    monkeypatch.setattr(sealed_rows, "BODY", {1: "r.body", 2: "r.body"})
 
 
 @pytest.mark.parametrize("chunk", [10, 10_000])

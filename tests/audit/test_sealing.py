@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from laari.store import customers, deliveries, merchants
 from laari.store.database import connection_to
 from laari.store.migrate import FOLDER, known_migrations, migrate
-from laari.store.seals import MovedError, Seal, mac_of, seal_next
+from laari.store.sealing import MovedError, seal_next
+from laari.store.seals import Seal, mac_of
 from laari.store.witness import KnownSeal, note_path, note_seal, noted_seal, read_seal
 from laari.workers.sealing import Sealer
 from tests.audit.books import (

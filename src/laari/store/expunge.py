@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 
 from laari.errors import LaariError
-from laari.store.seals import SUBJECTS, Place, rows_of
+from laari.store.sealed_rows import SUBJECTS, Place, rows_of
 
 # An attempt that is in progress is recorded within its lease, which is a matter of minutes.
 _ENDED = "d.status <> 'pending' AND d.next_attempt_at <= now() - interval '1 hour'"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.store.seals import horizon
+from laari.store.sealing import horizon
 
 STEP = 200_000  # transactions that are added at a time
 

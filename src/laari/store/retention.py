@@ -35,21 +35,9 @@ from laari.store.retired import (
     read_retired,
     seal_over,
 )
-from laari.store.seals import (
-    ADVISORY_LOCK,
-    COLUMNS,
-    FORM,
-    SUBJECTS,
-    Content,
-    Place,
-    Range,
-    Seal,
-    content_of,
-    end_of,
-    insert,
-    last_seal,
-    next_seal,
-)
+from laari.store.sealed_rows import FORM, SUBJECTS, Content, Place, content_of
+from laari.store.sealing import ADVISORY_LOCK, end_of
+from laari.store.seals import COLUMNS, Range, Seal, insert, last_seal, next_seal
 
 LOCK = 0x6C61617269_7265  # "laari" "re": one process removes at a time
 STEP_ROWS = 2_000  # of a step, unless a single seal has more and has to be taken whole
@@ -126,7 +114,7 @@ async def remove_next(
     if name == DELIVERIES:
         stretch = await _beginning(connection, last, step, most)
         rows = await removal.remove(connection, stretch)
-        left = Content(rows, hashlib.sha256().digest(), 0)
+        left = Content(rows, hashlib.sha256().digest(), 0, FORM)
     else:
         stretch = Stretch(removal.table, step[0].after, step[-1].upto)
         rows = await removal.remove(connection, stretch)

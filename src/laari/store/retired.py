@@ -16,7 +16,8 @@ from uuid import UUID
 import asyncpg
 from msgspec import Struct
 
-from laari.store.seals import COLUMNS, Place, Seal, mac_of
+from laari.store.sealed_rows import Place
+from laari.store.seals import COLUMNS, Seal, mac_of
 
 DELIVERIES = "old deliveries"
 SANDBOX_EVENTS = "sandbox events"

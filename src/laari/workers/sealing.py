@@ -9,7 +9,8 @@ from pathlib import Path
 
 from laari.errors import LaariError
 from laari.store.database import Pool
-from laari.store.seals import seal_next, sealing_key, summarize
+from laari.store.sealing import seal_next, summarize
+from laari.store.seals import sealing_key
 from laari.store.witness import KnownSeal, is_in_chain, note_path, note_seal, noted_seal
 
 log = logging.getLogger(__name__)

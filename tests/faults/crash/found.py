@@ -14,7 +14,7 @@ from typing import NamedTuple
 import asyncpg
 
 from laari.store.retention import LOCK
-from laari.store.seals import ADVISORY_LOCK
+from laari.store.sealing import ADVISORY_LOCK
 
 HELD_LOOKS, HELD_SECONDS = 42, 0.2  # less than the server lets a transaction be idle
 

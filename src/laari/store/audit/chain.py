@@ -12,20 +12,18 @@ from msgspec import Struct
 
 from laari.store.audit.difference import Difference
 from laari.store.retired import LAYERS, RECORDS, Retired
-from laari.store.seals import (
+from laari.store.sealed_rows import (
     ALSO,
-    COLUMNS,
     SUBJECTS,
     Content,
     Place,
-    Seal,
     Subject,
     batches,
     content_of,
-    mac_of,
     sent,
     source,
 )
+from laari.store.seals import COLUMNS, Seal, mac_of
 from laari.store.witness import KnownSeal
 
 PAGE = 2_000  # seals held at a time
@@ -202,7 +200,7 @@ async def _contents_of(
         )
         deliveries = {row[0]: row[1] for row in counted}
     return [
-        Content(count, digest.digest(), deliveries.get(place, 0))
+        Content(count, digest.digest(), deliveries.get(place, 0), step[0].form)
         for place, (count, digest) in enumerate(zip(counts, digests, strict=True))
     ]
 

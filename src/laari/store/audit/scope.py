@@ -12,7 +12,7 @@ from typing import NamedTuple
 import asyncpg
 
 from laari.store.retired import OLD_EVENTS, SANDBOX_EVENTS, Retired
-from laari.store.seals import Place
+from laari.store.sealed_rows import Place
 
 # Of what is older than these ids events may have been removed for their age. A live authorization
 # keeps its own: they say what the customer agreed to.

@@ -1,0 +1,155 @@
+"""Makes the next seals: of rows that are complete, so many at a time."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import NamedTuple
+
+import asyncpg
+
+from laari.errors import LaariError
+from laari.store.sealed_rows import (
+    ALONG_THE_KEY,
+    FORM,
+    SUBJECTS,
+    Place,
+    Subject,
+    content_of,
+    without,
+)
+from laari.store.seals import Range, Seal, insert, last_seal, next_seal, sealed_places
+
+ADVISORY_LOCK = 0x6C61617269_7365  # "laari" "se": one sealer at a time
+CHUNK = 20_000  # rows of a seal at most; a transaction with more rows is sealed in pieces
+WORK_MEMORY = "64MB"  # for a seal's rows in the order of their keys
+
+
+class MovedError(LaariError):
+    """Transactions count from lower numbers than those that are sealed: new rows cannot be."""
+
+
+class Sealed(NamedTuple):
+    """The seals that were made, and whether complete rows are left for the next ones."""
+
+    seals: list[Seal]
+    more: bool
+
+
+async def horizon(connection: asyncpg.Connection) -> int:
+    """The last transaction before the oldest that still runs: no row up to it can appear later."""
+    last: int = await connection.fetchval(
+        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1"
+    )
+    return last
+
+
+async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHUNK) -> Sealed:
+    """Seals the next rows of each table, in a transaction of the caller's.
+
+    Makes nothing where all that is complete is sealed, or another process is sealing. A crash
+    leaves either all of these seals or none.
+    """
+    if not await connection.fetchval("SELECT pg_try_advisory_xact_lock($1)", ADVISORY_LOCK):
+        return Sealed([], more=False)
+    # Where a range begins decides how its rows are found best, but never by reading a whole table
+    # for the few that stand at its end.
+    await connection.execute(
+        "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off; "
+        f"SET LOCAL work_mem = '{WORK_MEMORY}'"
+    )
+    upto = await horizon(connection)
+    previous = await last_seal(connection)
+    made: list[Seal] = []
+    for table, place in (await sealed_places(connection)).items():
+        if place.xid > upto:
+            raise MovedError(
+                f"{table} are sealed up to transaction {place.xid} and this server is at {upto}: "
+                "the database was moved by a dump. Stop the service and raise the server's counter "
+                "(pg_resetwal -x; docs/audit.md); until then nothing is sealed"
+            )
+        subject = SUBJECTS[table]
+        end = await end_of(connection, subject, place, upto, chunk)
+        if end is None:
+            continue
+        content = await content_of(connection, subject, place, end, FORM)
+        previous = next_seal(key, previous, Range(table, place, end), content)
+        made.append(previous)
+    for seal in made:
+        await insert(connection, seal)
+    return Sealed(made, more=any(seal.upto != Place(upto) for seal in made))
+
+
+async def end_of(
+    connection: asyncpg.Connection, subject: Subject, place: Place, upto: int, chunk: int
+) -> Place | None:
+    """Where the next so many rows of this table end; None where there are none up to `upto`."""
+    if place.key is not None:  # in the middle of a large transaction
+        return Place(place.xid, await _nth_key(connection, subject, place, chunk))
+    if upto <= place.xid:
+        return None
+    count, guess = await _count(connection, subject, place.xid, upto, chunk)
+    if count <= chunk:
+        return Place(upto) if count else None
+    # Too many for one: looks for a place at which they fill at least half a seal. Rows mostly
+    # stand in the order in which they were written, so that the first guess is most often right.
+    fits, too_far = place.xid, upto
+    while too_far - fits > 1:
+        middle = guess if fits < guess < too_far else (fits + too_far) // 2
+        guess = 0
+        count, _ = await _count(connection, subject, place.xid, middle, chunk)
+        if count > chunk:
+            too_far = middle
+        else:
+            fits = middle
+            if count >= chunk // 2:
+                break
+    if fits > place.xid:
+        return Place(fits)
+    return Place(too_far, await _nth_key(connection, subject, Place(too_far), chunk))
+
+
+async def _nth_key(
+    connection: asyncpg.Connection, subject: Subject, place: Place, count: int
+) -> str | None:
+    """The key of the row so many rows further in its transaction; None where it ends before."""
+    after = "true" if place.key is None else f"{subject.key} > $2::text::{subject.key_type}"
+    async with without(connection, ALONG_THE_KEY):
+        key: str | None = await connection.fetchval(
+            f"SELECT {subject.key}::text FROM {subject.table} WHERE xid = $1 AND {after} "
+            f"AND ($2::text IS NULL OR true) ORDER BY {subject.key} OFFSET $3 LIMIT 1",
+            place.xid,
+            place.key,
+            count - 1,
+        )
+    return key
+
+
+async def _count(
+    connection: asyncpg.Connection, subject: Subject, after: int, upto: int, most: int
+) -> tuple[int, int]:
+    """How many rows these transactions wrote, counted to one more than `most`.
+
+    And the transaction that three quarters of the rows that were counted go up to.
+    """
+    count, guess = await connection.fetchrow(
+        "SELECT count(*), coalesce(percentile_disc(0.75) WITHIN GROUP (ORDER BY xid), 0) "
+        f"FROM (SELECT xid FROM {subject.table} "
+        f"WHERE xid > $1 AND xid <= $2 LIMIT {most + 1}) AS counted",
+        after,
+        upto,
+    )
+    return count, guess
+
+
+async def summarize(connection: asyncpg.Connection) -> None:
+    """Takes the newest pages up into the indexes that find rows by their transaction.
+
+    A table that is being vacuumed is left for the next time.
+    """
+    for table in SUBJECTS:
+        with suppress(asyncpg.LockNotAvailableError):
+            async with connection.transaction():
+                await connection.execute("SET LOCAL lock_timeout = '500ms'")
+                await connection.execute(
+                    "SELECT brin_summarize_new_values($1::text::regclass)", f"{table}_by_xid"
+                )
