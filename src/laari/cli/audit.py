@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import os
 from contextlib import AsyncExitStack
 
 import click
 import msgspec
+import uvloop
 from msgspec.structs import replace
 
 from laari.cli.open import open_service
@@ -65,7 +65,7 @@ def audit_command(
     standby of LAARI_DATABASE_READ_URL where that is set, once it has all that the primary has.
     """
     with step_bar() as tell:
-        report = asyncio.run(_audit(since_seal, kept_seal, primary, tell))
+        report = uvloop.run(_audit(since_seal, kept_seal, primary, tell))
     if as_json:
         show(report, as_json)
     else:

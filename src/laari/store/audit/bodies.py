@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from laari.store.audit.difference import (
     Check,
+    Queries,
     shown_authorization,
     shown_event,
     shown_payment,
@@ -57,7 +58,12 @@ _HEAD = _joined(*_USUAL_HEAD)
 
 
 def _body_check(
-    kind: str, table: str, read: str, said: list[_Said], unusual: str, queries: str = ""
+    kind: str,
+    table: str,
+    read: str,
+    said: list[_Said],
+    unusual: str,
+    queries: Queries | None = None,
 ) -> Check:
     """The events that the query `unusual` names, each against its row.
 
@@ -143,32 +149,48 @@ _PAYMENT = [
 _URL = "(SELECT url FROM origin)"
 _IF_HOSTED = "CASE WHEN o.kind <> 'charge' THEN {} ELSE '' END"
 _IS_PAID = "e.type = 'payment.paid'"
+# What all events of a payment say alike, between what each says for itself.
+_OF_PAYMENT = {
+    "opening": (
+        f"""'"id":"' || {shown_payment("o.id")}""",
+        f"""'","reference":' || {_json("o.reference")}""",
+        "',\"amount\":' || o.amount",
+    ),
+    "words": (
+        f"""',"title":' || {_json("o.title")}""",
+        f"""',"description":' || {_json("o.description")}""",
+        _IF_HOSTED.format(f"""',"terminal_label":' || {_json("o.terminal_label")}"""),
+        f"""',"bill_number":' || {_json("o.bill_number")}""",
+    ),
+    "page": (_IF_HOSTED.format(f"""',"payment_url":"' || {_URL} || '/pay/' || o.token || '"'"""),),
+    "addresses": (
+        _IF_HOSTED.format(f"""',"qr_url":"' || {_URL} || '/merchant/public/qr/' || o.token"""),
+        _IF_HOSTED.format(f"""'","return_url":' || {_json("o.return_url")}"""),
+        f"""',"created_at":"' || {_time("o.created_at")}""",
+    ),
+    "ending": (
+        _IF_HOSTED.format(
+            f"""',"expires_at":' || coalesce('"' || {_time("o.expires_at")} || '"', 'null')"""
+        ),
+        "',\"metadata\":' || o.metadata || '}}'",
+    ),
+}
 _USUAL_PAYMENT = _joined(
     *_USUAL_HEAD,
-    f"""'"id":"' || {shown_payment("o.id")}""",
-    f"""'","reference":' || {_json("o.reference")}""",
-    "',\"amount\":' || o.amount",
+    "o.opening",
     f"""CASE WHEN {_IS_PAID} THEN ',"fee":' || o.fee || ',"net_amount":' || o.amount - o.fee
         ELSE ',"fee":null,"net_amount":null' END""",
-    f"""',"title":' || {_json("o.title")}""",
-    f"""',"description":' || {_json("o.description")}""",
-    _IF_HOSTED.format(f"""',"terminal_label":' || {_json("o.terminal_label")}"""),
-    f"""',"bill_number":' || {_json("o.bill_number")}""",
+    "o.words",
     """CASE e.type WHEN 'payment.paid' THEN ',"status":"paid"'
         WHEN 'payment.created' THEN ',"status":"pending"'
         ELSE ',"status":"' || substr(e.type, 9) || '"' END""",
-    _IF_HOSTED.format(f"""',"payment_url":"' || {_URL} || '/pay/' || o.token || '"'"""),
+    "o.page",
     f"""',"payment_reference":' || CASE WHEN {_IS_PAID} THEN {_json("o.payment_reference")}
         ELSE 'null' END""",
-    _IF_HOSTED.format(f"""',"qr_url":"' || {_URL} || '/merchant/public/qr/' || o.token"""),
-    _IF_HOSTED.format(f"""'","return_url":' || {_json("o.return_url")}"""),
-    f"""',"created_at":"' || {_time("o.created_at")}""",
+    "o.addresses",
     f"""CASE WHEN {_IS_PAID} THEN '","paid_at":"' || {_time("o.paid_at")} || '"'
         ELSE '","paid_at":null' END""",
-    _IF_HOSTED.format(
-        f"""',"expires_at":' || coalesce('"' || {_time("o.expires_at")} || '"', 'null')"""
-    ),
-    "',\"metadata\":' || o.metadata || '}}'",
+    "o.ending",
 )
 # The events of payments that differ from what is usual, and what else there is to say of them. Most
 # bodies are to the letter what the service writes today of such a row: that is quickly seen.
@@ -180,14 +202,25 @@ _MISTIMED = f"""(e.type IN ('payment.paid', 'payment.cancelled')
 _EARLY = "e.type = 'payment.expired' AND e.created_at < o.expires_at"
 # As it would be sent, in the driver's UTF-8; `convert_to` would look its encoding up each time.
 _UNUSUAL = f"e.body IS DISTINCT FROM textsend({_USUAL_PAYMENT})"
-PAYMENT_EVENTS = f"""origin (url) AS MATERIALIZED ({_ORIGIN}),
+_PAYMENTS = ", ".join(f"{_joined(*parts)} AS {name}" for name, parts in _OF_PAYMENT.items())
+# The parts that are common to a payment's events are made once for all of them. Too large to be
+# hashed, which the planner does not know but believes with little memory: so payments and events
+# are both read in the order of the payments' ids, and nothing is kept.
+PAYMENT_EVENTS = Queries(
+    f"""origin (url) AS MATERIALIZED ({_ORIGIN}),
 payment_events AS MATERIALIZED (
     SELECT e.id, e.object_id, e.type, e.created_at, o.expires_at,
         {_HAPPENED_AT} AS happened_at, {_MISTIMED} AS mistimed,
         {_EARLY} AS early, {_UNUSUAL} AS unusual
-    FROM events e JOIN payments o ON o.id = e.object_id LEFT JOIN tenants t ON t.id = e.tenant_id
+    FROM events e JOIN (
+        SELECT id, kind, amount, fee, payment_reference, created_at, paid_at, cancelled_at,
+            expires_at, {_PAYMENTS}
+        FROM payments o ORDER BY id OFFSET 0
+    ) o ON o.id = e.object_id LEFT JOIN tenants t ON t.id = e.tenant_id
     WHERE starts_with(e.type, 'payment.') AND (({_MISTIMED}) OR ({_EARLY}) OR {_UNUSUAL})
-)"""
+)""",
+    memory="4MB",
+)
 
 _REQUEST_READ = """id text, reference text, amount text, fee text, title text, description text,
     terminal_label text, bill_number text, status text, payment_id text, payment_reference text,

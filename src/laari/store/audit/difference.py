@@ -15,6 +15,16 @@ class Difference(Struct, frozen=True):
     message: str
 
 
+MEMORY = "128MB"  # joins of whole tables are hashed in memory instead of on disk
+
+
+class Queries(NamedTuple):
+    """What several checks stand on, as queries after WITH, and the memory to sort and hash in."""
+
+    sql: str
+    memory: str = MEMORY
+
+
 class Check(NamedTuple):
     """A statement that returns the rows that differ, as (id, expected, found).
 
@@ -29,7 +39,7 @@ class Check(NamedTuple):
     message: str
     sql: str
     scope: Literal["rows", "all", "part"] = "rows"
-    queries: str = ""
+    queries: Queries | None = None
 
 
 def _shown(prefix: str, column: str) -> str:

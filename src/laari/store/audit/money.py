@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laari.store.audit.difference import Check, shown_payment
+from laari.store.audit.difference import Check, Queries, shown_payment
 
 # Every account there is: the service's own four, one per tenant, and the customers' wallets.
 _ACCOUNTS = """accounts (account, mode) AS (
@@ -12,7 +12,7 @@ _ACCOUNTS = """accounts (account, mode) AS (
 )"""
 
 # What every account has received and given, and what every tenant's payments come to.
-_SUMS = """moved (account, amount) AS MATERIALIZED (
+_SUMS = Queries("""moved (account, amount) AS MATERIALIZED (
     SELECT account, sum(amount) FROM (
         SELECT credit_account AS account, amount FROM transfers
         UNION ALL SELECT debit_account, -amount FROM transfers
@@ -21,7 +21,7 @@ _SUMS = """moved (account, amount) AS MATERIALIZED (
     SELECT tenant_id, sum(CASE status WHEN 'paid' THEN amount - fee WHEN 'refunded' THEN -fee
         ELSE 0 END), sum(fee)
     FROM payments GROUP BY tenant_id
-)"""
+)""")
 
 
 def _transfer_check(kind: str, expected: str, message: str) -> Check:

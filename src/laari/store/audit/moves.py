@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laari.store.audit.difference import Check, shown_payment
+from laari.store.audit.difference import Check, Queries, shown_payment
 
 _AT = "CASE kind WHEN 'refund' THEN refunded_at ELSE paid_at END"
 _ALONE = "id IS NULL"
@@ -10,14 +10,14 @@ _MISTIMED = f"id IS NOT NULL AND moved_at IS DISTINCT FROM {_AT}"
 _MISNAMED = (
     "id IS NOT NULL AND kind IN ('payment', 'fee') AND tid IS DISTINCT FROM payment_reference"
 )
-_MOVES = f"""moves AS MATERIALIZED (
+_MOVES = Queries(f"""moves AS MATERIALIZED (
     SELECT * FROM (
         SELECT t.id AS transfer_id, t.payment_id, t.kind, t.tid, t.created_at AS moved_at,
             p.id, p.paid_at, p.refunded_at, p.payment_reference
         FROM transfers t LEFT JOIN payments p ON p.id = t.payment_id
         WHERE t.payment_id IS NOT NULL
     ) joined WHERE ({_ALONE}) OR ({_MISTIMED}) OR ({_MISNAMED})
-)"""
+)""")
 
 CHECKS = [
     Check(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
@@ -32,7 +33,7 @@ from laari.store.audit.chain import (
     verify_numbers,
     verify_rows,
 )
-from laari.store.audit.difference import Check, Difference, shown_event
+from laari.store.audit.difference import MEMORY, Check, Difference, shown_event
 from laari.store.audit.schema import verify_schema
 from laari.store.audit.scope import Scope, everything, since
 from laari.store.retired import LAYERS, Retired, read_retired
@@ -163,11 +164,10 @@ async def settle(connection: asyncpg.Connection, since_seal: bool) -> None:
     # planner believes: if it expects few rows and there are many, it compares each with each.
     avoided = "enable_seqscan" if since_seal else "enable_nestloop"
     await connection.execute(f"SET LOCAL {avoided} = off")
-    # The joins of whole tables are hashed in memory instead of on disk. The connections share the
-    # processors already. What is unqualified is PostgreSQL's own or a table of ours, whatever
-    # somebody has set for this role.
+    # The connections share the processors already. What is unqualified is PostgreSQL's own or a
+    # table of ours, whatever somebody has set for this role.
     await connection.execute(
-        "SET LOCAL work_mem = '128MB'; SET LOCAL jit = off; "
+        f"SET LOCAL work_mem = '{MEMORY}'; SET LOCAL jit = off; "
         "SET LOCAL max_parallel_workers_per_gather = 0; "
         "SET LOCAL search_path = pg_catalog, public; SET LOCAL row_security = off; "
         "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL datestyle = 'ISO, YMD'"
@@ -287,16 +287,31 @@ def statement(checks: list[Check]) -> str:
     )
     queries = checks[0].queries
     return (
-        f"{'WITH ' if queries else ''}{queries} SELECT * FROM (SELECT kind, id, expected, found, "
+        f"{f'WITH {queries.sql}' if queries else ''} "
+        "SELECT * FROM (SELECT kind, id, expected, found, "
         "count(*) OVER (PARTITION BY kind) AS total, "
         "row_number() OVER (PARTITION BY kind ORDER BY id, expected) AS place "
         f"FROM ({found}) AS d) AS numbered WHERE place <= {SHOWN} ORDER BY kind, place"
     )
 
 
-async def _check(checks: list[Check], scope: Scope, connection: asyncpg.Connection) -> Found:
+@asynccontextmanager
+async def _savepoint(connection: asyncpg.Connection) -> AsyncIterator[None]:
+    """Nothing was written: it is always rolled back, and settings made within end with it."""
+    savepoint = connection.transaction()
+    await savepoint.start()
     try:
-        async with connection.transaction():  # a savepoint: what fails leaves the rest to go on
+        yield
+    finally:
+        await savepoint.rollback()
+
+
+async def _check(checks: list[Check], scope: Scope, connection: asyncpg.Connection) -> Found:
+    queries = checks[0].queries
+    try:
+        async with _savepoint(connection):  # what fails leaves the rest to go on
+            if queries is not None:
+                await connection.execute(f"SET LOCAL work_mem = '{queries.memory}'")
             rows = await connection.fetch(scope.apply(statement(checks)), *scope.parameters)
     except asyncpg.DataError as error:
         return await _one_by_one(checks, scope, connection, error)
