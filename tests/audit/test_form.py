@@ -7,15 +7,21 @@ verifies these.
 
 from __future__ import annotations
 
+import hashlib
 from datetime import UTC, datetime
+from io import BytesIO
+from itertools import pairwise
 
+import asyncpg
 import pytest
 from msgspec.structs import replace
 
 from laari.store import sealed_rows, sealing
+from laari.store.copied import divider
 from laari.store.database import connection_to
-from laari.store.seals import Seal, mac_of
-from tests.audit.books import look, pay, seal_all, write_books, write_more
+from laari.store.sealed_rows import Place
+from laari.store.seals import Range, Seal, insert, mac_of, next_seal
+from tests.audit.books import KEY, look, pay, seal_all, write_books, write_more
 
 FIRST = {
     "transfers": (
@@ -45,7 +51,7 @@ FIRST = {
 
 
 def form_of(number: int) -> dict[str, tuple[str, str]]:
-    body = {1: "sha256(r.body)", 2: "r.body"}[number]
+    body = {1: "sha256(r.body)", 2: "r.body", 3: "r.body"}[number]
     return {
         table: (key, sealed.replace("sha256(r.body)", body))
         for table, (key, sealed) in FIRST.items()
@@ -53,7 +59,7 @@ def form_of(number: int) -> dict[str, tuple[str, str]]:
 
 
 @pytest.mark.parametrize("table", FIRST)
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("number", [1, 2, 3])
 async def test_a_seal_digests_what_it_always_did(
     dsn: str, table: str, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,14 +72,29 @@ async def test_a_seal_digests_what_it_always_did(
     async with connection_to(dsn) as connection:
         for seal in own:
             assert (seal.form, seal.from_key, seal.upto_key) == (number, None, None)
-            content = await connection.fetchval(
-                "SELECT sha256(coalesce(string_agg(sent, ''::bytea ORDER BY key), ''::bytea)) "
-                f"FROM (SELECT r.{key} AS key, record_send(ROW({sealed})) AS sent FROM {table} r "
-                "WHERE r.xid > $1 AND r.xid <= $2) AS rows",
-                seal.from_xid,
-                seal.upto_xid,
-            )
-            assert content == seal.content
+            rows = f"FROM {table} r WHERE r.xid > {seal.from_xid} AND r.xid <= {seal.upto_xid}"
+            digest = digest_of_copy if number == 3 else digest_of_records
+            assert await digest(connection, sealed, rows, key) == seal.content
+
+
+async def digest_of_records(
+    connection: asyncpg.Connection, sealed: str, rows: str, key: str
+) -> bytes:
+    digest: bytes = await connection.fetchval(
+        "SELECT sha256(coalesce(string_agg(sent, ''::bytea ORDER BY key), ''::bytea)) "
+        f"FROM (SELECT r.{key} AS key, record_send(ROW({sealed})) AS sent {rows}) AS rows"
+    )
+    return digest
+
+
+async def digest_of_copy(connection: asyncpg.Connection, sealed: str, rows: str, key: str) -> bytes:
+    file = BytesIO()
+    query = f"SELECT {sealed} {rows} ORDER BY r.{key}"
+    await connection.copy_from_query(query, output=file, format="binary")
+    header, end = b"PGCOPY\n\xff\r\n\0" + bytes(8), b"\xff\xff"
+    copied = file.getvalue()
+    assert (copied[:19], copied[-2:]) == (header, end)
+    return hashlib.sha256(copied[19:-2]).digest()
 
 
 def test_a_mac_covers_what_it_always_did() -> None:
@@ -97,26 +118,31 @@ def test_a_mac_covers_what_it_always_did() -> None:
     assert mac_of(b"k" * 32, replace(seal, form=2), b"p" * 32).hex() != first
 
 
-async def seal_in_both_forms(
+async def seal_in_every_form(
     dsn: str, monkeypatch: pytest.MonkeyPatch, chunk: int = 10
-) -> tuple[int, int]:
-    """An installation that was upgraded; the number of a seal of events in each form."""
+) -> list[int]:
+    """An installation that was upgraded twice; the number of a seal of events in each form."""
     await write_books(dsn)
-    with monkeypatch.context() as before:
-        before.setattr(sealing, "FORM", 1)
-        old = await seal_all(dsn, chunk)
-    await pay(dsn, "after the upgrade")
-    new = await seal_all(dsn, chunk)
-    assert ({seal.form for seal in old}, {seal.form for seal in new}) == ({1}, {2})
-    first, second = (next(s for s in made if s.subject == "events") for made in (old, new))
-    return first.number, second.number
+    found = []
+    for form in (1, 2, 3):
+        await pay(dsn, f"in form {form}")
+        with monkeypatch.context() as then:
+            then.setattr(sealing, "FORM", form)
+            made = await seal_all(dsn, chunk)
+        assert {seal.form for seal in made} == {form}
+        found.append(next(seal.number for seal in made if seal.subject == "events"))
+    return found
+
+
+def test_new_seals_have_the_newest_form() -> None:
+    assert max(sealed_rows.BODY) == sealing.FORM == 3
 
 
 @pytest.mark.parametrize("chunk", [10, 10_000])  # seals are read together, or each by itself
-async def test_both_forms_stand_in_one_chain(
+async def test_all_forms_stand_in_one_chain(
     dsn: str, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await seal_in_both_forms(dsn, monkeypatch, chunk)
+    await seal_in_every_form(dsn, monkeypatch, chunk)
     assert (await look(dsn)).differences == []
 
 
@@ -124,7 +150,7 @@ async def test_both_forms_stand_in_one_chain(
 def second_called_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seals are made as one version made them: in the second form, under the first number."""
     monkeypatch.setattr(sealing, "FORM", 1)
-    monkeypatch.setattr(sealed_rows, "BODY", {1: "r.body", 2: "r.body"})
+    monkeypatch.setitem(sealed_rows.BODY, 1, "r.body")
 
 
 @pytest.mark.parametrize("chunk", [10, 10_000])
@@ -157,14 +183,67 @@ async def change_a_body(dsn: str, number: int) -> None:
         )
 
 
-@pytest.mark.parametrize("which", [0, 1])
-async def test_a_body_that_is_changed_under_either_form_is_named(
-    dsn: str, which: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("chunk", [10, 10_000])
+@pytest.mark.parametrize("form", [1, 2, 3])
+async def test_a_body_that_is_changed_under_any_form_is_named(
+    dsn: str, form: int, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    number = (await seal_in_both_forms(dsn, monkeypatch))[which]
+    number = (await seal_in_every_form(dsn, monkeypatch, chunk))[form - 1]
     await change_a_body(dsn, number)
-    found = {(each.kind, each.id) for each in (await look(dsn)).differences}
-    assert ("sealed_rows", f"seal {number}") in found
+    found = [each for each in (await look(dsn)).differences if each.kind == "sealed_rows"]
+    assert [each.id for each in found] == [f"seal {number}"]
+    assert found[0].found.split(",")[0] == found[0].expected.split(" ")[0]  # as many rows
+
+
+async def test_a_row_that_is_moved_to_the_next_seal_is_named(dsn: str) -> None:
+    """Also where all rows of both, in their order, are the same as before."""
+    await write_books(dsn)
+    await pay(dsn, "more")
+    first, second = [s for s in await seal_all(dsn, 10) if s.subject == "transfers"][:2]
+    async with connection_to(dsn) as connection:
+        await connection.execute("SET session_replication_role = replica")
+        await connection.execute(
+            "UPDATE transfers SET xid = $1 WHERE id = (SELECT id FROM transfers WHERE xid > $2 "
+            "AND xid <= $3 ORDER BY id DESC LIMIT 1)",
+            *(second.from_xid + 1, first.from_xid, first.upto_xid),
+        )
+    found = {each.id: each for each in (await look(dsn)).differences if each.kind == "sealed_rows"}
+    assert set(found) == {f"seal {first.number}", f"seal {second.number}"}
+    assert found[f"seal {first.number}"].found.startswith(f"{first.row_count - 1}, ")
+    assert found[f"seal {second.number}"].found.startswith(f"{second.row_count + 1}, ")
+
+
+async def test_bytes_that_look_like_the_end_of_a_seal_hide_nothing(dsn: str) -> None:
+    """A body that was written before it was sealed holds the rows of the next seal, after bytes
+    that look like the end of its own. Then the next seal's rows are changed."""
+    await write_books(dsn)
+    await pay(dsn, "more")
+    events = sealed_rows.SUBJECTS["events"]
+    async with connection_to(dsn) as connection:
+        await connection.execute("SET session_replication_role = replica")
+        xids = await connection.fetchval("SELECT array_agg(DISTINCT xid ORDER BY xid) FROM events")
+        ends = [Place(0), Place(xids[0]), Place(xids[-1])]
+        file = BytesIO()
+        await connection.copy_from_query(
+            f"SELECT {sealed_rows.columns(events, 3)} FROM {sealed_rows.source(events)} "
+            "WHERE r.xid > $1 ORDER BY r.id",
+            *(xids[0],),
+            output=file,
+            format="binary",
+        )
+        end = divider(len(events.sealed))
+        hostile = b"{}" + end + file.getvalue()[19:-2] + end
+        await connection.execute("UPDATE events SET body = $1 WHERE xid = $2", hostile, xids[0])
+        async with connection.transaction():
+            previous = None
+            for after, upto in pairwise(ends):
+                content = await sealed_rows.content_of(connection, events, after, upto, 3)
+                previous = next_seal(KEY, previous, Range("events", after, upto), content)
+                await insert(connection, previous)
+    before = {each.id for each in (await look(dsn)).differences if each.kind == "sealed_rows"}
+    await change_a_body(dsn, 2)
+    after = {each.id for each in (await look(dsn)).differences if each.kind == "sealed_rows"}
+    assert (before, after) == (set(), {"seal 2"})
 
 
 @pytest.mark.parametrize("form", [1, 9])

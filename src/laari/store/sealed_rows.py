@@ -12,10 +12,15 @@ from typing import NamedTuple
 
 import asyncpg
 
-# How the body of an event is digested, by the form of a seal; all else is the same in every form.
-# Seals that exist stay in theirs. SHA-256 is several times faster here than in PostgreSQL.
-BODY = {1: "sha256(r.body)", 2: "r.body"}
-FORM = 2  # of new seals
+from laari.store.copied import Copied
+
+# How rows are digested, by the form of a seal. Seals that exist stay in theirs. In the first form a
+# digest made by PostgreSQL stands for the body of an event: SHA-256 is several times faster here.
+BODY = {1: "sha256(r.body)", 2: "r.body", 3: "r.body"}
+# Up to the second form each row was made a record and sent as such. From the third on rows are
+# digested as they are copied out: nobody takes them apart and puts them together again.
+COPIED = 3
+FORM = 3  # of new seals
 # For a while seals were digested in the second form and said the first: one that does not agree in
 # its own is looked at in this one. Each covers every row, so nothing that was changed agrees.
 ALSO = {1: 2}
@@ -28,7 +33,7 @@ class Subject(NamedTuple):
     table: str
     key: str
     key_type: str
-    sealed: str
+    sealed: tuple[str, ...]
     beside: str = ""
 
 
@@ -43,29 +48,37 @@ SUBJECTS = {
             "transfers",
             "id",
             "uuid",
-            "r.id, r.kind, r.debit_account, r.credit_account, r.amount, r.payment_id, r.tid, "
-            "r.created_at",
+            (
+                *("r.id", "r.kind", "r.debit_account", "r.credit_account", "r.amount"),
+                *("r.payment_id", "r.tid", "r.created_at"),
+            ),
         ),
         Subject(
             "transactions",
             "tid",
             "text",
-            "r.tid, r.account, r.recorded, r.time, r.type, r.name, r.details, r.amount, r.status, "
-            "CASE r.type WHEN 'topup' THEN (SELECT s.slip FROM topup_slips s WHERE s.tid = r.tid) "
-            "END, CASE WHEN r.type IN ('topup', 'adjustment') THEN "
-            "(SELECT w.customer_id FROM wallets w WHERE w.account = r.account) END",
+            (
+                *("r.tid", "r.account", "r.recorded", "r.time", "r.type", "r.name", "r.details"),
+                *("r.amount", "r.status"),
+                "CASE r.type WHEN 'topup' THEN "
+                "(SELECT s.slip FROM topup_slips s WHERE s.tid = r.tid) END",
+                "CASE WHEN r.type IN ('topup', 'adjustment') THEN "
+                "(SELECT w.customer_id FROM wallets w WHERE w.account = r.account) END",
+            ),
         ),
         Subject(
             "events",
             "id",
             "uuid",
-            "r.id, r.tenant_id, r.type, r.object_id, r.created_at, {body}, CASE r.type "
-            "WHEN 'payment_request.created' THEN "
-            "(SELECT q.account FROM payment_requests q WHERE q.id = r.object_id) "
-            "WHEN 'authorization.approved' THEN "
-            "(SELECT a.account FROM authorizations a WHERE a.id = r.object_id) END, "
-            "CASE WHEN r.type IN ('payment.created', 'payment_request.created', "
-            "'authorization.created') THEN t.merchant_id END",
+            (
+                *("r.id", "r.tenant_id", "r.type", "r.object_id", "r.created_at", "{body}"),
+                "CASE r.type WHEN 'payment_request.created' THEN "
+                "(SELECT q.account FROM payment_requests q WHERE q.id = r.object_id) "
+                "WHEN 'authorization.approved' THEN "
+                "(SELECT a.account FROM authorizations a WHERE a.id = r.object_id) END",
+                "CASE WHEN r.type IN ('payment.created', 'payment_request.created', "
+                "'authorization.created') THEN t.merchant_id END",
+            ),
             "LEFT JOIN tenants t ON t.id = r.tenant_id",
         ),
     )
@@ -98,14 +111,18 @@ def rows_of(subject: Subject, after: Place, upto: Place) -> str:
     return f"$1::bigint IS NOT NULL AND r.xid = $3 AND {begins} AND {ends}"
 
 
-def sent(subject: Subject, form: int) -> str:
-    """What is digested of a row, in PostgreSQL's binary form: no setting of a session changes it.
+def columns(subject: Subject, form: int) -> str:
+    """What is digested of a row.
 
     None of it changes in a form that seals have (tests/audit/test_form.py). A form that is not
     known is of no seal of ours, as its MAC says.
     """
-    body = BODY.get(form, BODY[FORM])
-    return f"record_send(ROW({subject.sealed.format(body=body)}))"
+    return ", ".join(subject.sealed).format(body=BODY.get(form, BODY[FORM]))
+
+
+def sent(subject: Subject, form: int) -> str:
+    """The same as one record, in PostgreSQL's binary form: no setting of a session changes it."""
+    return f"record_send(ROW({columns(subject, form)}))"
 
 
 def source(subject: Subject) -> str:
@@ -135,25 +152,46 @@ async def content_of(
     """What is between two places, and its digest in this form."""
     where = rows_of(subject, after, upto)
     bounds = (after.xid, after.key, upto.xid, upto.key)
-    query = (
-        f"SELECT {sent(subject, form)} FROM {source(subject)} WHERE {where} "
-        f"ORDER BY r.{subject.key}"
-    )
-    count, digest = 0, hashlib.sha256()
+    rows = f"FROM {source(subject)} WHERE {where} ORDER BY r.{subject.key}"
     # PostgreSQL expects next to no rows at the end of a table, and looks up what is beside each.
     plan = ALONG_THE_KEY if is_piece(after, upto) else ("enable_nestloop",)
     async with without(connection, plan):
-        async for rows in batches(connection, query, *bounds):
-            count += len(rows)
-            for row in rows:
-                digest.update(row[0])
+        if form < COPIED:
+            query = f"SELECT {sent(subject, form)} {rows}"
+            count, digest = await _digest_of_records(connection, query, *bounds)
+        else:
+            query = f"SELECT {columns(subject, form)} {rows}"
+            copied = Copied()
+            count = await copy(connection, copied, query, *bounds)
+            (digest,) = copied.end()
     deliveries = 0
     if subject.table == "events":
         deliveries = await connection.fetchval(
             f"SELECT count(*) FROM events r JOIN deliveries d ON d.event_id = r.id WHERE {where}",
             *bounds,
         )
-    return Content(count, digest.digest(), deliveries, form)
+    return Content(count, digest, deliveries, form)
+
+
+async def _digest_of_records(
+    connection: asyncpg.Connection, query: str, *parameters: object
+) -> tuple[int, bytes]:
+    count, digest = 0, hashlib.sha256()
+    async for rows in batches(connection, query, *parameters):
+        count += len(rows)
+        for row in rows:
+            digest.update(row[0])
+    return count, digest.digest()
+
+
+async def copy(
+    connection: asyncpg.Connection, copied: Copied, query: str, *parameters: object
+) -> int:
+    """Copies out what the query returns; how many rows that was."""
+    status = await connection.copy_from_query(
+        query, *parameters, output=copied.take, format="binary"
+    )
+    return int(status.removeprefix("COPY "))
 
 
 # Within one large transaction rows are found by their key, whatever the planner believes.

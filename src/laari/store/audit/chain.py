@@ -6,20 +6,25 @@ import hashlib
 import hmac
 from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import pairwise
+from typing import TypeAlias
 
 import asyncpg
 from msgspec import Struct
 
 from laari.store.audit.difference import Difference
+from laari.store.copied import Copied, divider
 from laari.store.retired import LAYERS, RECORDS, Retired
 from laari.store.sealed_rows import (
     ALSO,
+    COPIED,
     SUBJECTS,
     Content,
     Place,
     Subject,
     batches,
+    columns,
     content_of,
+    copy,
     sent,
     source,
 )
@@ -28,6 +33,9 @@ from laari.store.witness import KnownSeal
 
 PAGE = 2_000  # seals held at a time
 STEP_ROWS = 20_000  # sealed rows that one statement reads
+
+# The transaction before a step, its last one, and the first of each of its seals.
+_Bounds: TypeAlias = tuple[int, int, list[int]]
 
 _FORGED = "The seal was not made with this installation's master key, or was moved or changed."
 _GAP = "A seal of the chain is missing, or does not continue the one before it."
@@ -139,18 +147,22 @@ async def verify_contents(
     """What the seals cover, in as few statements as is good for the memory."""
     found: list[Difference] = []
     for step in steps(seals, STEP_ROWS):
-        if len(step) == 1:
-            (seal,) = step
-            contents = [await content_of(connection, subject, seal.after, seal.upto, seal.form)]
-        else:
-            contents = await _contents_of(connection, subject, step)
-        for seal, own in zip(step, contents, strict=True):
-            content = own
-            if seal.form in ALSO and not _is_of(seal, own):
-                also = ALSO[seal.form]
-                content = await content_of(connection, subject, seal.after, seal.upto, also)
+        contents = await _read_together(connection, subject, step) if len(step) > 1 else {}
+        for seal in step:
+            content = contents.get(seal.number)
+            if content is None or not _is_of(seal, content):
+                content = await _read_alone(connection, subject, seal)
             found += _compared(seal, content, retired)
     return found
+
+
+async def _read_alone(connection: asyncpg.Connection, subject: Subject, seal: Seal) -> Content:
+    """What the seal covers, in the form in which it agrees, if there is one."""
+    content = await content_of(connection, subject, seal.after, seal.upto, seal.form)
+    if seal.form in ALSO and not _is_of(seal, content):
+        also = ALSO[seal.form]
+        content = await content_of(connection, subject, seal.after, seal.upto, also)
+    return content
 
 
 def _is_of(seal: Seal, content: Content) -> bool:
@@ -176,33 +188,79 @@ def steps(seals: list[Seal], most: int) -> Iterator[list[Seal]]:
         yield step
 
 
-async def _contents_of(
+async def _read_together(
     connection: asyncpg.Connection, subject: Subject, step: list[Seal]
-) -> list[Content]:
+) -> dict[int, Content]:
+    """What seals cover that follow each other, by their numbers; one that is left out differs."""
     assert all(a.upto == b.after for a, b in pairwise(step))
     bounds = step[0].from_xid, step[-1].upto_xid, [seal.from_xid + 1 for seal in step]
+    read = _records_of if step[0].form < COPIED else _copies_of
+    contents = await read(connection, subject, step, bounds)
+    if subject.table == "events" and any(seal.deliveries for seal in step):
+        counted = await connection.fetch(
+            f"SELECT {_PLACE}, count(*) FROM events r "
+            "JOIN deliveries d ON d.event_id = r.id WHERE r.xid > $1 AND r.xid <= $2 GROUP BY 1",
+            *bounds,
+        )
+        for place, count in counted:
+            number = step[place].number
+            if number in contents:
+                contents[number] = contents[number]._replace(deliveries=count)
+    return contents
+
+
+_PLACE = "width_bucket(r.xid, $3::bigint[]) - 1"  # of a row's seal in the step
+
+
+async def _records_of(
+    connection: asyncpg.Connection, subject: Subject, step: list[Seal], bounds: _Bounds
+) -> dict[int, Content]:
+    form = step[0].form
     counts = [0] * len(step)
     digests = [hashlib.sha256() for _ in step]
     query = (
-        f"SELECT width_bucket(r.xid, $3::bigint[]) - 1 AS place, {sent(subject, step[0].form)} "
+        f"SELECT {_PLACE} AS place, {sent(subject, form)} "
         f"FROM {source(subject)} WHERE r.xid > $1 AND r.xid <= $2 ORDER BY place, r.{subject.key}"
     )
     async for rows in batches(connection, query, *bounds):
         for place, row in rows:
             counts[place] += 1
             digests[place].update(row)
-    deliveries: dict[int, int] = {}
-    if subject.table == "events" and any(seal.deliveries for seal in step):
-        counted = await connection.fetch(
-            "SELECT width_bucket(r.xid, $3::bigint[]) - 1, count(*) FROM events r "
-            "JOIN deliveries d ON d.event_id = r.id WHERE r.xid > $1 AND r.xid <= $2 GROUP BY 1",
-            *bounds,
-        )
-        deliveries = {row[0]: row[1] for row in counted}
-    return [
-        Content(count, digest.digest(), deliveries.get(place, 0), step[0].form)
-        for place, (count, digest) in enumerate(zip(counts, digests, strict=True))
-    ]
+    return {
+        seal.number: Content(count, digest.digest(), 0, form)
+        for seal, count, digest in zip(step, counts, digests, strict=True)
+    }
+
+
+async def _copies_of(
+    connection: asyncpg.Connection, subject: Subject, step: list[Seal], bounds: _Bounds
+) -> dict[int, Content]:
+    """Of the seals that agree: the others are read alone, also to count their rows.
+
+    After the rows of each seal comes one in which everything is null.
+    """
+    form, width = step[0].form, len(subject.sealed)
+    names = ", ".join(f"c{n}" for n in range(width))
+    nothing = ", ".join(["NULL"] * width)
+    collation = ' COLLATE "C"' if subject.key_type == "text" else ""
+    copied = Copied(divider(width))
+    await copy(
+        connection,
+        copied,
+        f"SELECT {names} FROM (SELECT {_PLACE}, r.{subject.key}, {columns(subject, form)} "
+        f"FROM {source(subject)} WHERE r.xid > $1 AND r.xid <= $2 "
+        f"UNION ALL SELECT place, NULL, {nothing} FROM generate_series(0, {len(step) - 1}) "
+        f"AS ends (place)) AS rows (place, key, {names}) ORDER BY place, key{collation}",
+        *bounds,
+    )
+    *digests, _ = copied.end()
+    if len(digests) != len(step):  # somebody's bytes look like an end: what follows is not in place
+        return {}
+    return {
+        seal.number: Content(seal.row_count, digest, 0, form)
+        for seal, digest in zip(step, digests, strict=True)
+        if digest == seal.content
+    }
 
 
 def _compared(seal: Seal, content: Content, retired: Retired) -> Iterator[Difference]:

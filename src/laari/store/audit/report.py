@@ -33,7 +33,7 @@ from laari.store.audit.chain import (
     verify_numbers,
     verify_rows,
 )
-from laari.store.audit.difference import MEMORY, Check, Difference, shown_event
+from laari.store.audit.difference import MEMORY, Check, Difference, Queries, shown_event
 from laari.store.audit.schema import verify_schema
 from laari.store.audit.scope import Scope, everything, since
 from laari.store.retired import LAYERS, Retired, read_retired
@@ -200,7 +200,7 @@ def _steps(scope: Scope, chain: _Chain, since_seal: bool) -> list[tuple[str, Ste
         steps.append(("transactions of rows", _whole(verify_numbers)))
         steps.append(("kept seals", partial(_known, chain.known)))
     wanted = ("rows", "part") if since_seal else ("rows", "all")
-    together: dict[str, list[Check]] = {}
+    together: dict[Queries | str, list[Check]] = {}
     for check in CHECKS:
         if check.scope in wanted:
             together.setdefault(check.queries or check.kind, []).append(check)
