@@ -11,6 +11,7 @@ import time
 
 import asyncpg
 import psutil
+import uvloop
 
 from bench.report import Verdict
 from bench.stage import Stage
@@ -25,7 +26,7 @@ TARGET_SHARE = 0.02
 
 
 def measure(ready: Stage) -> list[Verdict]:
-    share = asyncio.run(_measure(ready))
+    share = uvloop.run(_measure(ready))  # as the background process does
     text = "sealing: processor time ÷ that of the charges it seals, 64 clients"
     return [Verdict(text, round(share, 4), f"at most {TARGET_SHARE:g}", share <= TARGET_SHARE)]
 
