@@ -6,13 +6,13 @@ docs/audit.md says why these columns.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator
 from typing import NamedTuple
 
 import asyncpg
 
 from laari.store.copied import Copied
+from laari.store.settled import settled
 
 # How rows are digested, by the form of a seal. Seals that exist stay in theirs. In the first form a
 # digest made by PostgreSQL stands for the body of an event: SHA-256 is several times faster here.
@@ -154,8 +154,8 @@ async def content_of(
     bounds = (after.xid, after.key, upto.xid, upto.key)
     rows = f"FROM {source(subject)} WHERE {where} ORDER BY r.{subject.key}"
     # PostgreSQL expects next to no rows at the end of a table, and looks up what is beside each.
-    plan = ALONG_THE_KEY if is_piece(after, upto) else ("enable_nestloop",)
-    async with without(connection, plan):
+    plan = ALONG_THE_KEY if is_piece(after, upto) else {"enable_nestloop": "off"}
+    async with settled(connection, **plan):
         if form < COPIED:
             query = f"SELECT {sent(subject, form)} {rows}"
             count, digest = await _digest_of_records(connection, query, *bounds)
@@ -195,13 +195,4 @@ async def copy(
 
 
 # Within one large transaction rows are found by their key, whatever the planner believes.
-ALONG_THE_KEY = ("enable_seqscan", "enable_bitmapscan", "enable_sort")
-
-
-@asynccontextmanager
-async def without(connection: asyncpg.Connection, plans: Sequence[str]) -> AsyncIterator[None]:
-    """Statements are not planned in these ways."""
-    off = "; ".join(f"SET LOCAL {name} = off" for name in plans)
-    await connection.execute(f"SAVEPOINT planned; {off}")
-    yield
-    await connection.execute("ROLLBACK TO SAVEPOINT planned; RELEASE SAVEPOINT planned")
+ALONG_THE_KEY = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort": "off"}

@@ -15,9 +15,9 @@ from laari.store.sealed_rows import (
     Place,
     Subject,
     content_of,
-    without,
 )
 from laari.store.seals import Range, Seal, insert, last_seal, next_seal, sealed_places
+from laari.store.settled import settled
 
 ADVISORY_LOCK = 0x6C61617269_7365  # "laari" "se": one sealer at a time
 CHUNK = 20_000  # rows of a seal at most; a transaction with more rows is sealed in pieces
@@ -113,7 +113,7 @@ async def _nth_key(
 ) -> str | None:
     """The key of the row so many rows further in its transaction; None where it ends before."""
     after = "true" if place.key is None else f"{subject.key} > $2::text::{subject.key_type}"
-    async with without(connection, ALONG_THE_KEY):
+    async with settled(connection, **ALONG_THE_KEY):
         key: str | None = await connection.fetchval(
             f"SELECT {subject.key}::text FROM {subject.table} WHERE xid = $1 AND {after} "
             f"AND ($2::text IS NULL OR true) ORDER BY {subject.key} OFFSET $3 LIMIT 1",

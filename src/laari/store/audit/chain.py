@@ -29,6 +29,7 @@ from laari.store.sealed_rows import (
     source,
 )
 from laari.store.seals import COLUMNS, Seal, mac_of
+from laari.store.settled import settled
 from laari.store.witness import KnownSeal
 
 PAGE = 2_000  # seals held at a time
@@ -36,6 +37,7 @@ STEP_ROWS = 20_000  # sealed rows that one statement reads
 
 # The transaction before a step, its last one, and the first of each of its seals.
 _Bounds: TypeAlias = tuple[int, int, list[int]]
+_PLACE = "width_bucket(r.xid, $3::bigint[]) - 1"  # of a row's seal in the step
 
 _FORGED = "The seal was not made with this installation's master key, or was moved or changed."
 _GAP = "A seal of the chain is missing, or does not continue the one before it."
@@ -209,9 +211,6 @@ async def _read_together(
     return contents
 
 
-_PLACE = "width_bucket(r.xid, $3::bigint[]) - 1"  # of a row's seal in the step
-
-
 async def _records_of(
     connection: asyncpg.Connection, subject: Subject, step: list[Seal], bounds: _Bounds
 ) -> dict[int, Content]:
@@ -289,17 +288,18 @@ def _compared(seal: Seal, content: Content, retired: Retired) -> Iterator[Differ
 async def verify_numbers(connection: asyncpg.Connection) -> list[Difference]:
     """No row may name a transaction before the first or after the last: no seal would cover it."""
     found: list[Difference] = []
-    await connection.execute("SAVEPOINT numbers; SET LOCAL enable_seqscan = off")
-    for table, subject in SUBJECTS.items():
-        rows = await connection.fetch(
-            f"SELECT {subject.key}::text, xid FROM {table} WHERE xid < 1 OR xid > "
-            "pg_snapshot_xmax(pg_current_snapshot())::text::bigint LIMIT 100"
-        )
-        found += [
-            Difference("row_transaction", f"{table} {key}", "a past transaction", str(xid), _NUMBER)
-            for key, xid in rows
-        ]
-    await connection.execute("ROLLBACK TO SAVEPOINT numbers; RELEASE SAVEPOINT numbers")
+    async with settled(connection, enable_seqscan="off"):
+        for table, subject in SUBJECTS.items():
+            rows = await connection.fetch(
+                f"SELECT {subject.key}::text, xid FROM {table} WHERE xid < 1 OR xid > "
+                "pg_snapshot_xmax(pg_current_snapshot())::text::bigint LIMIT 100"
+            )
+            found += [
+                Difference(
+                    "row_transaction", f"{table} {key}", "a past transaction", str(xid), _NUMBER
+                )
+                for key, xid in rows
+            ]
     return found
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
@@ -38,6 +37,7 @@ from laari.store.audit.schema import verify_schema
 from laari.store.audit.scope import Scope, everything, since
 from laari.store.retired import LAYERS, Retired, read_retired
 from laari.store.seals import Seal, last_seal, sealed_places
+from laari.store.settled import settled
 from laari.store.witness import KnownSeal, is_in_chain
 
 SHOWN = 100  # differences of each kind; how many there are in all is counted
@@ -295,23 +295,10 @@ def statement(checks: list[Check]) -> str:
     )
 
 
-@asynccontextmanager
-async def _savepoint(connection: asyncpg.Connection) -> AsyncIterator[None]:
-    """Nothing was written: it is always rolled back, and settings made within end with it."""
-    savepoint = connection.transaction()
-    await savepoint.start()
-    try:
-        yield
-    finally:
-        await savepoint.rollback()
-
-
 async def _check(checks: list[Check], scope: Scope, connection: asyncpg.Connection) -> Found:
     queries = checks[0].queries
     try:
-        async with _savepoint(connection):  # what fails leaves the rest to go on
-            if queries is not None:
-                await connection.execute(f"SET LOCAL work_mem = '{queries.memory}'")
+        async with settled(connection, work_mem=queries.memory if queries else MEMORY):
             rows = await connection.fetch(scope.apply(statement(checks)), *scope.parameters)
     except asyncpg.DataError as error:
         return await _one_by_one(checks, scope, connection, error)
