@@ -103,7 +103,7 @@ PARTS: dict[str, Part] = {
     "hooked": lambda ready, plan: hooked.measure(ready, plan.rounds, plan.seconds),
     "memory": lambda ready, plan: memory.measure(ready, plan.many),
     "processes": lambda ready, plan: processes.measure(ready, plan.rounds, plan.seconds),
-    "sealing": lambda ready, plan: sealing.measure(ready),
+    "sealing": lambda ready, plan: sealing.measure(ready, plan.rounds),
     "webhooks": _webhooks,
 }
 

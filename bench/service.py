@@ -45,25 +45,24 @@ class Service:
 
     def engine_memory(self) -> float:
         """What all processes of the engine keep to themselves, without what they share, in MiB."""
-        return round(sum(map(_private_mib, self._engine())), 1)
+        postmaster = self._postmaster()
+        return round(sum(map(_private_mib, [postmaster, *postmaster.children()])), 1)
 
     def processor_seconds(self) -> dict[str, float]:
         """What the interface processes and the embedded engine have used of the processors."""
         children = psutil.Process(self.pid).children()
         return {
             "interface": sum(_used(p) for p in children if p.cmdline()[-1] == "interface"),
-            "engine": sum(map(_used, self._engine())),
+            "engine": processor_seconds_of(self._postmaster()),
         }
 
     def all_processor_seconds(self) -> float:
         """The same, and the other processes of the service."""
-        supervisor = psutil.Process(self.pid)
-        return sum(map(_used, [supervisor, *supervisor.children(), *self._engine()]))
+        return sum(map(processor_seconds_of, [psutil.Process(self.pid), self._postmaster()]))
 
-    def _engine(self) -> list[psutil.Process]:
+    def _postmaster(self) -> psutil.Process:
         engine = Path(self.env["LAARI_DATA_DIR"]) / "postgres" / "postmaster.pid"
-        postmaster = psutil.Process(int(engine.read_text().split()[0]))
-        return [postmaster, *postmaster.children()]
+        return psutil.Process(int(engine.read_text().split()[0]))
 
     def metrics(self) -> dict[str, float]:
         """The samples of /metrics by their name with labels; none where it is not served."""
@@ -105,6 +104,17 @@ def _private_mib(process: psutil.Process) -> float:
         return round(float(process.memory_full_info().uss) / 2**20, 1)
     except psutil.NoSuchProcess:  # one of the engine's, that has just ended
         return 0.0
+
+
+def processor_seconds_of(parent: psutil.Process) -> float:
+    """What a process and its children have used, those that have ended included.
+
+    Connections close while something is measured. Without what their backends had used the sum
+    would fall, and a share of it would rise.
+    """
+    ended = parent.cpu_times()
+    living = [parent, *parent.children()]
+    return sum(map(_used, living)) + float(ended.children_user + ended.children_system)
 
 
 def _used(process: psutil.Process) -> float:
