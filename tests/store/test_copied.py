@@ -32,41 +32,41 @@ def sha256(data: bytes) -> bytes:
     return hashlib.sha256(data).digest()
 
 
-async def digests_of(stream: bytes, cuts: list[int], dividing: bytes = b"") -> list[bytes]:
+def digests_of(stream: bytes, cuts: list[int], dividing: bytes = b"") -> list[bytes]:
     """Of a stream that comes in pieces, cut at these places."""
     copied = Copied(dividing)
     places = [0, *sorted(cut % (len(stream) + 1) for cut in cuts), len(stream)]
     for begin, end in pairwise(places):
-        await copied.take(stream[begin:end])
+        copied.take(stream[begin:end])
     return copied.end()
 
 
 @given(rows=st.lists(values, max_size=6), cuts=st.lists(st.integers(0, 10_000), max_size=20))
-async def test_the_rows_alone_are_digested(rows: list[list[bytes | None]], cuts: list[int]) -> None:
+def test_the_rows_alone_are_digested(rows: list[list[bytes | None]], cuts: list[int]) -> None:
     data = b"".join(map(copied_row, rows))
-    assert await digests_of(HEADER + data + END, cuts) == [sha256(data)]
+    assert digests_of(HEADER + data + END, cuts) == [sha256(data)]
 
 
 @given(groups=groups, cuts=st.lists(st.integers(0, 10_000), max_size=20))
-async def test_a_row_of_nulls_ends_a_group(
+def test_a_row_of_nulls_ends_a_group(
     groups: list[list[list[bytes | None]]], cuts: list[int]
 ) -> None:
     parts = [b"".join(map(copied_row, rows)) for rows in groups]
     assert divider(3) == copied_row([None, None, None])
-    found = await digests_of(HEADER + divider(3).join(parts) + END, cuts, divider(3))
+    found = digests_of(HEADER + divider(3).join(parts) + END, cuts, divider(3))
     assert found == [*map(sha256, parts)]
 
 
-async def test_bytes_that_look_like_an_end_make_one_group_more() -> None:
+def test_bytes_that_look_like_an_end_make_one_group_more() -> None:
     hostile = copied_row([b"id", b"x" + divider(3) + b"y", None])
-    found = await digests_of(HEADER + hostile + divider(3) + END, [], divider(3))
+    found = digests_of(HEADER + hostile + divider(3) + END, [], divider(3))
     assert len(found) == 3
     assert sha256(hostile) not in found
 
 
-async def test_what_the_header_adds_is_left_out() -> None:
+def test_what_the_header_adds_is_left_out() -> None:
     header = HEADER[:-4] + struct.pack(">i", 5) + b"added"
-    assert await digests_of(header + copied_row([b"a"]) + END, [3, 12, 20, 21]) == [
+    assert digests_of(header + copied_row([b"a"]) + END, [3, 12, 20, 21]) == [
         sha256(copied_row([b"a"]))
     ]
 
@@ -82,6 +82,6 @@ async def test_what_the_header_adds_is_left_out() -> None:
         HEADER[:11] + b"\0\1\0\0" + bytes(4) + END,
     ],
 )
-async def test_what_is_no_whole_copy_has_no_digest(stream: bytes) -> None:
+def test_what_is_no_whole_copy_has_no_digest(stream: bytes) -> None:
     with pytest.raises(ValueError, match=r"copy|copied"):
-        await digests_of(stream, [])
+        digests_of(stream, [])

@@ -31,7 +31,7 @@ class Copied:
         self._is_begun = False
         self._held = b""  # what may be a part of the header, of a divider or of the end
 
-    async def take(self, data: bytes) -> None:
+    def take(self, data: bytes) -> None:
         data = self._held + data
         position = 0
         if not self._is_begun:

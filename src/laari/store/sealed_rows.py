@@ -5,6 +5,7 @@ docs/audit.md says why these columns.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from typing import NamedTuple
@@ -25,6 +26,8 @@ FORM = 3  # of new seals
 # its own is looked at in this one. Each covers every row, so nothing that was changed agrees.
 ALSO = {1: 2}
 FETCHED = 1_000  # rows held at a time while they are digested
+PIECE = 64 * 1024
+PAUSE_SECONDS = 0.001
 
 
 class Subject(NamedTuple):
@@ -188,9 +191,15 @@ async def copy(
     connection: asyncpg.Connection, copied: Copied, query: str, *parameters: object
 ) -> int:
     """Copies out what the query returns; how many rows that was."""
-    status = await connection.copy_from_query(
-        query, *parameters, output=copied.take, format="binary"
-    )
+
+    async def take(data: bytes) -> None:
+        copied.take(data)
+        # Each piece has a cost of its own, here and in PostgreSQL, which sends as little as eight
+        # kilobytes at once: lets some more come together.
+        if len(data) < PIECE:
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    status = await connection.copy_from_query(query, *parameters, output=take, format="binary")
     return int(status.removeprefix("COPY "))
 
 
