@@ -244,6 +244,48 @@ async def test_damage_is_named(books: asyncpg.Connection, statement: str, kinds:
     assert kinds <= {difference.kind for difference in report.differences}
 
 
+# As many events and transfers as before, but not the ones that are called for.
+EXCHANGED: list[tuple[str, str]] = [
+    (
+        "UPDATE events SET type = 'payment.expired' "
+        f"WHERE type = 'payment.paid' AND object_id = {_OF.format('paid')}",
+        "payment_event",
+    ),
+    *(
+        (
+            f"UPDATE events SET object_id = {other} "
+            f"WHERE type = 'payment.paid' AND object_id = {_OF.format('paid')}",
+            "payment_event",
+        )
+        for other in ("gen_random_uuid()", _OF.format("pending"))
+    ),
+    *(
+        (
+            f"UPDATE transfers SET payment_id = {other} "
+            f"WHERE kind = '{kind}' AND payment_id = {_OF.format(reference)}",
+            f"{kind}_transfer",
+        )
+        for kind, reference in (("payment", "paid"), ("fee", "paid"), ("refund", "refunded"))
+        for other in ("gen_random_uuid()", _OF.format("pending"))
+    ),
+    (
+        "ALTER TABLE transfers DROP CONSTRAINT transfers_check1; "
+        f"UPDATE transfers SET payment_id = NULL WHERE payment_id = {_OF.format('paid')}",
+        "fee_transfer",
+    ),
+]
+
+
+@pytest.mark.parametrize(("statement", "kind"), EXCHANGED, ids=[e[0][:90] for e in EXCHANGED])
+async def test_what_is_there_does_not_stand_for_what_is_missing(
+    books: asyncpg.Connection, statement: str, kind: str
+) -> None:
+    await books.execute(f"SET session_replication_role = replica; {statement}")
+    found = [each for each in (await audit(books)).differences if each.kind == kind]
+    assert [each.expected.startswith("no ") for each in found].count(True) == 1
+    assert [each.found.startswith("no ") for each in found].count(True) == 1
+
+
 async def test_a_difference_says_what_and_where(books: asyncpg.Connection) -> None:
     account = await books.fetchval(
         "UPDATE wallets SET balance = balance + 5 WHERE mode = 'live' RETURNING account"

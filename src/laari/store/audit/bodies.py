@@ -5,6 +5,7 @@ Of an address only its end counts: the service may have moved.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from laari.store.audit.difference import (
@@ -17,10 +18,15 @@ from laari.store.audit.difference import (
 )
 
 
+def _second(column: str, offset: str) -> str:
+    """Casting takes half as long as `to_char`, and an offset a tenth of a zone's name."""
+    second = f"date_trunc('second', {column} AT TIME ZONE interval '{offset}')"
+    return f"replace({second}::text, ' ', 'T')"
+
+
 def _time(column: str) -> str:
-    """As the merchant interface shows it. Casting takes half as long as `to_char`."""
-    second = f"date_trunc('second', {column} AT TIME ZONE interval '5 hours')"
-    return f"replace({second}::text, ' ', 'T') || '+05:00'"
+    """As the merchant interface shows it."""
+    return f"{_second(column, '5 hours')} || '+05:00'"
 
 
 class _Said(NamedTuple):
@@ -46,15 +52,15 @@ def _joined(*parts: str) -> str:
 
 
 # How every event's body begins: the version of the payload is constant.
-_USUAL_HEAD = (
-    f"""'{{"id":"' || {shown_event("e.id")} || '","type":"' || e.type""",
-    """'","payload_version":1,"mode":"'
-        || CASE t.mode WHEN 'live' THEN 'active' ELSE t.mode END""",
-    """'","created_at":"'
-        || replace(date_trunc('second', e.created_at AT TIME ZONE 'UTC')::text, ' ', 'T')
-        || 'Z","data":{'""",
+_ID = f"""'{{"id":"' || {shown_event("e.id")}"""
+_MODE = """'","payload_version":1,"mode":"' || {} || '","created_at":"'"""
+_MADE = f"""{_second("e.created_at", "0 hours")} || 'Z","data":{{'"""
+_HEAD = _joined(
+    _ID,
+    '\'","type":"\' || e.type',
+    _MODE.format("CASE t.mode WHEN 'live' THEN 'active' ELSE t.mode END"),
+    _MADE,
 )
-_HEAD = _joined(*_USUAL_HEAD)
 
 
 def _body_check(
@@ -148,9 +154,14 @@ _PAYMENT = [
 ]
 _URL = "(SELECT url FROM origin)"
 _IF_HOSTED = "CASE WHEN o.kind <> 'charge' THEN {} ELSE '' END"
-_IS_PAID = "e.type = 'payment.paid'"
 # What all events of a payment say alike, between what each says for itself.
 _OF_PAYMENT = {
+    "mode": (
+        _MODE.format(
+            "CASE WHEN tenant_id IN (SELECT id FROM tenants WHERE mode = 'live') "
+            "THEN 'active' ELSE 'sandbox' END"
+        ),
+    ),
     "opening": (
         f"""'"id":"' || {shown_payment("o.id")}""",
         f"""'","reference":' || {_json("o.reference")}""",
@@ -175,49 +186,87 @@ _OF_PAYMENT = {
         "',\"metadata\":' || o.metadata || '}}'",
     ),
 }
-_USUAL_PAYMENT = _joined(
-    *_USUAL_HEAD,
-    "o.opening",
-    f"""CASE WHEN {_IS_PAID} THEN ',"fee":' || o.fee || ',"net_amount":' || o.amount - o.fee
-        ELSE ',"fee":null,"net_amount":null' END""",
-    "o.words",
-    """CASE e.type WHEN 'payment.paid' THEN ',"status":"paid"'
-        WHEN 'payment.created' THEN ',"status":"pending"'
-        ELSE ',"status":"' || substr(e.type, 9) || '"' END""",
-    "o.page",
-    f"""',"payment_reference":' || CASE WHEN {_IS_PAID} THEN {_json("o.payment_reference")}
-        ELSE 'null' END""",
-    "o.addresses",
-    f"""CASE WHEN {_IS_PAID} THEN '","paid_at":"' || {_time("o.paid_at")} || '"'
-        ELSE '","paid_at":null' END""",
-    "o.ending",
-)
-# The events of payments that differ from what is usual, and what else there is to say of them. Most
-# bodies are to the letter what the service writes today of such a row: that is quickly seen.
-_HAPPENED_AT = """CASE e.type WHEN 'payment.created' THEN o.created_at
-    WHEN 'payment.paid' THEN o.paid_at ELSE o.cancelled_at END"""
-_MISTIMED = f"""(e.type IN ('payment.paid', 'payment.cancelled')
-    OR e.type = 'payment.created' AND o.kind = 'hosted')
-    AND e.created_at IS DISTINCT FROM {_HAPPENED_AT}"""
-_EARLY = "e.type = 'payment.expired' AND e.created_at < o.expires_at"
-# As it would be sent, in the driver's UTF-8; `convert_to` would look its encoding up each time.
-_UNUSUAL = f"e.body IS DISTINCT FROM textsend({_USUAL_PAYMENT})"
 _PAYMENTS = ", ".join(f"{_joined(*parts)} AS {name}" for name, parts in _OF_PAYMENT.items())
-# The parts that are common to a payment's events are made once for all of them. Too large to be
-# hashed, which the planner does not know but believes with little memory: so payments and events
-# are both read in the order of the payments' ids, and nothing is kept.
+
+
+def _usual(event: str, status: str) -> str:
+    """To the letter what the service writes today of such a row."""
+    fee, reference, at = ',"fee":null,"net_amount":null', "null", "null"
+    if status == "paid":
+        fee = ""","fee":' || o.fee || ',"net_amount":' || o.amount - o.fee || '"""
+        reference = f"' || {_json('o.payment_reference')} || '"
+        at = f"""\"' || {_time("o.paid_at")} || '\""""
+    return _joined(
+        _ID,
+        f"""'","type":"{event}' || o.mode""",
+        _MADE,
+        "o.opening",
+        f"'{fee}' || o.words",
+        f"""',"status":"{status}"' || o.page""",
+        f"""',"payment_reference":{reference}' || o.addresses""",
+        f"""'","paid_at":{at}' || o.ending""",
+    )
+
+
+class _PaymentEvent(NamedTuple):
+    """When an event of this type happened to the payment, and what may be wrong with it."""
+
+    type: str
+    happened_at: str
+    wrong: dict[str, str]
+
+
+def _payment_event(
+    name: str, status: str, called: str, at: str | None = None, early: str = "false"
+) -> _PaymentEvent:
+    event = f"payment.{name}"
+    mistimed = f"o.id IS NOT NULL AND e.created_at IS DISTINCT FROM {at}" if at else "false"
+    wrong = {
+        "uncalled": f"(o.tenant_id = e.tenant_id AND {called}) IS NOT TRUE",
+        "mistimed": mistimed,
+        "early": early,
+        # As it would be sent, in the driver's UTF-8; `convert_to` would look that up each time.
+        "unusual": f"e.body IS DISTINCT FROM textsend({_usual(event, status)})",
+    }
+    return _PaymentEvent(event, at or "NULL", wrong)
+
+
+# A type is compared with each until it is found, so the most usual come first.
+_PAYMENT_EVENTS = (
+    _payment_event("created", "pending", "o.is_hosted", "o.created_at"),
+    _payment_event("paid", "paid", "o.status IN ('paid', 'refunded')", "o.paid_at"),
+    _payment_event(
+        "expired", "expired", "o.status = 'expired'", early="e.created_at < o.expires_at"
+    ),
+    _payment_event("cancelled", "cancelled", "o.status = 'cancelled'", "o.cancelled_at"),
+)
+
+
+def _by_type(told: Callable[[_PaymentEvent], str], otherwise: str) -> str:
+    cases = " ".join(f"WHEN '{each.type}' THEN {told(each)}" for each in _PAYMENT_EVENTS)
+    return f"CASE e.type {cases} ELSE {otherwise} END"
+
+
+# The events of payments of which something is not right, or not as usual. The parts that are common
+# to a payment's events are made once for all of them. Too large to be hashed, which the planner
+# does not know but believes with little memory: so payments and events are both read in the order
+# of the payments' ids, and nothing is kept.
 PAYMENT_EVENTS = Queries(
     f"""origin (url) AS MATERIALIZED ({_ORIGIN}),
 payment_events AS MATERIALIZED (
     SELECT e.id, e.object_id, e.type, e.created_at, o.expires_at,
-        {_HAPPENED_AT} AS happened_at, {_MISTIMED} AS mistimed,
-        {_EARLY} AS early, {_UNUSUAL} AS unusual
-    FROM events e JOIN (
-        SELECT id, kind, amount, fee, payment_reference, created_at, paid_at, cancelled_at,
-            expires_at, {_PAYMENTS}
+        {_by_type(lambda each: each.happened_at, "NULL")} AS happened_at,
+        {_by_type(lambda each: each.wrong["uncalled"], "true")} AS uncalled,
+        {_by_type(lambda each: each.wrong["mistimed"], "false")} AS mistimed,
+        {_by_type(lambda each: each.wrong["early"], "false")} AS early,
+        {_by_type(lambda each: each.wrong["unusual"], "true")} AS unusual
+    FROM events e LEFT JOIN (
+        SELECT id, tenant_id, status, amount, fee, payment_reference, created_at, paid_at,
+            cancelled_at, expires_at, kind = 'hosted' AS is_hosted, {_PAYMENTS}
         FROM payments o ORDER BY id OFFSET 0
-    ) o ON o.id = e.object_id LEFT JOIN tenants t ON t.id = e.tenant_id
-    WHERE starts_with(e.type, 'payment.') AND (({_MISTIMED}) OR ({_EARLY}) OR {_UNUSUAL})
+    ) o ON o.id = e.object_id
+    WHERE starts_with(e.type, 'payment.')
+        AND {_by_type(lambda each: f"(({') OR ('.join(each.wrong.values())}))", "true")}
 )""",
     memory="4MB",
 )

@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
-from laari.store.audit.difference import Check
+from laari.store.audit.difference import Check, Queries
+
+# Lines of history that moved money, each with its transfer, where the two are not alike.
+_UNLIKE = "(m.type, m.amount, m.account) IS DISTINCT FROM (h.type, h.amount, h.account)"
+_MISTIMED = "(m.time, m.xid) <> (h.time, h.xid)"
+_LINES = Queries(f"""lines AS MATERIALIZED (
+    SELECT tid, {_UNLIKE} AS unlike, coalesce({_MISTIMED}, false) AS mistimed,
+        m.type || ' of ' || m.amount || ' in ' || m.account AS moved,
+        h.type || ' of ' || h.amount || ' in ' || h.account AS told,
+        m.time || ' by ' || m.xid AS moved_at, h.time || ' by ' || h.xid AS told_at
+    FROM (
+        SELECT tid, kind, CASE WHEN incoming THEN amount ELSE -amount END,
+            CASE WHEN incoming THEN credit_account ELSE debit_account END, created_at, xid
+        FROM (
+            SELECT *, kind IN ('refund', 'topup')
+                OR kind = 'adjustment' AND debit_account IN (3, 4) AS incoming
+            FROM transfers WHERE kind <> 'fee'
+        ) t
+    ) m (tid, type, amount, account, time, xid)
+    FULL JOIN (
+        SELECT tid, type, amount, account, time, xid FROM transactions WHERE status = 'success'
+    ) h USING (tid)
+    WHERE {_UNLIKE} OR {_MISTIMED}
+)""")
 
 CHECKS = [
     Check(
@@ -20,22 +43,16 @@ CHECKS = [
     Check(
         "transaction",
         "A successful line of a wallet's history and its transfer do not agree.",
-        """SELECT tid AS id,
-            coalesce(m.type || ' of ' || m.amount || ' in ' || m.account, 'nothing') AS expected,
-            coalesce(h.type || ' of ' || h.amount || ' in ' || h.account, 'nothing') AS found
-        FROM (
-            SELECT tid, kind, CASE WHEN incoming THEN amount ELSE -amount END,
-                CASE WHEN incoming THEN credit_account ELSE debit_account END
-            FROM (
-                SELECT *, kind IN ('refund', 'topup')
-                    OR kind = 'adjustment' AND debit_account IN (3, 4) AS incoming
-                FROM transfers WHERE kind <> 'fee'
-            ) t
-        ) m (tid, type, amount, account)
-        FULL JOIN (
-            SELECT tid, type, amount, account FROM transactions WHERE status = 'success'
-        ) h USING (tid)
-        WHERE (m.type, m.amount, m.account) IS DISTINCT FROM (h.type, h.amount, h.account)""",
+        """SELECT tid AS id, coalesce(moved, 'nothing') AS expected,
+            coalesce(told, 'nothing') AS found
+        FROM lines WHERE unlike""",
+        queries=_LINES,
+    ),
+    Check(
+        "transaction_time",
+        "A line of history and its transfer are not of one moment and one transaction.",
+        "SELECT tid AS id, moved_at AS expected, told_at AS found FROM lines WHERE mistimed",
+        queries=_LINES,
     ),
     Check(
         "topup_slip",

@@ -41,13 +41,15 @@ CHECKS = [
                 min(s.recorded) FILTER (WHERE s.day >= n.day) AS in_day,
                 min(s.recorded) FILTER (WHERE s.day >= n.week) AS in_week,
                 min(s.recorded) FILTER (WHERE s.day >= n.month) AS in_month
-            FROM spent s JOIN newest n USING (account) GROUP BY account, n.day, n.week, n.month
+            FROM spent s JOIN newest n USING (account) WHERE s.day >= least(n.week, n.month)
+            GROUP BY account, n.day, n.week, n.month
         ), counted AS MATERIALIZED (
             SELECT account, f.day, f.week, f.month,
                 coalesce(sum(s.amount) FILTER (WHERE s.recorded >= in_day), 0) AS in_day,
                 coalesce(sum(s.amount) FILTER (WHERE s.recorded >= in_week), 0) AS in_week,
                 coalesce(sum(s.amount) FILTER (WHERE s.recorded >= in_month), 0) AS in_month
-            FROM spent s JOIN first f USING (account) GROUP BY account, f.day, f.week, f.month
+            FROM spent s JOIN first f USING (account) WHERE s.recorded >= least(in_week, in_month)
+            GROUP BY account, f.day, f.week, f.month
         )
         SELECT w.account || ' ' || p.unit AS id, p.expected || ' from ' || p.expected_start
                 AS expected,

@@ -7,14 +7,6 @@ from laari.store.audit.difference import Check, shown_event, shown_payment, show
 
 CHECKS = [
     Check(
-        "transaction_time",
-        "A line of history and its transfer are not of one moment and one transaction.",
-        """SELECT h.tid AS id, t.created_at || ' by ' || t.xid AS expected,
-            h.time || ' by ' || h.xid AS found
-        FROM transactions h JOIN transfers t ON t.tid = h.tid AND t.kind <> 'fee'
-        WHERE h.time <> t.created_at OR h.xid <> t.xid""",
-    ),
-    Check(
         "event_transaction",
         "A payment's transfer and the event of it were not written by one transaction.",
         f"""SELECT {shown_payment("e.object_id")} AS id, 'by ' || e.xid AS expected,
