@@ -58,14 +58,19 @@ class Case:
         return reply
 
     def look_after(self, call: Call) -> None:
+        reading = self.reading_after(call, self.number)
+        if reading is not None:
+            self.do(reading)
+
+    def reading_after(self, call: Call, number: int) -> Call | None:
         """What was decided on a page is read, where its merchant can: a page shows no JSON."""
         noun = PAGES[call.operation][0] if call.operation in PAGES else "payment"
         if call.operation not in PAGES and call.operation != "refund":
-            return
+            return None
         resource = getattr(self.state, f"{noun}s").get(call.subject)
-        if resource is not None and self.reaches(resource.tenant):
-            merchant = resource.tenant.merchant
-            self.do(Call(self.number, f"get_{noun}", merchant, subject=call.subject))
+        if resource is None or not self.reaches(resource.tenant):
+            return None
+        return Call(number, f"get_{noun}", resource.tenant.merchant, subject=call.subject)
 
     def reaches(self, tenant: Tenant) -> bool:
         """Whether the merchant's calls reach this tenant now."""

@@ -74,7 +74,7 @@ def run_group(case: Case, group: Sequence[Call], pool: ThreadPoolExecutor) -> No
 
     replies = list(pool.map(send, range(len(group))))
     sent = [Sent(call, reply) for call, reply in zip(group, replies, strict=True)]
-    for call in histories(case, group):
+    for call in readings(case, group):
         sent.append(Sent(call, case.driver.send(call, process=0)))
     case.calls += [one.call for one in sent]
     case.transcript.append(f"At once, {len(group)}:")
@@ -87,17 +87,28 @@ def run_group(case: Case, group: Sequence[Call], pool: ThreadPoolExecutor) -> No
     case.state = found.state
     case.bound.values.update(found.bound.values)
     case.bound.owners.update(found.bound.owners)
-    for call in group:
-        case.look_after(call)
     learn_order(case, group)
     case.settle()
 
 
-def histories(case: Case, group: Sequence[Call]) -> list[Call]:
-    """What is read afterwards, and comes last in every order: the customers' histories.
+def readings(case: Case, group: Sequence[Call]) -> list[Call]:
+    """What is read afterwards, and comes last in every order.
 
-    Payments of one wallet may fit in either order, but were made in one of them.
+    Payments of one wallet may fit in either order, and so may decisions on pages, which show no
+    JSON; but they were made in one of them.
     """
+    read = histories(case, group)
+    subjects = set()
+    for call in group:
+        reading = case.reading_after(call, group[-1].number + 1 + len(read))
+        if reading is not None and reading.subject not in subjects:
+            subjects.add(reading.subject)
+            read.append(reading)
+    return read
+
+
+def histories(case: Case, group: Sequence[Call]) -> list[Call]:
+    """The customers' histories."""
     merchants = {call.merchant for call in group}  # none where a customer acts, in live mode
     modes = {name: case.state.merchants[name].mode if name else "live" for name in merchants}
     wallets = [f"sandbox of {name}" for name, mode in modes.items() if mode == "sandbox"]
@@ -179,6 +190,22 @@ def test_calls_at_once_fit_a_serial_order(driver: Driver) -> None:
     seed = int(os.environ.get("LAARI_MODEL_SEED", SHORT_SEED))
     assert run(driver, seed, int(os.environ.get("LAARI_MODEL_CASES", SHORT_CASES))) > 100
     driver.audit()
+
+
+def test_the_order_of_decisions_on_a_page_is_read_afterwards(driver: Driver) -> None:
+    """Both are answered with a redirect, whichever came first."""
+    case = Case(driver, ("live", "sandbox"))
+    wanted = {"title": "Box", "type": "unscheduled", "limits": {"total": 1000}}
+    with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
+        for place in range(8):  # half of them approved first, by chance
+            subject = ("authorization", case.number)
+            case.call("create_authorization", "A", body={"reference": f"a{place}", **wanted})
+            group = [
+                Call(number, operation, subject=subject, customer="Aisha")
+                for number, operation in enumerate(("page_reject", "page_approve"), case.number)
+            ]
+            run_group(case, group, pool)
+    case.finish()
 
 
 @pytest.mark.campaign
