@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.pages.dashboard.chart import HEIGHT, round_up, stacked
+from laari.edge.pages.dashboard.chart import HEIGHT, bars, round_up, stacked
 
 values = st.integers(0, 10**15)
 
@@ -25,3 +25,13 @@ def test_columns_stand_on_the_ground_and_stay_inside(columns: list[tuple[int, in
         assert low.y + low.height == pytest.approx(HEIGHT, abs=0.02)
         assert high.y + high.height == pytest.approx(low.y, abs=0.02)
         assert high.y >= -0.02
+
+
+def test_a_bar_has_the_words_of_its_column_and_one_without_height_is_left_out() -> None:
+    drawn = bars(stacked([1, 0, 2], [0, 2, 0]), ["1 < 2", "none", "two"])
+    assert drawn.count("<rect") == 3
+    assert (
+        '<rect class="series-1" x="1.5" y="50.0" width="7" height="50.0"><title>1 &lt; 2<' in drawn
+    )
+    assert '<rect class="series-2" x="11.5" y="0.0" width="7" height="100.0"><title>none<' in drawn
+    assert '<rect class="series-1" x="21.5" y="0.0" width="7" height="100.0"><title>two<' in drawn

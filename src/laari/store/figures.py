@@ -47,7 +47,8 @@ UPDATE figures_upto SET xid = $2
 """
 
 _READ = f"""
-SELECT day, terminal_label, sum(payments), sum(gross), sum(fees), sum(refunds), sum(refunded)
+SELECT day, terminal_label, sum(payments)::bigint, sum(gross)::bigint, sum(fees)::bigint,
+    sum(refunds)::bigint, sum(refunded)::bigint
 FROM (
     SELECT day, terminal_label, payments, gross, fees, refunds, refunded
     FROM daily_figures WHERE tenant_id = $1 AND day >= $2 AND day <= $3
@@ -92,7 +93,13 @@ class Figures(NamedTuple):
         return self.gross - self.fees - self.refunded
 
     def plus(self, other: Figures) -> Figures:
-        return Figures(*(ours + theirs for ours, theirs in zip(self, other, strict=True)))
+        return Figures(
+            self.payments + other.payments,
+            self.gross + other.gross,
+            self.fees + other.fees,
+            self.refunds + other.refunds,
+            self.refunded + other.refunded,
+        )
 
 
 class Day(NamedTuple):
@@ -116,7 +123,7 @@ async def of_days(connection: asyncpg.Connection, span: Span) -> list[Day]:
     async with connection.transaction(readonly=True):
         await connection.execute(_FINDING)
         rows = await connection.fetch(_READ, *span)
-    return [Day(day, label, Figures(*map(int, sums))) for day, label, *sums in rows]
+    return [Day(day, label, Figures(*sums)) for day, label, *sums in rows]
 
 
 async def add_up(connection: asyncpg.Connection, step: int = STEP) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from markupsafe import Markup, escape
+
 HEIGHT = 100
 STEP = 10
 WIDTH = 7
@@ -37,6 +39,22 @@ def stacked(*series: Sequence[int]) -> Chart:
             bars.append(Bar(place * STEP + (STEP - WIDTH) / 2, y, height))
             below += height
     return Chart(len(totals) * STEP, top, pieces)
+
+
+def bars(chart: Chart, words: Sequence[str]) -> Markup:
+    """The columns' pieces as SVG, each with the words of its column.
+
+    In a template this would take five times as long.
+    """
+    return Markup().join(
+        Markup(  # noqa: S704  # numbers, and words that are escaped
+            f'<rect class="series-{series}" x="{bar.x}" y="{bar.y}" width="{WIDTH}" '
+            f'height="{bar.height}"><title>{escape(told)}</title></rect>'
+        )
+        for series, pieces in enumerate(chart.pieces, 1)
+        for bar, told in zip(pieces, words, strict=True)
+        if bar.height
+    )
 
 
 def round_up(value: int) -> int:

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from functools import reduce
 
 from laari.edge.http import Reply
-from laari.edge.pages.dashboard.chart import stacked
+from laari.edge.pages.dashboard.chart import bars, stacked
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import state_of
 from laari.edge.pages.render import money_text
@@ -27,26 +27,26 @@ async def show(desk: Desk, secret_key: str | None = None) -> Reply:
         payments.of_tenant(desk.tenant.id, desk.now, Window(limit=NEWEST))
     )
     figures = list(days.values())
+    names = [f"{day:%-d %b}" for day in days]
+    told = list(zip(names, figures, strict=True))
+    volume = stacked([each.gross for each in figures])
+    counts = stacked([each.payments for each in figures], [each.refunds for each in figures])
     return await desk.long_page(
         "overview.html",
         secret_key=secret_key,
-        days=days,
+        days=list(zip(days, names, figures, strict=True)),
         spans={"Today": _sum(figures[-1:]), "7 days": _sum(figures[-7:]), "30 days": _sum(figures)},
-        volume=stacked([each.gross for each in figures]),
-        volume_words=[f"{_name(day)}: {money_text(each.gross)}" for day, each in days.items()],
-        counts=stacked([each.payments for each in figures], [each.refunds for each in figures]),
-        count_words=[
-            f"{_name(day)}: {each.payments} paid, {each.refunds} refunded"
-            for day, each in days.items()
-        ],
+        volume=volume,
+        volume_bars=bars(volume, [f"{name}: {money_text(each.gross)}" for name, each in told]),
+        counts=counts,
+        count_bars=bars(
+            counts,
+            [f"{name}: {each.payments} paid, {each.refunds} refunded" for name, each in told],
+        ),
         one_day=timedelta(days=1),
         rows=newest.rows,
         state_of=state_of,
     )
-
-
-def _name(day: date) -> str:
-    return f"{day:%-d %b}"
 
 
 async def _days(desk: Desk) -> dict[date, Figures]:
