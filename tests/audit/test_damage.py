@@ -162,6 +162,19 @@ DAMAGE: list[tuple[str, set[str]]] = [
         "DROP INDEX events_once; " + _NEW_EVENT.format("payment.paid", "paid"),
         {"event_twice"},
     ),
+    # One that is there twice does not stand for one that is missing.
+    (
+        "DROP INDEX events_once; "
+        f"UPDATE events SET object_id = {_OF.format('dear')} "
+        f"WHERE type = 'payment.created' AND object_id = {_OF.format('paid')}",
+        {"event_twice", "payment_event"},
+    ),
+    (
+        "DROP INDEX transfers_once_per_payment; "
+        f"UPDATE transfers SET payment_id = {_OF.format('refunded')} "
+        f"WHERE kind = 'payment' AND payment_id = {_OF.format('paid')}",
+        {"transfer_twice", "payment_transfer"},
+    ),
     ("DELETE FROM reference_claims WHERE reference = 'pending'", {"reference_claim"}),
     (
         "INSERT INTO reference_claims VALUES (1, 'more', 'payment', gen_random_uuid())",

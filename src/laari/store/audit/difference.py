@@ -61,3 +61,9 @@ def shown_request(column: str) -> str:
 
 def shown_event(column: str) -> str:
     return _shown("evt", column)
+
+
+def unguarded(index: str) -> str:
+    """Whether nothing rules out two of a kind any more: their unique index is gone."""
+    return f"""NOT EXISTS (SELECT FROM pg_index
+        WHERE indexrelid = to_regclass('public.{index}') AND indisunique AND indisvalid)"""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from laari.store.audit.difference import Check, Queries, shown_payment
+from laari.store.audit.difference import Check, Queries, shown_payment, unguarded
 
 
 class _Called(NamedTuple):
@@ -54,8 +54,8 @@ _RIGHT = " ".join(
 )
 _COUNTS = " + ".join(f"count(*) FILTER (WHERE {each.when})" for each in _ALL_CALLED)
 _KINDS = ", ".join(f"'{each.kind}'" for each in _ALL_CALLED)
-# If each transfer is called for and there are as many as are called for, none is missing:
-# `transfer_twice` looks for two of a kind. Only otherwise each is looked for.
+# If each transfer is called for, none is there twice and there are as many as are called for, none
+# is missing. Only otherwise each is looked for.
 _MOVES = Queries(f"""moves AS MATERIALIZED (
     SELECT * FROM (
         SELECT t.id AS transfer_id, t.payment_id, t.kind, t.tid, t.created_at AS moved_at,
@@ -65,7 +65,8 @@ _MOVES = Queries(f"""moves AS MATERIALIZED (
         WHERE t.payment_id IS NOT NULL OR t.kind IN ({_KINDS})
     ) joined WHERE uncalled OR ({_MISTIMED}) OR ({_MISNAMED})
 ), gaps (possible) AS MATERIALIZED (
-    SELECT EXISTS (SELECT FROM moves WHERE uncalled) OR (SELECT {_COUNTS} FROM payments p)
+    SELECT {unguarded("transfers_once_per_payment")}
+        OR EXISTS (SELECT FROM moves WHERE uncalled) OR (SELECT {_COUNTS} FROM payments p)
         <> (SELECT count(*) FROM transfers WHERE kind IN ({_KINDS}))
 )""")
 
