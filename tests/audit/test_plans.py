@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from uuid import UUID
+
+import pytest
 
 from laari.store.audit.bodies import PAYMENT_EVENTS
 from laari.store.audit.report import CHECKS, settle, statement
 from laari.store.audit.scope import everything
 from laari.store.database import connection_to
 from laari.store.retired import Retired
+from laari.store.sealed_rows import ALONG_THE_KEY, SUBJECTS, Place, Subject
+from laari.store.sealing import nth_key_query
+from laari.store.settled import settled
 from tests.audit.books import write_books, write_more
 
 # What a hash table could have found. Anything else that a nested loop tests has no other way.
@@ -53,3 +59,25 @@ async def test_bodies_that_the_service_wrote_are_not_read_closely(dsn: str) -> N
         count = await connection.fetchval("SELECT count(*) FROM events WHERE type LIKE 'payment.%'")
     assert unusual == []
     assert count > 15
+
+
+@pytest.mark.parametrize("subject", SUBJECTS.values(), ids=SUBJECTS)
+@pytest.mark.parametrize("key", [None, str(UUID(int=1))])
+async def test_the_pieces_of_a_large_transaction_are_found_along_the_key(
+    dsn: str, subject: Subject, key: str | None
+) -> None:
+    """To sort all that is left of it for each piece would take hours for ten million payments."""
+    settings = {**ALONG_THE_KEY, "plan_cache_mode": "force_generic_plan"}
+    value = "NULL" if key is None else f"'{key}'"
+    async with (
+        connection_to(dsn) as connection,
+        connection.transaction(),
+        settled(connection, **settings),
+    ):
+        query = nth_key_query(subject, Place(1, key))
+        await connection.execute(f"PREPARE nth (bigint, text, int) AS {query}")
+        rows = await connection.fetch(f"EXPLAIN (COSTS OFF) EXECUTE nth (1, {value}, 9)")
+    plan = "\n".join(row[0] for row in rows)
+    assert f"Index Scan using {subject.table}_pkey" in plan
+    assert "Sort" not in plan
+    assert ("Index Cond" in plan) is (key is not None)

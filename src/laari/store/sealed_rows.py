@@ -169,10 +169,12 @@ async def content_of(
             (digest,) = copied.end()
     deliveries = 0
     if subject.table == "events":
-        deliveries = await connection.fetchval(
-            f"SELECT count(*) FROM events r JOIN deliveries d ON d.event_id = r.id WHERE {where}",
-            *bounds,
-        )
+        async with settled(connection, **(plan if is_piece(after, upto) else {})):
+            deliveries = await connection.fetchval(
+                "SELECT count(*) FROM events r JOIN deliveries d ON d.event_id = r.id "
+                f"WHERE {where}",
+                *bounds,
+            )
     return Content(count, digest, deliveries, form)
 
 

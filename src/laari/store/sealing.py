@@ -114,16 +114,22 @@ async def _nth_key(
     connection: asyncpg.Connection, subject: Subject, place: Place, count: int
 ) -> str | None:
     """The key of the row so many rows further in its transaction; None where it ends before."""
-    after = "true" if place.key is None else f"{subject.key} > $2::text::{subject.key_type}"
     async with settled(connection, **ALONG_THE_KEY):
         key: str | None = await connection.fetchval(
-            f"SELECT {subject.key}::text FROM {subject.table} WHERE xid = $1 AND {after} "
-            f"AND ($2::text IS NULL OR true) ORDER BY {subject.key} OFFSET $3 LIMIT 1",
-            place.xid,
-            place.key,
-            count - 1,
+            nth_key_query(subject, place), place.xid, place.key, count - 1
         )
     return key
+
+
+def nth_key_query(subject: Subject, place: Place) -> str:
+    # The key alone, without its table, would be the text that is returned: everything that follows
+    # would be sorted by that, instead of the next rows being read along the key's index.
+    key = f"r.{subject.key}"
+    after = "true" if place.key is None else f"{key} > $2::text::{subject.key_type}"
+    return (
+        f"SELECT {key}::text FROM {subject.table} r WHERE r.xid = $1 AND {after} "
+        f"AND ($2::text IS NULL OR true) ORDER BY {key} OFFSET $3 LIMIT 1"
+    )
 
 
 async def _count(
