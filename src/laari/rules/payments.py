@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import ClassVar
 from uuid import UUID
 
 from msgspec import Struct
@@ -98,6 +99,7 @@ def new_payment(
 
 @dataclass(frozen=True, slots=True)
 class CreatePayment(TenantCommand[Payment]):
+    repeatable: ClassVar[bool] = True
     tenant: Tenant
     draft: PaymentDraft
 

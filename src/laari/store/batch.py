@@ -12,7 +12,7 @@ import asyncpg
 from laari.errors import UnavailableError
 from laari.rules.command import Command
 from laari.rules.refusals import Refusal
-from laari.rules.world import Needs
+from laari.rules.world import Needs, World
 from laari.spine.engine import (
     Away,
     LockTimeout,
@@ -44,6 +44,10 @@ _SESSION = {
 # A connection that is silent for longer is dropped; the server's own limit comes first.
 LOAD_SECONDS = 2.5  # all that is read and written before the last statement
 COMMIT_SECONDS = 4.0  # the last statement, which may wait for a standby; then nobody knows
+# After a reference that was presumed to be free was not, references are looked up for so long.
+LOOK_UP_SECONDS = 1.0
+# A connection that was lost so soon leaves time to look at what became of the batch.
+SECOND_LOOK_SECONDS = 1.0
 # A plan made for a handful of rows walks through them, and must not be kept when they are many.
 PLAN_SECONDS = 5.0
 
@@ -82,6 +86,7 @@ class BatchRunner:
         self._lock_seconds: float | None = None
         self._planned_at = 0.0
         self._used_at = 0.0
+        self._look_up_until = 0.0
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -92,9 +97,45 @@ class BatchRunner:
         needs = Needs()
         for command in commands:
             command.needs(needs)
+        may_presume = needs.only_references and all(command.repeatable for command in commands)
+        if may_presume and time.monotonic() >= self._look_up_until:
+            return await self._run_presuming(commands, needs, lock_seconds)
+        return await self._run(commands, needs, lock_seconds)
+
+    async def _run_presuming(
+        self, commands: Sequence[Command[T]], needs: Needs, lock_seconds: float
+    ) -> list[T | Refusal]:
+        """Presumes that no reference is taken, which the index of references proves or disproves.
+
+        Such a batch can be run again whatever became of it: what it has made it finds.
+        """
+        began = time.monotonic()
+        try:
+            return await self._run(commands, needs, lock_seconds, presume=True)
+        except LostRace:
+            # Others must not suffer from those who send references again: each time it is work
+            # done twice.
+            self._look_up_until = time.monotonic() + LOOK_UP_SECONDS
+        except OutcomeUnknown:
+            if time.monotonic() - began > SECOND_LOOK_SECONDS:
+                raise
+            try:
+                return await self._run(commands, needs, lock_seconds)
+            except Exception as error:
+                raise OutcomeUnknown from error
+        return await self._run(commands, needs, lock_seconds)
+
+    async def _run(
+        self,
+        commands: Sequence[Command[T]],
+        needs: Needs,
+        lock_seconds: float,
+        *,
+        presume: bool = False,
+    ) -> list[T | Refusal]:
         connection = await self._begin(lock_seconds, needs.takes_locks)
         try:
-            return await self._decide(connection, commands, needs)
+            return await self._decide(connection, commands, needs, presume)
         finally:
             self._watch.done(connection)
             self._used_at = time.monotonic()
@@ -116,12 +157,19 @@ class BatchRunner:
         return connection
 
     async def _decide(
-        self, connection: asyncpg.Connection, commands: Sequence[Command[T]], needs: Needs
+        self,
+        connection: asyncpg.Connection,
+        commands: Sequence[Command[T]],
+        needs: Needs,
+        presume: bool,
     ) -> list[T | Refusal]:
         locks = needs.takes_locks
         try:
-            world = await load(connection, needs, self._origin, self._clock)
-            outcomes = [command.decide(world) for command in commands]
+            world = World(self._clock(), self._origin)
+            outcomes = [command.decide(world) for command in commands] if presume else []
+            if not (presume and _proves(world, needs)):
+                world = await load(connection, needs, self._origin, self._clock)
+                outcomes = [command.decide(world) for command in commands]
             last = writing(world)
             to_send = False
             if locks:
@@ -216,6 +264,14 @@ class BatchRunner:
             self._connection.terminate()
             self._watch.done(self._connection)
             self._connection = None
+
+
+def _proves(world: World, needs: Needs) -> bool:
+    """Whether every reference that was presumed to be free is claimed: then the index tells.
+
+    A command that claims nothing, because it is refused, might have been a retry of one that did.
+    """
+    return needs.only_read(World.references) <= world.references.added.keys()
 
 
 def _translated(error: BaseException) -> BaseException:
