@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from laari.store import customers, deliveries, merchants
 from laari.store.database import connection_to
 from laari.store.migrate import FOLDER, known_migrations, migrate
-from laari.store.sealing import MovedError, seal_next
+from laari.store.sealing import ADVISORY_LOCK, MovedError, seal_next, summarize
 from laari.store.seals import Seal, mac_of
 from laari.store.witness import KnownSeal, note_path, note_seal, noted_seal, read_seal
 from laari.workers.sealing import Sealer
@@ -120,6 +120,23 @@ async def test_two_that_seal_at_once_make_one_chain(dsn: str) -> None:
     assert report.differences == []
     assert report.unsealed is not None
     assert report.unsealed.transfers == 0
+
+
+@pytest.mark.parametrize("another_seals", [True, False])
+async def test_one_process_takes_new_pages_up_into_the_indexes(
+    dsn: str, another_seals: bool
+) -> None:
+    async with connection_to(dsn) as connection, connection_to(dsn) as other:
+        await connection.execute(
+            "INSERT INTO events (id, tenant_id, type, object_id, created_at, body) "
+            "SELECT gen_random_uuid(), 1, 'payment.paid', gen_random_uuid(), now(), '' "
+            "FROM generate_series(1, 20000)"
+        )
+        if another_seals:
+            await other.execute("SELECT pg_advisory_lock($1)", ADVISORY_LOCK)
+        await summarize(connection)
+        left = await other.fetchval("SELECT brin_summarize_new_values('events_by_xid')")
+        assert (left > 0) is another_seals
 
 
 async def test_a_crash_in_the_middle_leaves_no_half_seal(dsn: str) -> None:

@@ -153,12 +153,15 @@ async def _count(
 async def summarize(connection: asyncpg.Connection) -> None:
     """Takes the newest pages up into the indexes that find rows by their transaction.
 
-    A table that is being vacuumed is left for the next time.
+    A table that is being vacuumed is left for the next time, and everything where another process
+    is sealing or at this: two would wait for each other's lock on the table.
     """
     for table in SUBJECTS:
         with suppress(asyncpg.LockNotAvailableError):
             async with connection.transaction():
                 await connection.execute("SET LOCAL lock_timeout = '500ms'")
                 await connection.execute(
-                    "SELECT brin_summarize_new_values($1::text::regclass)", f"{table}_by_xid"
+                    "SELECT brin_summarize_new_values($1::text::regclass) "
+                    "WHERE pg_try_advisory_xact_lock($2)",
+                    *(f"{table}_by_xid", ADVISORY_LOCK),
                 )
