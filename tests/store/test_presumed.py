@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import asyncpg
 import pytest
@@ -17,11 +18,12 @@ from laari.rules.payments import CreatePayment, PaymentDraft
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.tokens import IssueToken
-from laari.rules.world import World
+from laari.rules.world import Needs, World
 from laari.spine.engine import OutcomeUnknown
 from laari.store import batch
 from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
+from laari.store.presuming import MAX_PAUSE_SECONDS, PAUSE_SECONDS, Presuming
 
 TENANT = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
 SANDBOX = Tenant(2, "mer_a", "Shop", "sandbox", 0, 0, 0, 1, True)
@@ -37,8 +39,11 @@ class Told(BatchRunner):
     def __init__(self, dsn: str) -> None:
         super().__init__(dsn, "http://laari.test", clock=lambda: self.now)
         self.now = datetime.now(UTC)
+        self.seconds = 0.0  # of the clock that tells how long nothing is presumed
+        self._presuming = Presuming(lambda: self.seconds)
         self.sent: list[str] = []
         self.cut_after: str | None = None
+        self.warns = False
         self.is_away = False
 
     async def _ready(self, lock_seconds: float) -> Any:
@@ -57,6 +62,9 @@ class _Spied:
     async def fetch(self, statement: str, *values: Any) -> Any:
         self._runner.sent.append(statement.partition("(")[0])
         done = await self._connection.fetch(statement, *values)
+        if self._runner.warns:
+            message = SimpleNamespace(severity_en="WARNING")
+            self._runner._hear(self._connection, cast(asyncpg.PostgresLogMessage, message))
         cut = self._runner.cut_after
         if cut is not None and cut in statement:
             self._runner.cut_after = None
@@ -112,10 +120,29 @@ async def test_who_sends_references_again_makes_them_looked_up_for_a_while(runne
     writes = [statement for statement in runner.sent if statement.startswith("WITH w1")]
     assert len(writes) == 1
     assert len(runner.sent) > 2
-    runner._look_up_until -= batch.LOOK_UP_SECONDS
+    runner.seconds += PAUSE_SECONDS
     runner.sent.clear()
     await runner.run([create("C")], 1.0)
     assert len(runner.sent) == 1
+
+
+async def test_who_goes_on_doing_so_makes_them_looked_up_for_longer(runner: Told) -> None:
+    """Each batch that fails leaves its statement in the server's log."""
+
+    async def wait() -> float:
+        """How long nothing is presumed after a reference was sent again."""
+        await runner.run([create("A")], 1.0)
+        began = runner.seconds
+        while not runner._presuming.fits([create("B")], needs):
+            runner.seconds += 1.0
+        return runner.seconds - began
+
+    needs = Needs()
+    create("B").needs(needs)
+    assert await wait() == 0  # it is new
+    assert [await wait() for _ in range(8)] == [1, 2, 4, 8, 16, 32, 64, 64]
+    runner.seconds += MAX_PAUSE_SECONDS
+    assert await wait() == 1
 
 
 async def test_a_retry_that_would_be_refused_were_it_new(dsn: str, runner: Told) -> None:
@@ -171,6 +198,17 @@ async def test_what_nobody_can_look_up_stays_unknown(runner: Told) -> None:
     await runner.run([create("0")], 1.0)
     runner._forget = lose  # type: ignore[method-assign]
     runner.cut_after = "INSERT INTO reference_claims"
+    with pytest.raises(OutcomeUnknown):
+        await runner.run([create("A")], 1.0)
+
+
+@pytest.mark.parametrize("cut", [None, "INSERT INTO reference_claims"])
+async def test_what_may_not_have_reached_a_standby_stays_unknown(
+    runner: Told, cut: str | None
+) -> None:
+    """It is there to be found, and gone if the primary is lost."""
+    await runner.run([create("0")], 1.0)
+    runner.warns, runner.cut_after = True, cut
     with pytest.raises(OutcomeUnknown):
         await runner.run([create("A")], 1.0)
 

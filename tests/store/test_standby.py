@@ -14,7 +14,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from laari.rules.records import AccessToken
+from laari.rules.command import Command
+from laari.rules.payments import CreatePayment, PaymentDraft
+from laari.rules.records import AccessToken, Tenant
 from laari.rules.refusals import refuse
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import OutcomeUnknown, Spine
@@ -139,24 +141,30 @@ async def test_commits_that_wait_for_a_standby_that_is_gone(tmp_path: Path, pair
     await pool.close()
 
 
-async def test_a_commit_that_is_told_not_to_wait_for_its_standby_is_in_doubt(pair: Pair) -> None:
+@pytest.mark.parametrize("told", ["pg_cancel_backend", "pg_terminate_backend"])
+@pytest.mark.parametrize("kind", ["token", "payment"])
+async def test_a_commit_that_is_told_not_to_wait_for_its_standby_is_in_doubt(
+    pair: Pair, kind: str, told: str
+) -> None:
+    """Nor is it enough to find it on the primary, where a payment would be looked up."""
     runner = BatchRunner(pair.primary, "http://laari.test")
     spine = Spine(runner.run)
     spine.start()
+    tenant = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
+    payment = CreatePayment(tenant, PaymentDraft(told, 100))
+    command: Command[object] = payment if kind == "payment" else issue(20 + len(told))
     try:
-        await spine.submit(issue(20))
+        await spine.submit(CreatePayment(tenant, PaymentDraft(f"{kind} before {told}", 100)))
         await pair.execute(
             "ALTER SYSTEM SET synchronous_commit = on",
             "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
             "SELECT pg_reload_conf()",
         )
         await asyncio.sleep(0.2)
-        submitted = asyncio.create_task(spine.submit(issue(21)))
+        submitted = asyncio.create_task(spine.submit(command))
         while not await pair.waiting_commits():
             await asyncio.sleep(0.05)
-        await pair.execute(
-            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-        )
+        await pair.execute(f"SELECT {told}(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
         with pytest.raises(OutcomeUnknown):
             await submitted
     finally:

@@ -24,6 +24,7 @@ from laari.spine.engine import (
 )
 from laari.store.connect import STALE_SECONDS, close, connect, is_lost
 from laari.store.load import load
+from laari.store.presuming import Presuming, proves
 from laari.store.watch import Watch
 from laari.store.writes import writing
 
@@ -44,8 +45,6 @@ _SESSION = {
 # A connection that is silent for longer is dropped; the server's own limit comes first.
 LOAD_SECONDS = 2.5  # all that is read and written before the last statement
 COMMIT_SECONDS = 4.0  # the last statement, which may wait for a standby; then nobody knows
-# After a reference that was presumed to be free was not, references are looked up for so long.
-LOOK_UP_SECONDS = 1.0
 # A connection that was lost so soon leaves time to look at what became of the batch.
 SECOND_LOOK_SECONDS = 1.0
 # A plan made for a handful of rows walks through them, and must not be kept when they are many.
@@ -86,7 +85,7 @@ class BatchRunner:
         self._lock_seconds: float | None = None
         self._planned_at = 0.0
         self._used_at = 0.0
-        self._look_up_until = 0.0
+        self._presuming = Presuming()
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -97,8 +96,7 @@ class BatchRunner:
         needs = Needs()
         for command in commands:
             command.needs(needs)
-        may_presume = needs.only_references and all(command.repeatable for command in commands)
-        if may_presume and time.monotonic() >= self._look_up_until:
+        if self._presuming.fits(commands, needs):
             return await self._run_presuming(commands, needs, lock_seconds)
         return await self._run(commands, needs, lock_seconds)
 
@@ -113,11 +111,10 @@ class BatchRunner:
         try:
             return await self._run(commands, needs, lock_seconds, presume=True)
         except LostRace:
-            # Others must not suffer from those who send references again: each time it is work
-            # done twice.
-            self._look_up_until = time.monotonic() + LOOK_UP_SECONDS
+            self._presuming.was_wrong()
         except OutcomeUnknown:
-            if time.monotonic() - began > SECOND_LOOK_SECONDS:
+            # To find here what the server warned of would say nothing about its standby.
+            if self._warned or time.monotonic() - began > SECOND_LOOK_SECONDS:
                 raise
             try:
                 return await self._run(commands, needs, lock_seconds)
@@ -167,7 +164,7 @@ class BatchRunner:
         try:
             world = World(self._clock(), self._origin)
             outcomes = [command.decide(world) for command in commands] if presume else []
-            if not (presume and _proves(world, needs)):
+            if not (presume and proves(world, needs)):
                 world = await load(connection, needs, self._origin, self._clock)
                 outcomes = [command.decide(world) for command in commands]
             last = writing(world)
@@ -264,14 +261,6 @@ class BatchRunner:
             self._connection.terminate()
             self._watch.done(self._connection)
             self._connection = None
-
-
-def _proves(world: World, needs: Needs) -> bool:
-    """Whether every reference that was presumed to be free is claimed: then the index tells.
-
-    A command that claims nothing, because it is refused, might have been a retry of one that did.
-    """
-    return needs.only_read(World.references) <= world.references.added.keys()
 
 
 def _translated(error: BaseException) -> BaseException:
