@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -39,6 +39,7 @@ from bench.watch import Watch
 from bench.workloads import WORKLOADS, Workload
 
 DATA = Path(__file__).parent / ".data"
+INTERRUPTED = "it was interrupted: the rest was not measured"
 STEADY_PLOT = Path(__file__).parent.parent / "docs" / "img" / "steady.svg"
 
 
@@ -181,17 +182,38 @@ def _run(wanted: set[str], arguments: argparse.Namespace, console: Console) -> N
             for peer in sorted({peer for workload in chosen for peer in workload.peers})
             if not peers.is_installed(peer)
         ]
-        run = partial(run_parts, ready, plan, wanted, results, console)
-        is_whole = run(FIRST)
-        for workload in chosen:
-            for clients in arguments.clients or plan.clients:
-                console.print(f"{workload.title}, {clients} clients …", style="dim")
-                results.add(measure(ready, workload, clients, plan))
-        results.judge(chosen)
-        is_whole = run(PARTS) and is_whole
+        is_whole = _measure_all(ready, plan, wanted, chosen, results, arguments.clients, console)
     report.show(console, results)
     chosen_all = not (wanted or arguments.quick or arguments.clients)
     report.write(results, whole=chosen_all and is_whole)
+    if INTERRUPTED in results.missing:
+        sys.exit(130)  # what shells call a command ended by Ctrl-C
+
+
+def _measure_all(
+    ready: Stage,
+    plan: Plan,
+    wanted: set[str],
+    chosen: Sequence[Workload],
+    results: report.Results,
+    clients: tuple[int, ...] | None,
+    console: Console,
+) -> bool:
+    """Adds what there is to find, until it is interrupted; whether all of it was measured."""
+    run = partial(run_parts, ready, plan, wanted, results, console)
+    try:
+        is_whole = run(FIRST)
+        try:
+            for workload in chosen:
+                for count in clients or plan.clients:
+                    console.print(f"{workload.title}, {count} clients …", style="dim")
+                    results.add(measure(ready, workload, count, plan))
+        finally:
+            results.judge(chosen)
+        return run(PARTS) and is_whole
+    except KeyboardInterrupt:  # what was found in many minutes before is shown
+        results.missing.append(INTERRUPTED)
+        return False
 
 
 def run_parts(
@@ -209,7 +231,7 @@ def run_parts(
             console.print(f"{name} …", style="dim")
             try:
                 results.verdicts += part(ready, plan)
-            except Exception as error:  # what was found in many minutes before is shown
+            except Exception as error:  # the others are measured all the same
                 failed = True
                 results.missing.append(f"{name} was not measured: {error!r}")
     return not failed

@@ -8,9 +8,12 @@ from typing import cast
 import pytest
 from rich.console import Console
 
-from bench.__main__ import QUICK, Part, _counts, run_parts
-from bench.report import Results, Verdict
+from bench import __main__ as main
+from bench.__main__ import INTERRUPTED, QUICK, Part, Plan, _counts, _measure_all, run_parts
+from bench.measure import Figure
+from bench.report import Results, Row, Verdict
 from bench.stage import Stage
+from bench.workloads import WORKLOADS, Workload
 
 FOUND = Verdict("found", 1.0, "at least 1", True)
 
@@ -45,3 +48,36 @@ def test_numbers_of_clients() -> None:
             _counts(text)
     with pytest.raises(ValueError, match="invalid"):
         _counts("1.5")
+
+
+@pytest.mark.parametrize("interrupted", ["get", "depth"])
+def test_what_was_found_before_an_interrupt_is_kept(
+    monkeypatch: pytest.MonkeyPatch, interrupted: str
+) -> None:
+    def row(ready: Stage, workload: Workload, clients: int, plan: Plan) -> Row:
+        if workload.name == interrupted:
+            raise KeyboardInterrupt
+        found = dict.fromkeys(("laari", "echo"), Figure(100, 90, 110, 1, 2, 0))
+        return Row(workload.name, workload.title, clients, found, {})
+
+    def part(name: str) -> Part:
+        def measured(ready: Stage, plan: Plan) -> list[Verdict]:
+            if name == interrupted:
+                raise KeyboardInterrupt
+            return [Verdict(name, 1.0, "at least 1", True)]
+
+        return measured
+
+    monkeypatch.setattr(main, "measure", row)
+    monkeypatch.setattr(main, "FIRST", {"audit": part("audit")})
+    monkeypatch.setattr(main, "PARTS", {"checkout": part("checkout"), "depth": part("depth")})
+    results = Results({}, 0.0)
+    ready = cast(Stage, None)
+    quiet = Console(quiet=True)
+    assert not _measure_all(ready, QUICK, set(), WORKLOADS, results, (64,), quiet)
+    assert results.missing == [INTERRUPTED]
+    told = [verdict.text for verdict in results.verdicts]
+    assert "audit" in told
+    assert ("checkout" in told) is (interrupted == "depth")
+    assert any("rate ÷ echo" in each for each in told) is (interrupted == "depth")
+    assert results.rows[0].workload == WORKLOADS[0].name
