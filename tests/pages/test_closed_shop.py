@@ -66,6 +66,23 @@ async def test_a_button_pressed_too_late_does_nothing_until_the_shop_is_back(
 
 
 @pytest.mark.parametrize("kind", ["checkout", "approval", "request"])
+async def test_what_a_closed_shop_asks_for_can_be_declined(
+    visitors: Visitors, service: Service, live_shop: Merchant, kind: str
+) -> None:
+    customer = await new_customer(service)
+    address, resource = asked_for(live_shop, customer, kind)
+    context = await visitors.context(java_script_enabled=False)
+    await visitors.log_in(context, customer)
+    page = await context.new_page()
+    await page.goto(address)
+    await set_active(live_shop, False)
+    await page.get_by_role("button", name="Decline").click()
+    await expect(heading(page)).to_contain_text("Declined")
+    await set_active(live_shop, True)
+    assert live_shop.get(resource).json()["data"]["status"] == "rejected"
+
+
+@pytest.mark.parametrize("kind", ["checkout", "approval", "request"])
 async def test_an_open_page_follows_the_shop(
     visitors: Visitors, service: Service, live_shop: Merchant, kind: str
 ) -> None:

@@ -147,7 +147,7 @@ async def pay(visit: Visit, customer: CustomerSession, asked: ReceivedRequest) -
 
 
 async def reject(visit: Visit, customer: CustomerSession, asked: ReceivedRequest) -> Reply:
-    if asked.state != "pending":
+    if asked.state not in ("pending", "closed"):  # of a shop that is closed it can be declined
         return visit.go(asked.address)
     command = RejectRequest(asked.tenant, asked.request.id, customer.payer)
     return await _decide(visit, customer, asked, command)
