@@ -59,7 +59,22 @@ def choose_group(choices: Choices, case: Case) -> list[Call]:
     group = [choices.call(case.state, case.number, choices.pick(_WRITES))]
     for more in range(choices.pick((1, 1, 2, 3))):
         group.append(related(choices, case, group[0], case.number + 1 + more))
+    group = by_one_customer(group)
     return [call if choices.sometimes(8) else replace(call, credential=KEY) for call in group]
+
+
+def by_one_customer(group: Sequence[Call]) -> list[Call]:
+    """Approvals of one authorization at once are one customer's.
+
+    Which of two has approved it is nowhere to be read: no page of the merchant's tells.
+    """
+    first: dict[object, str] = {}
+    return [
+        replace(call, customer=first.setdefault(call.subject, call.customer))
+        if call.operation == "page_approve"
+        else call
+        for call in group
+    ]
 
 
 def run_group(case: Case, group: Sequence[Call], pool: ThreadPoolExecutor) -> None:
