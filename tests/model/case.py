@@ -67,10 +67,14 @@ class Case:
         noun = PAGES[call.operation][0] if call.operation in PAGES else "payment"
         if call.operation not in PAGES and call.operation != "refund":
             return None
-        resource = getattr(self.state, f"{noun}s").get(call.subject)
+        return self.reading_of((noun, call.subject[1]), number) if call.subject else None
+
+    def reading_of(self, subject: Name, number: int) -> Call | None:
+        """How something stands, where its merchant can read it."""
+        resource = getattr(self.state, f"{subject[0]}s").get(subject)
         if resource is None or not self.reaches(resource.tenant):
             return None
-        return Call(number, f"get_{noun}", resource.tenant.merchant, subject=call.subject)
+        return Call(number, f"get_{subject[0]}", resource.tenant.merchant, subject=subject)
 
     def reaches(self, tenant: Tenant) -> bool:
         """Whether the merchant's calls reach this tenant now."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -110,12 +111,16 @@ def readings(case: Case, group: Sequence[Call]) -> list[Call]:
     """What is read afterwards, and comes last in every order.
 
     Payments of one wallet may fit in either order, and so may decisions on pages, which show no
-    JSON; but they were made in one of them.
+    JSON, or an authorization that is suspended and resumed; but they were made in one of them.
     """
     read = histories(case, group)
+    calls_about = Counter(call.subject for call in group if call.subject)
     subjects = set()
     for call in group:
-        reading = case.reading_after(call, group[-1].number + 1 + len(read))
+        number = group[-1].number + 1 + len(read)
+        reading = case.reading_after(call, number)
+        if reading is None and call.subject and calls_about[call.subject] > 1:
+            reading = case.reading_of(call.subject, number)
         if reading is not None and reading.subject not in subjects:
             subjects.add(reading.subject)
             read.append(reading)
