@@ -121,7 +121,12 @@ _CUSTOMER: dict[str, Reader] = {
     "type": choice("mobile", "email", "vpa"),
     "value": text(254, required=True),
 }
-REQUEST: dict[str, Reader] = {**_ASKED, "customer": group(_CUSTOMER, ("type", "value"))}
+REQUEST: dict[str, Reader] = {
+    "reference": _ASKED["reference"],
+    "amount": _ASKED["amount"],
+    "customer": group(_CUSTOMER, ("type", "value")),
+    **_ASKED,  # the order of the document: of two wrong fields it tells which is named
+}
 _PERIOD: dict[str, Reader] = {
     "interval": choice("day", "week", "month", "year"),
     "amount": integer(1, MAX_LIMIT),
