@@ -16,7 +16,7 @@ from tests.pages.people import (
     sideways_scroll,
 )
 from tests.pages.wallets import ask, set_active
-from tests.serving import Merchant, Service
+from tests.serving import Merchant
 
 CLOSED = "This shop is not taking payments at the moment"
 
@@ -39,19 +39,30 @@ def asked_for(shop: Merchant, customer: Customer, kind: str) -> tuple[str, str]:
     return page, f"/payment-requests/{request['id']}"
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", ["checkout", "approval", "request"])
-async def test_a_button_pressed_too_late_does_nothing_until_the_shop_is_back(
-    visitors: Visitors, service: Service, live_shop: Merchant, size: str, kind: str
-) -> None:
-    customer = await new_customer(service)
-    address, resource = asked_for(live_shop, customer, kind)
-    button, done = ("Approve", "active") if kind == "approval" else ("Pay MVR", "paid")
-    # Without script the page that is shown does not find out by itself.
-    context = await visitors.context(size, java_script_enabled=False)
+async def opened(
+    visitors: Visitors, shop: Merchant, kind: str, size: str = "phone", *, scripts: bool = False
+) -> tuple[Page, str]:
+    """Something new to pay or approve, open before a customer; and its path in the interface.
+
+    Without script the page that is shown does not find out by itself.
+    """
+    customer = await new_customer(shop.service)
+    address, resource = asked_for(shop, customer, kind)
+    context = await visitors.context(size, java_script_enabled=scripts)
     await visitors.log_in(context, customer)
     page = await context.new_page()
     await page.goto(address)
+    return page, resource
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("kind", ["checkout", "approval", "request"])
+async def test_a_button_pressed_too_late_does_nothing_until_the_shop_is_back(
+    visitors: Visitors, live_shop: Merchant, size: str, kind: str
+) -> None:
+    button, done = ("Approve", "active") if kind == "approval" else ("Pay MVR", "paid")
+    page, resource = await opened(visitors, live_shop, kind, size)
+    address = page.url
     await set_active(live_shop, False)
     await page.get_by_role("button", name=button).click()
     await expect(heading(page)).to_have_text(CLOSED)
@@ -67,14 +78,9 @@ async def test_a_button_pressed_too_late_does_nothing_until_the_shop_is_back(
 
 @pytest.mark.parametrize("kind", ["checkout", "approval", "request"])
 async def test_what_a_closed_shop_asks_for_can_be_declined(
-    visitors: Visitors, service: Service, live_shop: Merchant, kind: str
+    visitors: Visitors, live_shop: Merchant, kind: str
 ) -> None:
-    customer = await new_customer(service)
-    address, resource = asked_for(live_shop, customer, kind)
-    context = await visitors.context(java_script_enabled=False)
-    await visitors.log_in(context, customer)
-    page = await context.new_page()
-    await page.goto(address)
+    page, resource = await opened(visitors, live_shop, kind)
     await set_active(live_shop, False)
     await page.get_by_role("button", name="Decline").click()
     await expect(heading(page)).to_contain_text("Declined")
@@ -84,14 +90,9 @@ async def test_what_a_closed_shop_asks_for_can_be_declined(
 
 @pytest.mark.parametrize("kind", ["checkout", "approval", "request"])
 async def test_an_open_page_follows_the_shop(
-    visitors: Visitors, service: Service, live_shop: Merchant, kind: str
+    visitors: Visitors, live_shop: Merchant, kind: str
 ) -> None:
-    customer = await new_customer(service)
-    address, _ = asked_for(live_shop, customer, kind)
-    context = await visitors.context()
-    await visitors.log_in(context, customer)
-    page = await context.new_page()
-    await page.goto(address)
+    page, _ = await opened(visitors, live_shop, kind, scripts=True)
     await set_active(live_shop, False)
     await expect(heading(page)).to_have_text(CLOSED)
     assert await serious_violations(page) == []
