@@ -117,8 +117,10 @@ def test_every_change_is_an_event_newest_first(shop: Merchant) -> None:
 def _set_delivery(shop: Merchant, event_id: str, status: str) -> None:
     delivered_at = "now()" if status == "delivered" else "NULL"
     shop.service.execute(
-        "INSERT INTO deliveries (event_id, tenant_id, status, failed_attempts, delivered_at) "
-        f"SELECT id, tenant_id, $2, 0, {delivered_at} FROM events WHERE id = $1::uuid",
+        "INSERT INTO deliveries "
+        "(event_id, tenant_id, status, failed_attempts, delivered_at, next_attempt_at) "
+        f"SELECT id, tenant_id, $2, 0, {delivered_at}, now() + interval '1 day' "  # not to be tried
+        "FROM events WHERE id = $1::uuid",
         event_id.removeprefix("evt_"),
         status,
     )
