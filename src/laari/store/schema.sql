@@ -70,6 +70,36 @@ CREATE TABLE public.authorizations (
     CONSTRAINT within_limits CHECK (((payment_count <= max_payments) AND (total_paid <= (total)::numeric) AND (period_paid <= (period_amount)::numeric)))
 )
 WITH (fillfactor='85');
+ALTER TABLE ONLY public.authorizations ALTER COLUMN id SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN tenant_id SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN token SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN reference SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN title SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN description SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN type SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN currency SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN per_payment SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN period_interval SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN period_amount SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN total SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN max_payments SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN return_url SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN created_at SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN approval_expires_at SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN expires_at SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN status SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN account SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN payment_count SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN total_paid SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN period_start SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN period_paid SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN approved_at SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN rejected_at SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN revoked_at SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN cancelled_at SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN last_used_at SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN updated_at SET STATISTICS 10;
+ALTER TABLE ONLY public.authorizations ALTER COLUMN counted_offset_seconds SET STATISTICS 10;
 
 CREATE TABLE public.customers (
     id uuid NOT NULL,
@@ -113,6 +143,13 @@ CREATE TABLE public.deliveries (
     CONSTRAINT deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
 )
 WITH (fillfactor='70');
+ALTER TABLE ONLY public.deliveries ALTER COLUMN event_id SET STATISTICS 10;
+ALTER TABLE ONLY public.deliveries ALTER COLUMN tenant_id SET STATISTICS 10;
+ALTER TABLE ONLY public.deliveries ALTER COLUMN status SET STATISTICS 10;
+ALTER TABLE ONLY public.deliveries ALTER COLUMN failed_attempts SET STATISTICS 10;
+ALTER TABLE ONLY public.deliveries ALTER COLUMN claims SET STATISTICS 10;
+ALTER TABLE ONLY public.deliveries ALTER COLUMN next_attempt_at SET STATISTICS 10;
+ALTER TABLE ONLY public.deliveries ALTER COLUMN delivered_at SET STATISTICS 10;
 
 CREATE TABLE public.delivery_attempts (
     event_id uuid NOT NULL,
@@ -125,6 +162,14 @@ CREATE TABLE public.delivery_attempts (
     answer text,
     CONSTRAINT delivery_attempts_duration_ms_check CHECK ((duration_ms >= 0))
 );
+ALTER TABLE ONLY public.delivery_attempts ALTER COLUMN event_id SET STATISTICS 10;
+ALTER TABLE ONLY public.delivery_attempts ALTER COLUMN claim SET STATISTICS 10;
+ALTER TABLE ONLY public.delivery_attempts ALTER COLUMN started_at SET STATISTICS 10;
+ALTER TABLE ONLY public.delivery_attempts ALTER COLUMN duration_ms SET STATISTICS 10;
+ALTER TABLE ONLY public.delivery_attempts ALTER COLUMN url SET STATISTICS 10;
+ALTER TABLE ONLY public.delivery_attempts ALTER COLUMN http_status SET STATISTICS 10;
+ALTER TABLE ONLY public.delivery_attempts ALTER COLUMN error SET STATISTICS 10;
+ALTER TABLE ONLY public.delivery_attempts ALTER COLUMN answer SET STATISTICS 10;
 
 CREATE TABLE public.events (
     id uuid NOT NULL,
@@ -135,6 +180,13 @@ CREATE TABLE public.events (
     body bytea NOT NULL,
     xid bigint DEFAULT ((pg_current_xact_id())::text)::bigint NOT NULL
 );
+ALTER TABLE ONLY public.events ALTER COLUMN id SET STATISTICS 10;
+ALTER TABLE ONLY public.events ALTER COLUMN tenant_id SET STATISTICS 10;
+ALTER TABLE ONLY public.events ALTER COLUMN type SET STATISTICS 10;
+ALTER TABLE ONLY public.events ALTER COLUMN object_id SET STATISTICS 10;
+ALTER TABLE ONLY public.events ALTER COLUMN created_at SET STATISTICS 10;
+ALTER TABLE ONLY public.events ALTER COLUMN body SET STATISTICS 10;
+ALTER TABLE ONLY public.events ALTER COLUMN xid SET STATISTICS 10;
 
 CREATE TABLE public.figures_upto (
     xid bigint NOT NULL
@@ -228,6 +280,28 @@ CREATE TABLE public.payment_requests (
     CONSTRAINT payment_requests_title_check CHECK (((char_length(title) >= 1) AND (char_length(title) <= 255))),
     CONSTRAINT reserved_only_while_pending CHECK (((reserved_at IS NULL) OR (status = 'pending'::text)))
 );
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN id SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN tenant_id SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN reference SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN amount SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN title SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN description SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN terminal_label SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN bill_number SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN return_url SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN customer_type SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN customer_value SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN account SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN created_at SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN expires_at SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN status SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN fee SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN paid_at SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN payment_id SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN payment_reference SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN reserved_at SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN cancelled_at SET STATISTICS 10;
+ALTER TABLE ONLY public.payment_requests ALTER COLUMN rejected_at SET STATISTICS 10;
 
 CREATE TABLE public.payments (
     id uuid NOT NULL,
@@ -272,6 +346,32 @@ CREATE TABLE public.payments (
     CONSTRAINT payments_title_check CHECK (((char_length(title) >= 1) AND (char_length(title) <= 255))),
     CONSTRAINT reserved_only_while_pending CHECK (((num_nulls(reserved_at, reserved_by) = ANY (ARRAY[0, 2])) AND ((reserved_at IS NULL) OR (status = 'pending'::text))))
 );
+ALTER TABLE ONLY public.payments ALTER COLUMN id SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN tenant_id SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN kind SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN token SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN reference SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN amount SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN title SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN description SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN terminal_label SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN bill_number SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN return_url SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN metadata SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN created_at SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN expires_at SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN request_id SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN authorization_id SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN status SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN fee SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN paid_at SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN payment_reference SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN payer_account SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN reserved_at SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN reserved_by SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN cancelled_at SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN rejected_at SET STATISTICS 10;
+ALTER TABLE ONLY public.payments ALTER COLUMN refunded_at SET STATISTICS 10;
 
 CREATE TABLE public.reference_claims (
     tenant_id bigint NOT NULL,
@@ -281,6 +381,10 @@ CREATE TABLE public.reference_claims (
     CONSTRAINT reference_claims_kind_check CHECK ((kind = ANY (ARRAY['payment'::text, 'charge'::text, 'request'::text]))),
     CONSTRAINT reference_claims_reference_check CHECK (((char_length(reference) >= 1) AND (char_length(reference) <= 100)))
 );
+ALTER TABLE ONLY public.reference_claims ALTER COLUMN tenant_id SET STATISTICS 10;
+ALTER TABLE ONLY public.reference_claims ALTER COLUMN reference SET STATISTICS 10;
+ALTER TABLE ONLY public.reference_claims ALTER COLUMN kind SET STATISTICS 10;
+ALTER TABLE ONLY public.reference_claims ALTER COLUMN resource_id SET STATISTICS 10;
 
 CREATE TABLE public.sandbox_periods (
     owner uuid NOT NULL,
@@ -306,6 +410,16 @@ CREATE TABLE public.saved_responses (
     CONSTRAINT saved_responses_fingerprint_check CHECK ((length(fingerprint) = 32)),
     CONSTRAINT saved_responses_key_check CHECK ((key ~ '^[!-~]{1,255}$'::text))
 );
+ALTER TABLE ONLY public.saved_responses ALTER COLUMN tenant_id SET STATISTICS 10;
+ALTER TABLE ONLY public.saved_responses ALTER COLUMN operation SET STATISTICS 10;
+ALTER TABLE ONLY public.saved_responses ALTER COLUMN key SET STATISTICS 10;
+ALTER TABLE ONLY public.saved_responses ALTER COLUMN fingerprint SET STATISTICS 10;
+ALTER TABLE ONLY public.saved_responses ALTER COLUMN status SET STATISTICS 10;
+ALTER TABLE ONLY public.saved_responses ALTER COLUMN body SET STATISTICS 10;
+ALTER TABLE ONLY public.saved_responses ALTER COLUMN completed_at SET STATISTICS 10;
+ALTER TABLE ONLY public.saved_responses ALTER COLUMN replays SET STATISTICS 10;
+ALTER TABLE ONLY public.saved_responses ALTER COLUMN last_replayed_at SET STATISTICS 10;
+ALTER TABLE ONLY public.saved_responses ALTER COLUMN resource_id SET STATISTICS 10;
 
 CREATE TABLE public.schema_migrations (
     version bigint NOT NULL,
@@ -416,6 +530,16 @@ CREATE TABLE public.transactions (
     CONSTRAINT transactions_status_check CHECK ((status = ANY (ARRAY['success'::text, 'failed'::text]))),
     CONSTRAINT transactions_type_check CHECK ((type = ANY (ARRAY['topup'::text, 'payment'::text, 'refund'::text, 'transfer'::text, 'withdraw'::text, 'adjustment'::text])))
 );
+ALTER TABLE ONLY public.transactions ALTER COLUMN tid SET STATISTICS 10;
+ALTER TABLE ONLY public.transactions ALTER COLUMN account SET STATISTICS 10;
+ALTER TABLE ONLY public.transactions ALTER COLUMN recorded SET STATISTICS 10;
+ALTER TABLE ONLY public.transactions ALTER COLUMN "time" SET STATISTICS 10;
+ALTER TABLE ONLY public.transactions ALTER COLUMN type SET STATISTICS 10;
+ALTER TABLE ONLY public.transactions ALTER COLUMN name SET STATISTICS 10;
+ALTER TABLE ONLY public.transactions ALTER COLUMN details SET STATISTICS 10;
+ALTER TABLE ONLY public.transactions ALTER COLUMN amount SET STATISTICS 10;
+ALTER TABLE ONLY public.transactions ALTER COLUMN status SET STATISTICS 10;
+ALTER TABLE ONLY public.transactions ALTER COLUMN xid SET STATISTICS 10;
 
 ALTER TABLE public.transactions ALTER COLUMN recorded ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.transactions_recorded_seq
@@ -441,6 +565,15 @@ CREATE TABLE public.transfers (
     CONSTRAINT transfers_check1 CHECK (((kind = ANY (ARRAY['payment'::text, 'fee'::text, 'refund'::text])) = (payment_id IS NOT NULL))),
     CONSTRAINT transfers_kind_check CHECK ((kind = ANY (ARRAY['payment'::text, 'fee'::text, 'refund'::text, 'topup'::text, 'adjustment'::text])))
 );
+ALTER TABLE ONLY public.transfers ALTER COLUMN id SET STATISTICS 10;
+ALTER TABLE ONLY public.transfers ALTER COLUMN kind SET STATISTICS 10;
+ALTER TABLE ONLY public.transfers ALTER COLUMN debit_account SET STATISTICS 10;
+ALTER TABLE ONLY public.transfers ALTER COLUMN credit_account SET STATISTICS 10;
+ALTER TABLE ONLY public.transfers ALTER COLUMN amount SET STATISTICS 10;
+ALTER TABLE ONLY public.transfers ALTER COLUMN payment_id SET STATISTICS 10;
+ALTER TABLE ONLY public.transfers ALTER COLUMN tid SET STATISTICS 10;
+ALTER TABLE ONLY public.transfers ALTER COLUMN created_at SET STATISTICS 10;
+ALTER TABLE ONLY public.transfers ALTER COLUMN xid SET STATISTICS 10;
 
 CREATE SEQUENCE public.wallet_accounts
     START WITH 7700000000001
@@ -466,6 +599,9 @@ CREATE UNLOGGED TABLE public.wallet_windows (
     CONSTRAINT wallet_windows_used_check CHECK ((used > 0))
 )
 WITH (fillfactor='70');
+ALTER TABLE ONLY public.wallet_windows ALTER COLUMN account SET STATISTICS 10;
+ALTER TABLE ONLY public.wallet_windows ALTER COLUMN opened_at SET STATISTICS 10;
+ALTER TABLE ONLY public.wallet_windows ALTER COLUMN used SET STATISTICS 10;
 
 CREATE TABLE public.wallets (
     account bigint DEFAULT nextval('public.wallet_accounts'::regclass) NOT NULL,
@@ -490,6 +626,20 @@ CREATE TABLE public.wallets (
     CONSTRAINT wallets_week_spent_check CHECK ((week_spent >= (0)::numeric))
 )
 WITH (fillfactor='80');
+ALTER TABLE ONLY public.wallets ALTER COLUMN account SET STATISTICS 10;
+ALTER TABLE ONLY public.wallets ALTER COLUMN customer_id SET STATISTICS 10;
+ALTER TABLE ONLY public.wallets ALTER COLUMN mode SET STATISTICS 10;
+ALTER TABLE ONLY public.wallets ALTER COLUMN tier SET STATISTICS 10;
+ALTER TABLE ONLY public.wallets ALTER COLUMN balance SET STATISTICS 10;
+ALTER TABLE ONLY public.wallets ALTER COLUMN day_start SET STATISTICS 10;
+ALTER TABLE ONLY public.wallets ALTER COLUMN day_spent SET STATISTICS 10;
+ALTER TABLE ONLY public.wallets ALTER COLUMN week_start SET STATISTICS 10;
+ALTER TABLE ONLY public.wallets ALTER COLUMN week_spent SET STATISTICS 10;
+ALTER TABLE ONLY public.wallets ALTER COLUMN month_start SET STATISTICS 10;
+ALTER TABLE ONLY public.wallets ALTER COLUMN month_spent SET STATISTICS 10;
+ALTER TABLE ONLY public.wallets ALTER COLUMN counted_offset_seconds SET STATISTICS 10;
+ALTER TABLE ONLY public.wallets ALTER COLUMN frozen_at SET STATISTICS 10;
+ALTER TABLE ONLY public.wallets ALTER COLUMN frozen_reason SET STATISTICS 10;
 
 ALTER TABLE ONLY public.access_tokens
     ADD CONSTRAINT access_tokens_pkey PRIMARY KEY (digest);
