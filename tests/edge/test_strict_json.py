@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.strict_json import LongInteger, read_object
+from laari.edge.strict_json import MAX_VALUES, LongInteger, read_object
 from laari.rules.idempotency import fingerprint
 from laari.rules.refusals import Refusal
 
@@ -206,3 +206,42 @@ def test_half_a_mebibyte_of_anything_is_quick(unit: bytes, start: bytes) -> None
     for ending in (b"", b"}", b"]}", b"1]}", b'"}'):
         read_object(body + ending)
     assert time.process_time() - begun < 5  # milliseconds in fact; quadratic work takes minutes
+
+
+MANY = {
+    "items": lambda n: b'{"a": [' + b",".join([b"1"] * (n - 1)) + b"]}",
+    "members": lambda n: json.dumps({str(i): 1 for i in range(n)}).encode(),
+    "arrays": lambda n: b'{"a": [' + b",".join([b"[1]"] * ((n - 1) // 2)) + b"]}",
+    "spread over levels": lambda n: (
+        b'{"a": [' + b",".join([b"[[[[[[[1]]]]]]]"] * ((n - 1) // 8)) + b"]}"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", MANY)
+def test_a_body_has_a_bounded_number_of_values(form: str) -> None:
+    assert isinstance(read_object(MANY[form](MAX_VALUES)), dict)
+    assert code(MANY[form](MAX_VALUES + 9)) == "invalid_request"
+
+
+def test_commas_in_texts_are_no_values() -> None:
+    metadata = {"k" * 39 + chr(48 + n): "," * 500 for n in range(50)}
+    document = {"metadata": metadata, "description": "," * 5_000}
+    assert read_object(json.dumps(document).encode()) == document
+
+
+@pytest.mark.parametrize("part", [b"1,", b"[],", b'"",', b"{},", b'{"a":1},', b"[[[[]]]],"])
+def test_the_longest_bodies_are_refused_soon(part: bytes) -> None:
+    """Some of them would keep all other requests waiting for a second."""
+    body = b'{"a": [' + part * ((MAX_BODY - 10) // len(part)) + b"1]}"
+    began = time.process_time()
+    assert code(body) in ("invalid_request", "invalid_json")
+    assert time.process_time() - began < 0.1
+
+
+def test_the_most_values_have_their_fingerprint_soon() -> None:
+    document = read_object(MANY["members"](MAX_VALUES))
+    assert isinstance(document, dict)
+    began = time.process_time()
+    fingerprint((), document)
+    assert time.process_time() - began < 0.05

@@ -10,14 +10,17 @@ import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from playwright.async_api import expect
 
-from laari.edge.pages.dashboard.export import csv_text, guarded
+from laari.edge.pages.dashboard.export import METADATA_AT_ONCE, csv_text, guarded, in_pieces
 from laari.rules.money import rufiyaa
+from laari.rules.records import Payment
 from laari.store.database import connection_to
 from tests.pages.owners import Owner, new_owner
 from tests.pages.people import Visitors
@@ -141,6 +144,16 @@ def test_no_spreadsheet_finds_a_formula(texts: list[str]) -> None:
             assert seen.startswith(amount) or not seen.startswith(
                 ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\ufe66")
             ), (separator, cell)
+
+
+def test_long_metadata_is_written_a_few_payments_at_a_time() -> None:
+    """A page of them in one go would keep every other request of the process waiting."""
+    lengths = [2, 2, 30_000, 40_000, 2, 200_000, 2, 65_535, 1, 2]
+    rows = [cast(Payment, SimpleNamespace(metadata="x" * length)) for length in lengths]
+    pieces = [[len(each.metadata) for each in piece] for piece in in_pieces(rows)]
+    assert pieces == [[2, 2, 30_000, 40_000], [2, 200_000], [2, 65_535], [1, 2]]
+    assert METADATA_AT_ONCE == 65_536
+    assert [*in_pieces([])] == []
 
 
 def memory_kib(service: Service) -> int:

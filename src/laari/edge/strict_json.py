@@ -14,6 +14,11 @@ from laari.rules.refusals import Refusal, refuse
 
 MAX_DEPTH = 32
 MAX_INTEGER_LENGTH = 30  # far above every field, far below where parsing gets slow
+# What no request has, and what would keep the process for a tenth of a second and more: half a
+# megabyte holds a quarter of a million values. Commas are counted first, as they tell the most
+# there can be without parsing; texts that fit into our fields have up to some 30,000 of them.
+MAX_COMMAS = 40_000
+MAX_VALUES = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,8 @@ def read_object(body: bytes) -> dict[str, object] | Refusal:
         return refuse("invalid_json", "The body is empty; a JSON object is expected.")
     try:
         text = body.decode()
+        if text.count(",") > MAX_COMMAS:
+            return _too_many()
         value = _decode(text)
     except UnicodeDecodeError:
         return refuse("invalid_json", "The body is not valid UTF-8.")
@@ -42,14 +49,24 @@ def read_object(body: bytes) -> dict[str, object] | Refusal:
         return refuse("invalid_json", str(problem))
     except json.JSONDecodeError as problem:
         return _malformed(problem)
-    # Each of the two walks below is made only where the text could need it.
-    if text.count("{") + text.count("[") > MAX_DEPTH and _is_too_deep(value):
-        return _too_deep()
-    if ("\\ud" in text or "\\uD" in text) and _has_lone_surrogate(value):
-        return refuse("invalid_json", "The body contains half of a surrogate pair.")
+    doubtful = _look_into(text, value)
+    if doubtful is not None:
+        return doubtful
     if not isinstance(value, dict):
         return refuse("invalid_request", "The body must be a JSON object.")
     return value
+
+
+def _look_into(text: str, value: object) -> Refusal | None:
+    """What is wrong within; each of the walks is made only where the text could need it."""
+    if text.count("{") + text.count("[") > MAX_DEPTH and _is_too_deep(value):
+        return _too_deep()
+    # There are no more values on any level than places between commas.
+    if (text.count(",") + 1) * MAX_DEPTH > MAX_VALUES and _values(value) > MAX_VALUES:
+        return _too_many()
+    if ("\\ud" in text or "\\uD" in text) and _has_lone_surrogate(value):
+        return refuse("invalid_json", "The body contains half of a surrogate pair.")
+    return None
 
 
 def _malformed(problem: json.JSONDecodeError) -> Refusal:
@@ -61,6 +78,20 @@ def _malformed(problem: json.JSONDecodeError) -> Refusal:
 
 def _too_deep() -> Refusal:
     return refuse("invalid_json", f"The body is nested deeper than {MAX_DEPTH} levels.")
+
+
+def _too_many() -> Refusal:
+    return refuse("invalid_request", f"The body has more than {MAX_VALUES:,} values.")
+
+
+def _values(value: object) -> int:
+    """The members of all objects and the items of all arrays."""
+    total = 0
+    level = _containers([value])
+    while level:
+        total += sum(map(len, level))
+        level = [child for container in level for child in _containers(container)]
+    return total
 
 
 def _is_too_deep(value: object) -> bool:

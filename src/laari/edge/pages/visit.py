@@ -265,7 +265,12 @@ def _html(text: str, status: int) -> Reply:
 
 
 def read_query(query: bytes) -> dict[str, str]:
-    """The parameters of an address; the last of a name counts, and what is no text is replaced."""
+    """The parameters of an address; the last of a name counts, and what is no text is replaced.
+
+    None of an address with more of them than any page has: no link of ours leads there.
+    """
+    if query.count(b"&") >= MAX_FIELDS:
+        return {}
     return dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
 
 
