@@ -8,8 +8,14 @@ from typing import Any
 import pytest
 
 from laari.edge.admission import Admission
+from laari.edge.http import Reply
 from laari.edge.merchant import app
-from laari.edge.merchant.app import REMEMBERED_SECONDS, MerchantInterface
+from laari.edge.merchant.app import (
+    BYTES_OF_A_REQUEST,
+    OWING_SECONDS,
+    REMEMBERED_SECONDS,
+    MerchantInterface,
+)
 from laari.edge.merchant.operations import Caller
 from laari.edge.rate import RateBuckets
 from laari.rules.refusals import Refusal, refuse
@@ -69,6 +75,36 @@ async def test_a_revoked_key_hears_so_soon(monkeypatch: pytest.MonkeyPatch) -> N
     place.now += REMEMBERED_SECONDS + 0.001
     assert await place.ask() == 401
     assert place.interface._over_until == {}
+
+
+class Endless(bytes):
+    def __len__(self) -> int:
+        return 5000 * BYTES_OF_A_REQUEST
+
+
+async def test_long_responses_count_as_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = Place(monkeypatch, rate=20)
+    reply = Reply(200, bytes(5 * BYTES_OF_A_REQUEST))
+
+    async def serve(*arguments: object) -> Reply:
+        return reply
+
+    monkeypatch.setattr(MerchantInterface, "_serve", serve)
+    monkeypatch.setattr(Caller, "may", lambda *arguments: True)
+    statuses = [await place.ask() for _ in range(5)]
+    assert statuses == [200] * 4 + [429]  # 6 requests each, and the fourth may owe its own
+    place.now += 0.2001
+    assert await place.ask() == 429
+    place.now += 0.0501
+    reply = Reply(200, bytes(BYTES_OF_A_REQUEST - 1))
+    assert [await place.ask(), await place.ask()] == [200, 429]
+    place.now += 2
+    reply = Reply(200, Endless())
+    assert await place.ask() == 200
+    place.now += OWING_SECONDS
+    assert await place.ask() == 429
+    place.now += 1
+    assert await place.ask() == 200  # no more than a minute is owed
 
 
 async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

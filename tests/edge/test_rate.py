@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.rate import SHARED_BYTES, RateBuckets, named_bucket
+from laari.edge.rate import SHARED_BYTES, Bucket, RateBuckets, named_bucket
 
 NOW = 1_234_567.891  # two weeks after boot
 
@@ -182,3 +182,21 @@ def test_two_processes_together_get_about_the_rate(fd: int) -> None:
     counts = [int(child.communicate(timeout=20)[0]) for child in children]
     # A full bucket, then the rate for as long as they ran, which start-up shortens.
     assert rate <= sum(counts) <= rate * 2.2 * 1.1
+
+
+def test_what_has_passed_already_is_owed() -> None:
+    bucket, buckets = Bucket(1, rate=1, over=10, owing=100), RateBuckets(None)
+    for _ in range(25):  # all of them had passed before the first was counted
+        bucket.charge(buckets, NOW)
+    assert bucket.wait(buckets, NOW) == pytest.approx(16)
+    assert bucket.take(buckets, NOW + 15.9) > 0
+    assert bucket.take(buckets, NOW + 16.01) == 0.0
+    bucket.charge(buckets, NOW + 16.01, requests=1_000_000)
+    assert bucket.wait(buckets, NOW + 16.01) == pytest.approx(101)  # and no more than that
+    assert Bucket(1, rate=1, over=10).wait(buckets, NOW + 16.01) == pytest.approx(1)
+
+
+def test_nothing_is_charged_where_there_is_no_limit() -> None:
+    bucket, buckets = Bucket(1, rate=0, over=1, owing=60), RateBuckets(None)
+    bucket.charge(buckets, NOW)
+    assert bucket.wait(buckets, NOW) == 0.0

@@ -36,30 +36,46 @@ class RateBuckets:
         self._hashes = memory.cast("Q")
         self._full_at = memory.cast("d")
 
-    def take(self, key: int, rate: float, now: float, over: float = 1.0) -> float:
+    def take(
+        self, key: int, rate: float, now: float, over: float = 1.0, owing: float = 0.0
+    ) -> float:
         """Takes one request: 0.0 where it may pass, else the seconds until one may.
 
         `rate` is requests per second, 0 means no limit. The bucket holds what the rate allows
-        `over` so many seconds, and at least one request. `now` must come from a clock that all
+        `over` so many seconds, and at least one request; where it is charged for what has passed
+        already, it may be `owing` so many seconds more. `now` must come from a clock that all
         processes share and nobody sets: `time.monotonic`, which on Linux counts from the boot of
         the machine for everyone.
         """
         if rate <= 0:
             return 0.0
-        slot, full_at, wait = self._look(key, rate, now, over)
+        slot, full_at, wait = self._look(key, rate, now, over, owing)
         if wait == 0.0:
             self._full_at[slot] = full_at + 1 / rate
         return wait
 
-    def wait(self, key: int, rate: float, now: float, over: float = 1.0) -> float:
+    def wait(
+        self, key: int, rate: float, now: float, over: float = 1.0, owing: float = 0.0
+    ) -> float:
         """What `take` would return, without taking."""
-        return 0.0 if rate <= 0 else self._look(key, rate, now, over)[2]
+        return 0.0 if rate <= 0 else self._look(key, rate, now, over, owing)[2]
+
+    def charge(
+        self, key: int, rate: float, now: float, over: float, owing: float, requests: float = 1.0
+    ) -> None:
+        """Takes what has passed already, whether or not the bucket holds it."""
+        if rate > 0:
+            slot, full_at, _ = self._look(key, rate, now, over, owing)
+            most = now + max(over, 1 / rate) + owing
+            self._full_at[slot] = min(full_at + requests / rate, most)
 
     def used(self, key: int, rate: float, now: float, over: float = 1.0) -> float:
         """How many requests were taken that the rate has not given back yet."""
-        return (self._look(key, rate, now, over)[1] - now) * rate
+        return (self._look(key, rate, now, over, 0.0)[1] - now) * rate
 
-    def _look(self, key: int, rate: float, now: float, over: float) -> tuple[int, float, float]:
+    def _look(
+        self, key: int, rate: float, now: float, over: float, owing: float
+    ) -> tuple[int, float, float]:
         """The bucket's slot, when it is full again, and how long one request has to wait."""
         cost = 1 / rate
         full = max(over, cost)
@@ -67,8 +83,8 @@ class RateBuckets:
         full_at = self._full_at[slot]
         if not full_at > now:  # also where it is no number
             full_at = now
-        elif full_at > now + full:  # emptier than empty: another rate, or a lost race
-            full_at = self._full_at[slot] = now + full
+        elif full_at > now + full + owing:  # emptier than it can be: another rate, or a lost race
+            full_at = self._full_at[slot] = now + full + owing
         wait = full_at + cost - (now + full)
         return slot, full_at, wait if wait > cost * _ROUNDING else 0.0
 
@@ -96,12 +112,16 @@ class Bucket(NamedTuple):
     key: int
     rate: float
     over: float
+    owing: float = 0.0
 
     def wait(self, buckets: RateBuckets, now: float) -> float:
-        return buckets.wait(self.key, self.rate, now, self.over)
+        return buckets.wait(self.key, self.rate, now, self.over, self.owing)
 
     def take(self, buckets: RateBuckets, now: float) -> float:
-        return buckets.take(self.key, self.rate, now, self.over)
+        return buckets.take(self.key, self.rate, now, self.over, self.owing)
+
+    def charge(self, buckets: RateBuckets, now: float, requests: float = 1.0) -> None:
+        buckets.charge(self.key, self.rate, now, self.over, self.owing, requests)
 
 
 def named_bucket(*names: object) -> int:

@@ -20,9 +20,11 @@ from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import API_VERSION, HEADERS, refused
 from laari.edge.merchant.operations import Caller, Context, Operation, Public, Read, Write
 from laari.edge.query_warning import warned
+from laari.edge.rate import Bucket
 from laari.edge.router import Router
 from laari.edge.strict_json import read_object
 from laari.rules.idempotency import Keyed, Response, fingerprint, is_valid_key
+from laari.rules.records import Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import Data, ErrorBody, refusal_body, to_json
 
@@ -35,6 +37,10 @@ MAX_BODY_BYTES = 512 * 1024
 # was revoked hears so soon.
 REMEMBERED_SECONDS = 0.1
 MOST_REMEMBERED = 1000  # credentials
+# What a long response costs more than others (a page of a hundred payments can have 16 MB) is
+# charged when it is known: it counts as so many requests, up to a minute of them.
+BYTES_OF_A_REQUEST = 256 * 1024
+OWING_SECONDS = 60.0
 
 OPERATIONS: tuple[Operation, ...] = (
     *payments.OPERATIONS,
@@ -91,7 +97,10 @@ class MerchantInterface:
         if not caller.may(operation.scope):
             return refused(caller.lacks(operation.scope))
         with self.admission.share(caller.tenant.id):  # whichever of its credentials it shows
-            return await self._serve(operation, Context(self._backend, caller, written_id), request)
+            context = Context(self._backend, caller, written_id)
+            reply = await self._serve(operation, context, request)
+        self._charge_for_length(caller.tenant, reply)
+        return reply
 
     async def _serve(
         self, operation: Read[Q] | Write[B, T], context: Context, request: Request
@@ -120,15 +129,24 @@ class MerchantInterface:
         return None
 
     def _over_rate(self, caller: Caller, request: Request) -> float:
-        tenant, settings, now = caller.tenant, self._backend.settings, time.monotonic()
-        live = tenant.mode == "live"
-        rate = settings.merchant_rate_live if live else settings.merchant_rate_sandbox
-        wait = self._backend.rates.take(tenant.id, rate, now)
+        now = time.monotonic()
+        wait = self._bucket(caller.tenant).take(self._backend.rates, now)
         if wait:
             if len(self._over_until) >= MOST_REMEMBERED:
                 self._over_until.clear()
             self._over_until[credential_of(request)] = now + min(wait, REMEMBERED_SECONDS)
         return wait
+
+    def _charge_for_length(self, tenant: Tenant, reply: Reply) -> None:
+        requests = len(reply.body) // BYTES_OF_A_REQUEST
+        if requests:
+            self._bucket(tenant).charge(self._backend.rates, time.monotonic(), requests)
+
+    def _bucket(self, tenant: Tenant) -> Bucket:
+        settings = self._backend.settings
+        live = tenant.mode == "live"
+        rate = settings.merchant_rate_live if live else settings.merchant_rate_sandbox
+        return Bucket(tenant.id, rate, over=1.0, owing=OWING_SECONDS)
 
     def _known_over_rate(self, request: Request) -> float:
         """How long this credential has still to wait, where that is known without looking it up.

@@ -137,13 +137,16 @@ def _stored(kind: CustomerType, written: str, vpa_suffixes: tuple[str, ...]) -> 
 
 
 # Whoever may ask for anyone could find out who has a wallet. So unknown recipients are counted, and
-# a merchant that has named too many waits, whether the next one exists or not.
+# a merchant that has named too many waits, whether the next one exists or not. Those asked for at
+# the same time have all passed before the first of them is counted: they are owed afterwards.
 MISSES_OVER_SECONDS = 60.0
+MISSES_OWING_SECONDS = 3600.0
 
 
 def _misses_bucket(tenant: Tenant, settings: Settings) -> Bucket:
     rate = settings.recipient_misses_per_minute / 60
-    return Bucket(named_bucket("recipient misses", tenant.id), rate, MISSES_OVER_SECONDS)
+    name = named_bucket("recipient misses", tenant.id)
+    return Bucket(name, rate, MISSES_OVER_SECONDS, MISSES_OWING_SECONDS)
 
 
 def _wait_after_misses(context: Context) -> float:
@@ -156,7 +159,7 @@ def _wait_after_misses(context: Context) -> float:
 def count_miss(context: Context, outcome: RequestRecord | Refusal) -> None:
     if isinstance(outcome, Refusal) and outcome.code == "customer_not_found":
         bucket = _misses_bucket(context.tenant, context.backend.settings)
-        bucket.take(context.backend.rates, time.monotonic())
+        bucket.charge(context.backend.rates, time.monotonic())
 
 
 def cancel(context: Context, fields: None) -> CancelRequest:
