@@ -14,8 +14,11 @@ A = TypeVar("A")
 R = TypeVar("R", bound=Listed)
 P = ParamSpec("P")
 
-PAGES_AT_ONCE = 32  # in one statement: their rows are in memory together
-LONGEST_GATHERED_PAGE = 100  # rows
+# Rows of the plain pages that are read in one statement: they are in memory together, with up to
+# 160 KB of metadata each. Long pages gather apart, so that few of them make a full statement.
+ROWS_AT_ONCE = 640
+SHORT_PAGE = 20  # rows: what a list has unless it is asked for more
+LONGEST_GATHERED_PAGE = 100
 
 
 class Connections:
@@ -23,9 +26,13 @@ class Connections:
         """`lagging`: what is read may be a little behind, and a standby be asked."""
         self.pool = pool
         self._reads = lagging or pool
-        self._plain_pages: Gathered[Listing[Any], Found[Any]] = Gathered(
+        self._short_pages = self._gathered(SHORT_PAGE)
+        self._long_pages = self._gathered(LONGEST_GATHERED_PAGE)
+
+    def _gathered(self, longest: int) -> Gathered[Listing[Any], Found[Any]]:
+        return Gathered(
             lambda listings: self.ask(plain_pages, listings),
-            most=PAGES_AT_ONCE,
+            most=ROWS_AT_ONCE // longest,
             owner=lambda listing: listing.owner,
         )
 
@@ -49,6 +56,8 @@ class Connections:
 
     async def page(self, listing: Listing[R]) -> Found[R]:
         """A page of a listing. One whose cost is not known beforehand keeps no other waiting."""
-        if listing.is_plain and listing.window.limit <= LONGEST_GATHERED_PAGE:
-            return await self._plain_pages.call(listing)
-        return await self.ask(page, listing)
+        limit = listing.window.limit
+        if not listing.is_plain or limit > LONGEST_GATHERED_PAGE:
+            return await self.ask(page, listing)
+        gathered = self._short_pages if limit <= SHORT_PAGE else self._long_pages
+        return await gathered.call(listing)

@@ -156,3 +156,38 @@ async def test_connections_that_do_not_take_their_response_give_way(
             assert data.startswith(b"HTTP/1.1 200 ")
         for client in crowd:
             client.close()
+
+
+@on_uvloop
+async def test_requests_sent_ahead_of_responses_have_a_bounded_room() -> None:
+    limits = USUAL._replace(pipelined_bytes=1_000_000)
+    ahead = b"GET /who HTTP/1.1\r\nHost: a\r\n\r\n" * 3_000  # about 100 KB
+    async with running(limits) as here:
+        server = here.server
+        honest = await here.client()
+        honest.write(GET.replace(b"/who", b"/wait") + GET)
+        await until(lambda: here.app.begun == 1)
+        clients = [await here.client() for _ in range(20)]
+        for client in clients:
+            client.write(GET.replace(b"/who", b"/wait") + ahead)
+        await until(lambda: here.app.begun == 21 and len(server._connections) < 21)
+        await asyncio.sleep(0.2)
+        assert 0 < server._pipelined_bytes <= limits.pipelined_bytes
+        assert 5 < len(server._connections) < 20
+        here.app.go_on.set()
+        assert [(await honest.response())[0] for _ in range(2)] == [200, 200]
+        for client in clients:
+            client.writer.close()
+        await until(lambda: len(server._connections) == 1)
+        assert (server._pipelined, server._pipelined_bytes) == ({}, 0)
+
+
+@on_uvloop
+async def test_what_was_sent_ahead_is_released_when_its_turn_comes() -> None:
+    async with running() as here:
+        client = await here.client()
+        client.write(GET.replace(b"/who", b"/wait") + GET * 200)
+        await until(lambda: here.server._pipelined_bytes > 0)
+        here.app.go_on.set()
+        assert [(await client.response())[0] for _ in range(201)] == [200] * 201
+        assert (here.server._pipelined, here.server._pipelined_bytes) == ({}, 0)

@@ -225,9 +225,12 @@ class Connection(asyncio.Protocol):
 
     def _hold_back(self) -> None:
         """While the application is busy, a little of what follows is kept and the rest waits."""
-        if not self._paused and len(self._buffer) > self._server.limits.head_bytes:
+        length = len(self._buffer)
+        if not self._paused and length > self._server.limits.head_bytes:
             self._paused = True
             self._transport.pause_reading()
+        if length > self._server.limits.pipelined_short:
+            self._server.hold_pipelined(self, length)
 
     # Responding.
 
@@ -258,6 +261,7 @@ class Connection(asyncio.Protocol):
         if self._stalled:
             return
         if self._buffer:
+            self._server.release_pipelined(self)
             self._advance()
         if self.state is State.BUSY:
             return
@@ -287,6 +291,7 @@ class Connection(asyncio.Protocol):
     def _close_gently(self, *, is_read: bool = False) -> None:
         """A socket closed with something unread is reset, and the response may be lost with it."""
         self._buffer.clear()
+        self._server.release_pipelined(self)
         self._head = self._body = None
         self._enter(State.DRAIN)
         if self._eof or is_read:

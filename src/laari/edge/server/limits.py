@@ -38,6 +38,9 @@ class Limits(NamedTuple):
     unfinished_per_address: int = 128
     unfinished_bytes: int = 64 * 1024 * 1024
     unsent_bytes: int = 64 * 1024 * 1024  # of responses that clients do not take
+    # Of requests that were sent before the response to an earlier one; a short one is not counted.
+    pipelined_bytes: int = 64 * 1024 * 1024
+    pipelined_short: int = 2 * 1024
     connections: int = 16 * 1024
     reserved_files: int = 128  # for the database, logs and pipes, out of what the system allows
 

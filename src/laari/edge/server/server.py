@@ -59,6 +59,8 @@ class Server:
         self._unfinished: dict[Connection, int] = {}  # with the bytes that each one holds
         self._shares: Counter[str] = Counter()  # unfinished ones by address
         self._held_bytes = 0
+        self._pipelined: dict[Connection, int] = {}  # bytes sent ahead of a response
+        self._pipelined_bytes = 0
         self._connections: set[Connection] = set()
         self._all_closed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -166,6 +168,7 @@ class Server:
             self._all_closed.set()
         self.draining.pop(connection, None)
         self.response_sent(connection)
+        self.release_pipelined(connection)
 
     def entered(self, connection: Connection, old: State, new: State) -> None:
         """Keeps the registers; every change of a connection's state comes through here."""
@@ -191,6 +194,20 @@ class Server:
             self._give_up_oldest(self._shares.most_common(1)[0][0])
         elif self._held_bytes > self.limits.unfinished_bytes:
             self._give_up(max(self._unfinished, key=self._unfinished.__getitem__))
+
+    def hold_pipelined(self, connection: Connection, received: int) -> None:
+        """So much has come after the request that is answered; the largest gives way."""
+        self.release_pipelined(connection)
+        self._pipelined[connection] = received
+        self._pipelined_bytes += received
+        if self._pipelined_bytes > self.limits.pipelined_bytes:
+            self._notices.add("requests sent ahead of responses have reached their bound")
+            largest = max(self._pipelined, key=self._pipelined.__getitem__)
+            self.release_pipelined(largest)
+            largest.abort()
+
+    def release_pipelined(self, connection: Connection) -> None:
+        self._pipelined_bytes -= self._pipelined.pop(connection, 0)
 
     def move_share(self, connection: Connection, head: Head) -> None:
         """The head has said on whose behalf a proxy sends this request."""
