@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -147,3 +148,15 @@ def test_the_reference_tells_of_it_where_it_is_on(open_service: Service) -> None
     assert described["security"] == []
     answered = document["components"]["schemas"]["SandboxMerchant"]
     assert sign_up(open_service).json().keys() == set(answered["required"])
+
+
+def test_it_closes_when_a_merchant_goes_live(engine, tmp_path: Path) -> None:
+    settings = {"LAARI_SANDBOX_SIGNUP": "on", "LAARI_TRUSTED_PROXIES": "127.0.0.1"}
+    with serving(engine.migrated("signup_live"), tmp_path, **settings) as service:
+        shop = service.merchant()
+        assert sign_up(service).status_code == 201
+        service.execute("UPDATE merchants SET mode = 'live' WHERE id = $1", shop.id)
+        refused = sign_up(service)
+        assert refused.status_code == 404
+        assert "live merchants" in refused.json()["error"]["message"]
+        assert service.execute("SELECT count(*) FROM merchants")[0]["count"] == 2

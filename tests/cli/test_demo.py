@@ -64,6 +64,17 @@ def test_a_demo_switches_on_what_is_not_said_otherwise() -> None:
     # Others reach it there, and could reach through it what only this machine can.
     for host in ("0.0.0.0", "::", "192.168.1.7", "shop.local"):
         assert demo_settings({}, host) == {signup: "on"}
+    # Nor where it listens here for a proxy that hands on what others send.
+    for elsewhere in (
+        {"LAARI_PUBLIC_URL": "https://pay.example.com"},
+        {"LAARI_PUBLIC_URL": "http://192.168.1.7:8000"},
+        {"LAARI_PUBLIC_URL": "http://127.0.0.1.example.com"},
+        {"LAARI_TRUSTED_PROXIES": "127.0.0.1"},
+        {"LAARI_PUBLIC_URL": "http://localhost", "LAARI_TRUSTED_PROXIES": "::1"},
+    ):
+        assert demo_settings(elsewhere, "127.0.0.1") == {signup: "on"}, elsewhere
+    for here in ("http://localhost:8000", "http://127.0.0.1", "http://[::1]:9", " "):
+        assert demo_settings({"LAARI_PUBLIC_URL": here}, "::1") == {private: "on", signup: "on"}
     assert demo_settings({private: "off", signup: "off"}, "127.0.0.1") == {}
     assert demo_settings({private: " "}, "127.0.0.1")[private] == "on"
 

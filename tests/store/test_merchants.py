@@ -15,7 +15,7 @@ from laari.store.audit import audit
 from laari.store.database import connection_to
 from laari.store.passwords import password_fits
 from laari.store.secrets import digest
-from laari.store.signup import is_live, sign_up
+from laari.store.signup import LiveError, is_live, sign_up
 from laari.store.tiers import all_tiers, set_tier
 from laari.store.wallet_keys import sandbox_wallet_key
 
@@ -204,3 +204,15 @@ async def test_a_merchant_that_signs_up_has_no_live_side(connection: asyncpg.Con
     other = await make_merchant(connection)
     assert other.merchant.has_live
     assert (await merchants.update(connection, other.merchant.id, mode="live")).mode == "live"
+
+
+async def test_sign_up_ends_where_a_merchant_goes_live_later(
+    connection: asyncpg.Connection,
+) -> None:
+    other = await make_merchant(connection)
+    assert await sign_up(connection, MASTER_KEY, 10, name="Shop") is not None
+    await merchants.update(connection, other.merchant.id, mode="live")
+    with pytest.raises(LiveError):
+        await sign_up(connection, MASTER_KEY, 10, name="Shop")
+    await merchants.update(connection, other.merchant.id, mode="sandbox")
+    assert await sign_up(connection, MASTER_KEY, 10, name="Shop") is not None

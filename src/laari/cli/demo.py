@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from laari.cli.open import Service
 from laari.cli.terminal import visible
@@ -80,9 +81,16 @@ def demo_settings(environ: Mapping[str, str], host: str) -> dict[str, str]:
     address could otherwise reach what is on it.
     """
     wanted = {"LAARI_SANDBOX_SIGNUP": "on"}
-    if _is_loopback(host):
+    if _is_for_this_machine(environ, host):
         wanted["LAARI_WEBHOOK_ALLOW_PRIVATE"] = "on"
     return {name: value for name, value in wanted.items() if not environ.get(name, "").strip()}
+
+
+def _is_for_this_machine(environ: Mapping[str, str], host: str) -> bool:
+    """Not where it listens on loopback for a proxy in front of it."""
+    public_url = environ.get("LAARI_PUBLIC_URL", "").strip()
+    hosts = [host, urlsplit(public_url).hostname or ""] if public_url else [host]
+    return all(map(_is_loopback, hosts)) and not environ.get("LAARI_TRUSTED_PROXIES", "").strip()
 
 
 def _is_loopback(host: str) -> bool:

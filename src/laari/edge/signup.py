@@ -28,7 +28,7 @@ from laari.rules.webhooks import MAX_URL_LENGTH, check_webhook_url
 from laari.store import merchants
 from laari.store.merchants import SANDBOX_BALANCE, SANDBOX_TIER, EmailTakenError, NewMerchant
 from laari.store.passwords import new_password
-from laari.store.signup import sign_up
+from laari.store.signup import LiveError, sign_up
 from laari.store.wallet_keys import sandbox_wallet_key
 
 PATH = "/sandbox/merchants"
@@ -224,6 +224,8 @@ async def make_merchant(
         return refuse("service_unavailable")._replace(retry_after=full.retry_after)
     except EmailTakenError:
         return invalid("email", "This email address has a login already.")
+    except LiveError:
+        return refuse("not_found", "Sign-up is closed: this installation has live merchants.")
     if made is None:
         return refuse("service_unavailable", "This sandbox has no room for another merchant.")
     return made

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncpg
 
+from laari.errors import LaariError
 from laari.store import merchants
 from laari.store.merchants import NewMerchant
 
 _ONE_AT_A_TIME = 0x6C61_6172_6901  # an advisory lock: "laari", and which of its locks
+
+
+class LiveError(LaariError):
+    """A merchant has gone live since the service started, which looks only then."""
 
 
 async def sign_up(
@@ -28,6 +33,8 @@ async def sign_up(
     Within a transaction: until it ends nobody else signs up, so that the bound is kept exactly.
     """
     await connection.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
+    if await is_live(connection):
+        raise LiveError("this installation has live merchants")
     held = await connection.fetchval(
         "SELECT count(*) FROM (SELECT FROM merchants LIMIT $1) AS counted", most
     )
