@@ -123,7 +123,7 @@ async def test_the_worker_finds_the_requests_that_are_overdue_on_their_tenants_c
             )
             for shift in (-INSTANT, timedelta(), INSTANT):
                 server_time = NOW + shift - timedelta(seconds=offset)
-                found = await payment_requests.overdue(connection, server_time, 100)
+                found = await payment_requests.overdue(connection, server_time, 100, 100)
                 expected: list[tuple[UUID, int]] = [
                     (row.id, tenant.id) for row in rows if state_of(row, NOW + shift) == "overdue"
                 ]

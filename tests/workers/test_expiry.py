@@ -9,7 +9,12 @@ import asyncpg
 import pytest
 
 from laari.rules.actors import sandbox_customer
-from laari.rules.payment_requests import CreateRequest, RequestDraft, ReserveRequest
+from laari.rules.payment_requests import (
+    CreateRequest,
+    ExpireRequest,
+    RequestDraft,
+    ReserveRequest,
+)
 from laari.rules.records import Tenant
 from laari.rules.sandbox_clock import MoveClock
 from laari.rules.tokens import IssueToken
@@ -102,3 +107,28 @@ async def test_expired_tokens_are_forgotten(pool: Pool, spine: Spine) -> None:
     assert await pool.write_each(forget_expired_tokens, now + timedelta(hours=23)) == 0
     assert await pool.write_each(forget_expired_tokens, now + timedelta(hours=25), chunk=3) == 7
     assert await pool.read(asyncpg.Connection.fetchval, "SELECT count(*) FROM access_tokens") == 0
+
+
+async def test_one_tenant_with_many_keeps_no_other_waiting(
+    dsn: str, pool: Pool, spine: Spine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowded, quiet, last = [await new_tenant(dsn) for _ in range(3)]
+    for number in range(12):
+        await ask(spine, crowded, f"crowded {number}")
+    await ask(spine, quiet, "quiet")
+    for number in range(3):
+        await ask(spine, last, f"last {number}")
+    for tenant in (crowded, quiet, last):
+        await spine.submit(MoveClock(tenant, 61))
+    order: list[int] = []
+    submit = spine.submit
+
+    async def noted(command: ExpireRequest) -> object:
+        order.append(command.tenant.id)
+        return await submit(command)
+
+    monkeypatch.setattr(spine, "submit", noted)
+    assert await expire_overdue_requests(pool, spine, chunk=4) == 16
+    assert (order.index(quiet.id), order.index(last.id)) == (2, 3)
+    assert order[-6:] == [crowded.id] * 6  # the others are done by then
+    assert set((await statuses(pool)).values()) == {"expired"}

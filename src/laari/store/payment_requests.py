@@ -33,16 +33,18 @@ def of_account(account: int, window: Window, *, waiting: bool) -> Listing[Paymen
 
 
 async def overdue(
-    connection: asyncpg.Connection, now: datetime, most: int
+    connection: asyncpg.Connection, now: datetime, most: int, share: int, after: int = 0
 ) -> list[tuple[UUID, int]]:
-    """Requests past their deadline by their own tenant's clock: their ids and tenants' ids."""
+    """Requests past their deadline by their own tenant's clock: their ids and tenants' ids.
+
+    In the order of the tenants that come `after` this one, of each at most its share.
+    """
     rows = await connection.fetch(
         "SELECT r.id, t.id FROM tenants t CROSS JOIN LATERAL ("
         "SELECT id FROM payment_requests WHERE tenant_id = t.id AND status = 'pending' "
         "AND reserved_at IS NULL "
         "AND expires_at <= $1::timestamptz + t.clock_offset_seconds * interval '1 second' "
-        "ORDER BY expires_at LIMIT $2) r LIMIT $2",
-        now,
-        most,
+        "ORDER BY expires_at LIMIT $3) r WHERE t.id > $4 ORDER BY t.id LIMIT $2",
+        *(now, most, share, after),
     )
     return [(request_id, tenant_id) for request_id, tenant_id in rows]
