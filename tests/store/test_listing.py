@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import random
 from datetime import UTC, datetime, timedelta
-from typing import cast
+from typing import Any, cast
 
 import asyncpg
+import pytest
+from msgspec.structs import replace
 
 from laari.rules import ids
 from laari.rules.records import Payment
 from laari.rules.world import World
-from laari.store import payment_requests, payments
+from laari.store import listing, payment_requests, payments
 from laari.store.database import connection_to
 from laari.store.listing import Found, Listing, Position, Window, page, plain_pages
 from laari.store.writes import save
@@ -101,3 +103,26 @@ async def test_equal_pages_asked_for_together_are_read_once(dsn: str) -> None:
         assert found == [await page(connection, listing) for listing in asked]
     mine = found[0]
     assert [each is mine for each in found] == [True, False, True, False, *[True] * 20]
+
+
+async def test_a_page_of_several_statements_is_of_one_moment(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is overdue is shown among the expired; it becomes so between the two looks."""
+    world = World(START, "")
+    row = replace(payment(1, 6, None), status="pending", expires_at=START)
+    world.payments.add(row.id, row)
+    walk = listing._walk
+    async with connection_to(dsn) as connection, connection_to(dsn) as other:
+        await save(connection, world)
+
+        async def walk_and_expire(*arguments: Any) -> Any:
+            found = await walk(*arguments)
+            await other.execute("UPDATE payments SET status = 'expired' WHERE id = $1", row.id)
+            return found
+
+        monkeypatch.setattr(listing, "_walk", walk_and_expire)
+        asked = payments.of_tenant(1, START, Window(20), status="expired")
+        assert len(asked.walks) > 1
+        found = await page(connection, asked)
+    assert [each.id for each in found.rows] == [row.id]

@@ -83,7 +83,15 @@ class Found(Generic[R]):
 
 
 async def page(connection: asyncpg.Connection, listing: Listing[R]) -> Found[R]:
-    """The newest `limit` rows of all walks together, and where to go on."""
+    """The newest `limit` rows of all walks together, and where to go on.
+
+    All as of one moment: a row that changes between two statements could be passed over for good.
+    """
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        return await _page(connection, listing)
+
+
+async def _page(connection: asyncpg.Connection, listing: Listing[R]) -> Found[R]:
     window = listing.window
     rows: list[R] = []
     cut: Position | None = None  # rows older than this may be missing: a walk stopped there
