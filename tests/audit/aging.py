@@ -35,6 +35,11 @@ async def fetchval(dsn: str, query: str, *values: object) -> Any:
         return await connection.fetchval(query, *values)
 
 
+async def fetchrow(dsn: str, query: str, *values: object) -> Any:
+    async with connection_to(dsn) as connection:
+        return await connection.fetchrow(query, *values)
+
+
 async def tamper(dsn: str, statement: str) -> None:
     async with connection_to(dsn) as connection:
         await connection.execute(f"SET session_replication_role = replica; {statement}")

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from laari.rules.payments import ExpirePayment
 from laari.settings import read_settings
-from laari.store import deliveries, events
+from laari.store import deliveries, events, expunge, tenants
+from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
 from laari.store.expunge import SentAgainError
 from laari.store.listing import Window, page
@@ -26,13 +28,14 @@ from tests.audit.aging import (
     EVENTS,
     FOREVER,
     fetch_column,
+    fetchrow,
     fetchval,
     prove,
     remove,
     remove_all,
     tamper,
 )
-from tests.audit.books import KEY, MASTER_KEY, pool_of
+from tests.audit.books import KEY, MASTER_KEY, ORIGIN, pool_of
 
 
 async def test_an_old_event_that_is_sent_again_is_left_until_that_is_over(books: str) -> None:
@@ -161,3 +164,25 @@ async def test_the_background_complains_once_of_what_was_tampered_with(
 def test_ages(given: dict[str, str], expected: dict[str, int]) -> None:
     settings = read_settings({f"LAARI_RETENTION_{name}_DAYS": days for name, days in given.items()})
     assert ages(settings) == {name: timedelta(days=days) for name, days in expected.items()}
+
+
+async def test_a_payment_that_expires_while_it_is_removed_stays_with_its_event(
+    books: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its expiry is committed after the look at it began, and before it is locked."""
+    payment, tenant_id = await fetchrow(
+        books, "SELECT id, tenant_id FROM payments WHERE reference = 'try forgotten'"
+    )
+    async with connection_to(books) as connection:
+        tenant = (await tenants.by_id(connection, [tenant_id]))[tenant_id]
+    slowly = f"({expunge._PAYMENT_OVER}) AND (o.id <> '{payment}' OR pg_sleep(1) IS NOT NULL)"
+    monkeypatch.setattr(expunge, "_PAYMENT_OVER", slowly)
+    runner = BatchRunner(books, ORIGIN)
+    removing = asyncio.create_task(remove(books, SANDBOX_EVENTS, most=100_000))
+    await asyncio.sleep(0.5)
+    [expired] = await runner.run([ExpirePayment(tenant, payment)], 5.0)
+    await removing
+    await runner.close()
+    assert expired.status == "expired"
+    assert await fetchval(books, "SELECT status FROM payments WHERE id = $1", payment) == "expired"
+    await prove(books)

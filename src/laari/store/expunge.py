@@ -107,13 +107,15 @@ async def _remove_events(connection: asyncpg.Connection, stretch: Stretch, condi
     return len(going)
 
 
-# What a sandbox tried that came to nothing, by its own clock, and of which no other event is left.
+# What a sandbox tried that came to nothing, by its own clock.
 _UNPAID = """
 SELECT o.id FROM {table} o JOIN tenants t ON t.id = o.tenant_id AND t.mode = 'sandbox'
 WHERE o.id = ANY($1) AND ({over})
-    AND NOT EXISTS (SELECT FROM events e WHERE e.object_id = o.id AND e.id <> ALL($2::uuid[]))
 FOR UPDATE OF o SKIP LOCKED
 """
+# Asked once they are locked: what was committed before a lock was had is seen only by the next
+# statement, and an event that came with it keeps its object.
+_WITH_OTHER_EVENTS = "SELECT object_id FROM events WHERE object_id = ANY($1) AND id <> ALL($2)"
 _OWN_NOW = "now() + make_interval(secs => t.clock_offset_seconds)"
 _PAYMENT_OVER = f"""o.kind = 'hosted' AND (o.status IN ('cancelled', 'expired', 'rejected')
     OR o.status = 'pending' AND o.reserved_at IS NULL AND o.expires_at < {_OWN_NOW})"""
@@ -135,13 +137,14 @@ class Unpaid(NamedTuple):
 async def _unpaid(
     connection: asyncpg.Connection, objects: list[UUID], events: list[UUID]
 ) -> Unpaid:
-    """Locked, so that nobody pays them meanwhile; what somebody works on is left alone."""
-    found = [
+    """Locked, so that nobody pays them meanwhile; what somebody works on is left alone.
+
+    Of these objects those that are over and of which no event is left but these.
+    """
+    locked = [
         [
             row["id"]
-            for row in await connection.fetch(
-                _UNPAID.format(table=table, over=over), objects, events
-            )
+            for row in await connection.fetch(_UNPAID.format(table=table, over=over), objects)
         ]
         for table, over in (
             ("payments", _PAYMENT_OVER),
@@ -149,7 +152,9 @@ async def _unpaid(
             ("authorizations", _AUTHORIZATION_OVER),
         )
     ]
-    return Unpaid(*found)
+    rows = await connection.fetch(_WITH_OTHER_EVENTS, [id for ids in locked for id in ids], events)
+    kept = {row["object_id"] for row in rows}
+    return Unpaid(*([id for id in ids if id not in kept] for ids in locked))
 
 
 async def _remove_unpaid(connection: asyncpg.Connection, unpaid: Unpaid) -> None:
