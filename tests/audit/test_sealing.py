@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from laari.store import customers, deliveries, merchants
+from laari.store import customers, deliveries, figures, merchants
 from laari.store.database import connection_to
+from laari.store.horizon import MovedError, check_not_moved
 from laari.store.migrate import FOLDER, known_migrations, migrate
-from laari.store.sealing import ADVISORY_LOCK, MovedError, seal_next, summarize
+from laari.store.sealing import ADVISORY_LOCK, seal_next, summarize
 from laari.store.seals import Seal, mac_of
 from laari.store.witness import KnownSeal, note_path, note_seal, noted_seal, read_seal
 from laari.workers.sealing import Sealer
@@ -385,6 +386,22 @@ async def test_a_database_that_was_moved_by_a_dump_is_told_of(dsn: str) -> None:
         )
     with pytest.raises(MovedError, match="moved by a dump"):
         await seal_once(dsn)
+    async with connection_to(dsn) as connection:
+        with pytest.raises(MovedError, match="are sealed up to transaction"):
+            await check_not_moved(connection)
+
+
+async def test_figures_of_a_database_that_was_moved_are_not_added_up(dsn: str) -> None:
+    await write_books(dsn)
+    await seal_all(dsn)
+    async with connection_to(dsn) as connection:
+        await figures.add_up(connection)
+        await check_not_moved(connection)
+        await connection.execute("UPDATE figures_upto SET xid = xid + 1000000")
+        with pytest.raises(MovedError, match="daily figures are added"):
+            await figures.add_up(connection)
+        with pytest.raises(MovedError, match="daily figures are added"):
+            await check_not_moved(connection)
 
 
 async def test_sealing_asks_for_no_more_than_reading(dsn: str) -> None:

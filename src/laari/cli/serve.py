@@ -19,6 +19,7 @@ from laari.cli.supervisor import Supervisor, listen
 from laari.errors import LaariError
 from laari.settings import VARIABLES, default_origin, read_settings
 from laari.store.database import connection_to
+from laari.store.horizon import check_not_moved
 from laari.store.installation import note_public_url
 from laari.store.signup import is_live
 
@@ -86,6 +87,7 @@ async def _serve(host: str, port: int, workers: int, demo: bool, as_json: bool) 
             _close_signup(asked_for_signup)
             settings = read_settings(os.environ, host, port)
         async with connection_to(service.dsn) as connection:
+            await check_not_moved(connection)
             await note_public_url(connection, settings.public_url)
         made = await prepare(replace(service, settings=settings)) if demo else None
         greeting = Greeting(

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.store.sealing import horizon
+from laari.store.horizon import horizon, require_not_moved
 
 STEP = 200_000  # transactions that are added at a time
 
@@ -135,6 +135,7 @@ async def add_up(connection: asyncpg.Connection, step: int = STEP) -> bool:
     if upto is None:
         return False
     last = await horizon(connection)
+    require_not_moved("daily figures are added", upto, last)
     end = min(last, upto + step)
     await connection.execute(_PLANNING)
     newer = "SELECT EXISTS (SELECT FROM transfers WHERE xid > $1 AND xid <= $2)"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.errors import LaariError
+from laari.store.horizon import horizon, require_not_moved
 from laari.store.sealed_rows import (
     ALONG_THE_KEY,
     FORM,
@@ -26,23 +26,11 @@ CHUNK = 50_000
 WORK_MEMORY = "64MB"  # for a seal's rows in the order of their keys
 
 
-class MovedError(LaariError):
-    """Transactions count from lower numbers than those that are sealed: new rows cannot be."""
-
-
 class Sealed(NamedTuple):
     """The seals that were made, and whether complete rows are left for the next ones."""
 
     seals: list[Seal]
     more: bool
-
-
-async def horizon(connection: asyncpg.Connection) -> int:
-    """The last transaction before the oldest that still runs: no row up to it can appear later."""
-    last: int = await connection.fetchval(
-        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1"
-    )
-    return last
 
 
 async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHUNK) -> Sealed:
@@ -63,12 +51,7 @@ async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHU
     previous = await last_seal(connection)
     made: list[Seal] = []
     for table, place in (await sealed_places(connection)).items():
-        if place.xid > upto:
-            raise MovedError(
-                f"{table} are sealed up to transaction {place.xid} and this server is at {upto}: "
-                "the database was moved by a dump. Stop the service and raise the server's counter "
-                "(pg_resetwal -x; docs/audit.md); until then nothing is sealed"
-            )
+        require_not_moved(f"{table} are sealed", place.xid, upto)
         subject = SUBJECTS[table]
         end = await end_of(connection, subject, place, upto, chunk)
         if end is None:
