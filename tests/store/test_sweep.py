@@ -77,3 +77,29 @@ async def test_it_works_in_chunks_and_passes_by_what_is_being_written(
         await other.execute("UPDATE saved_responses SET status = 200 WHERE key = 'old3'")
         assert await forget_saved_responses(connection, NOW, chunk=3) == 6
     assert await left(connection) == {"old3"}
+
+
+async def test_nothing_is_read_that_is_not_removed(connection: asyncpg.Connection) -> None:
+    """Clocks that were moved back leave rows of the future behind, and they stay where they are."""
+    await connection.execute(
+        "UPDATE tenants SET clock_offset_seconds = -86400 * 90 WHERE id = $1", SANDBOX
+    )
+    await connection.execute(
+        "INSERT INTO saved_responses (tenant_id, operation, key, fingerprint, status, body,"
+        " completed_at) SELECT $1, 'payments', n::text, $2, 201, '', $3 "
+        "FROM generate_series(1, 20000) n",
+        *(SANDBOX, bytes(32), NOW - timedelta(days=2)),
+    )
+    await save(connection, LIVE, "old", NOW - timedelta(days=2))
+    await connection.execute("ANALYZE saved_responses")
+    before = await blocks_read(connection)
+    assert await forget_saved_responses(connection, NOW) == 1
+    assert await blocks_read(connection) - before < 40
+
+
+async def blocks_read(connection: asyncpg.Connection) -> int:
+    await connection.execute("SELECT pg_stat_force_next_flush()")
+    return await connection.fetchval(
+        "SELECT heap_blks_read + heap_blks_hit FROM pg_statio_user_tables "
+        "WHERE relname = 'saved_responses'"
+    )

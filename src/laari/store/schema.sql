@@ -179,7 +179,8 @@ CREATE TABLE public.events (
     created_at timestamp with time zone NOT NULL,
     body bytea NOT NULL,
     xid bigint DEFAULT ((pg_current_xact_id())::text)::bigint NOT NULL
-);
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='500000', autovacuum_freeze_min_age='0');
 ALTER TABLE ONLY public.events ALTER COLUMN id SET STATISTICS 10;
 ALTER TABLE ONLY public.events ALTER COLUMN tenant_id SET STATISTICS 10;
 ALTER TABLE ONLY public.events ALTER COLUMN type SET STATISTICS 10;
@@ -529,7 +530,8 @@ CREATE TABLE public.transactions (
     CONSTRAINT transactions_amount_check CHECK ((amount <> 0)),
     CONSTRAINT transactions_status_check CHECK ((status = ANY (ARRAY['success'::text, 'failed'::text]))),
     CONSTRAINT transactions_type_check CHECK ((type = ANY (ARRAY['topup'::text, 'payment'::text, 'refund'::text, 'transfer'::text, 'withdraw'::text, 'adjustment'::text])))
-);
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='500000', autovacuum_freeze_min_age='0');
 ALTER TABLE ONLY public.transactions ALTER COLUMN tid SET STATISTICS 10;
 ALTER TABLE ONLY public.transactions ALTER COLUMN account SET STATISTICS 10;
 ALTER TABLE ONLY public.transactions ALTER COLUMN recorded SET STATISTICS 10;
@@ -564,7 +566,8 @@ CREATE TABLE public.transfers (
     CONSTRAINT transfers_check CHECK ((debit_account <> credit_account)),
     CONSTRAINT transfers_check1 CHECK (((kind = ANY (ARRAY['payment'::text, 'fee'::text, 'refund'::text])) = (payment_id IS NOT NULL))),
     CONSTRAINT transfers_kind_check CHECK ((kind = ANY (ARRAY['payment'::text, 'fee'::text, 'refund'::text, 'topup'::text, 'adjustment'::text])))
-);
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='500000', autovacuum_freeze_min_age='0');
 ALTER TABLE ONLY public.transfers ALTER COLUMN id SET STATISTICS 10;
 ALTER TABLE ONLY public.transfers ALTER COLUMN kind SET STATISTICS 10;
 ALTER TABLE ONLY public.transfers ALTER COLUMN debit_account SET STATISTICS 10;
@@ -797,7 +800,8 @@ CREATE INDEX payments_by_status ON public.payments USING btree (tenant_id, statu
 
 CREATE INDEX payments_by_time ON public.payments USING btree (tenant_id, created_at, id);
 
-CREATE INDEX saved_responses_by_age ON public.saved_responses USING btree (completed_at);
+CREATE INDEX saved_responses_by_age_of_tenant ON public.saved_responses USING btree (((tenant_id | (0)::bigint)), completed_at);
+ALTER INDEX public.saved_responses_by_age_of_tenant ALTER COLUMN 1 SET STATISTICS 10;
 
 CREATE INDEX saved_responses_by_resource ON public.saved_responses USING btree (resource_id) WHERE (resource_id IS NOT NULL);
 
