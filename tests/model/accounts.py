@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ CLIENTS: dict[str, tuple[str, ...]] = {
 }
 SANDBOX_BALANCE = 10_000_000  # laari: MVR 100,000.00
 _FEES = {"A": (250, 300), "B": (0, 0)}
+_numbers = itertools.count()  # of telephones: some thousand random ones would meet
 _WALLETS = {"Aisha": ("basic", 2_200_000), "Binya": ("verified", 12_000_000)}
 
 
@@ -105,7 +107,7 @@ async def _new_case(
     for name, (tier, balance) in _WALLETS.items():
         mark = secrets.token_hex(6)
         contacts = {
-            "mobile": f"7{secrets.randbelow(10**6):06}",
+            "mobile": f"7{next(_numbers):06}",
             "email": f"{mark}@example.mv",
             "vpa": f"v{mark}",
         }

@@ -1,7 +1,8 @@
 """Calls sent at the same time: their responses must fit some serial order of the model.
 
-The search tries the orders call by call and gives up an order at the first response that does not
-fit it. A call that was answered before another was sent comes before it.
+The search goes call by call and gives up an order at the first response that does not fit it.
+Orders of the same calls that come to the same are one. A call that was answered before another was
+sent comes before it.
 """
 
 from __future__ import annotations
@@ -9,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tests.model.binding import Bound, difference
 from tests.model.driver import Reply
-from tests.model.reference.service import OPERATIONS, apply
-from tests.model.reference.state import Answer, State
+from tests.model.reference.service import OPERATIONS
 from tests.model.reference.steps import Call
+from tests.model.worlds import World, as_named_in, distinct
 
 
 @dataclass(frozen=True)
@@ -22,49 +22,38 @@ class Sent:
     reply: Reply
 
 
-@dataclass
-class Fit:
-    """A serial order that the responses fit, and what is true after it."""
+def fit(worlds: Sequence[World], group: Sequence[Sent]) -> tuple[list[World], list[str]]:
+    """All that may be true after these calls, and what was wrong with the orders that do not fit.
 
-    order: tuple[int, ...]
-    state: State
-    bound: Bound
-
-
-def fit(state: State, bound: Bound, group: Sequence[Sent]) -> tuple[Fit | None, list[str]]:
-    """Some order that fits, or why none does: what was wrong with each."""
+    The calls were chosen in the first of the worlds.
+    """
     # All of them happened at some moment of the whole group's.
     start = min(sent.reply.start for sent in group)
     end = max(sent.reply.end for sent in group)
     problems: list[str] = []
-
-    def search(so_far: Fit, left: Sequence[Sent]) -> Fit | None:
-        if not left:
-            return so_far
-        for sent in left:
-            if any(other.reply.end < sent.reply.start for other in left):
-                continue  # that one was over before
-            state, bound = so_far.state.copy(), so_far.bound.copy()
-            problem = ""
-            if not _is_passing(sent, group):
-                expected = apply(state, sent.call, start, end)
-                problem = _difference(expected, sent, bound)
-            order = (*so_far.order, sent.call.number)
-            if problem:
-                problems.append(f"{order}: {problem}")
-                continue
-            rest = [other for other in left if other is not sent]
-            found = search(Fit(order, state, bound), rest)
-            if found is not None:
-                return found
-        return None
-
-    return search(Fit((), state, bound), group), problems
+    after: dict[tuple[int, ...], list[World]] = {(): [*worlds]}  # by the calls that have happened
+    for _ in group:
+        before, after = after, {}
+        for done, possible in before.items():
+            for sent in _next(group, done):
+                for world in possible:
+                    copy, problem = world.copy(), ""
+                    if not _is_passing(sent, group):
+                        call = as_named_in(worlds[0], world, sent.call)
+                        problem = copy.step(call, sent.reply, start, end)
+                    if problem:
+                        problems.append(f"{done}, then {sent.call.number}: {problem}")
+                    else:
+                        calls = tuple(sorted((*done, sent.call.number)))
+                        after.setdefault(calls, []).append(copy)
+        after = {calls: distinct(possible) for calls, possible in after.items()}
+    return [world for possible in after.values() for world in possible], problems
 
 
-def _difference(expected: Answer, sent: Sent, bound: Bound) -> str:
-    reply = sent.reply
-    return difference(expected, reply.status, reply.body, reply.replayed, bound)
+def _next(group: Sequence[Sent], done: tuple[int, ...]) -> list[Sent]:
+    """Those of the others that may come first: none of them was over before."""
+    left = [sent for sent in group if sent.call.number not in done]
+    return [sent for sent in left if not any(other.reply.end < sent.reply.start for other in left)]
 
 
 def _is_passing(sent: Sent, group: Sequence[Sent]) -> bool:

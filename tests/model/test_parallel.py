@@ -20,7 +20,9 @@ from tests.model.driver import Driver, Reply, wait_for_a_quiet_hour
 from tests.model.reference.service import OPERATIONS, apply
 from tests.model.reference.state import Name
 from tests.model.reference.steps import Call, Credential
+from tests.model.reference.unknowns import id_of
 from tests.model.serial import Sent, fit
+from tests.model.worlds import World
 
 SHORT_SEED = 7
 SHORT_CASES, GROUPS_OF_A_CASE = 6, 12
@@ -60,22 +62,7 @@ def choose_group(choices: Choices, case: Case) -> list[Call]:
     group = [choices.call(case.state, case.number, choices.pick(_WRITES))]
     for more in range(choices.pick((1, 1, 2, 3))):
         group.append(related(choices, case, group[0], case.number + 1 + more))
-    group = by_one_customer(group)
     return [call if choices.sometimes(8) else replace(call, credential=KEY) for call in group]
-
-
-def by_one_customer(group: Sequence[Call]) -> list[Call]:
-    """Approvals of one authorization at once are one customer's.
-
-    Which of two has approved it is nowhere to be read: no page of the merchant's tells.
-    """
-    first: dict[object, str] = {}
-    return [
-        replace(call, customer=first.setdefault(call.subject, call.customer))
-        if call.operation == "page_approve"
-        else call
-        for call in group
-    ]
 
 
 def run_group(case: Case, group: Sequence[Call], pool: ThreadPoolExecutor) -> None:
@@ -96,13 +83,8 @@ def run_group(case: Case, group: Sequence[Call], pool: ThreadPoolExecutor) -> No
     case.transcript.append(f"At once, {len(group)}:")
     for one in sent:
         case.note(one.call, one.reply)
-    found, problems = fit(case.state, case.bound, sent)
-    if found is None:
-        case.fail("no serial order fits:\n" + "\n".join(problems))
-        return
-    case.state = found.state
-    case.bound.values.update(found.bound.values)
-    case.bound.owners.update(found.bound.owners)
+    found, problems = fit(case.worlds, sent)
+    case.keep(found, ["no serial order fits:\n" + "\n".join(problems)])
     learn_order(case, group)
     case.settle()
 
@@ -144,18 +126,28 @@ def histories(case: Case, group: Sequence[Call]) -> list[Call]:
 
 def learn_order(case: Case, group: Sequence[Call]) -> None:
     """In which order the service lists what was made at once: any is right, and stays so."""
-    made = {call.number for call in group}
+    numbers = {call.number for call in group}
     for noun in ("payment", "request", "authorization"):
-        rows = getattr(case.state, f"{noun}s")
-        new: dict[str, list[Name]] = {}
-        for name in rows:
-            if name[1] in made:
-                new.setdefault(rows[name].tenant.merchant, []).append(name)
-        for merchant, names in new.items():
-            if len(names) > 1:
+        made = [made_at_once(world, noun, numbers) for world in case.worlds]
+        for merchant in case.driver.accounts.shops:
+            if any(len(names.get(merchant, ())) > 1 for names in made):
                 ids = listed_ids(case, merchant, noun)
-                names.sort(key=lambda name: -ids.index(case.driver.id_of(name)))
-                case.state.ranks |= {name: rank for rank, name in enumerate(names)}
+                for world, names in zip(case.worlds, made, strict=True):
+                    rank_as_listed(world, names.get(merchant, []), ids)
+
+
+def made_at_once(world: World, noun: str, numbers: set[int]) -> dict[str, list[Name]]:
+    """By merchant."""
+    made: dict[str, list[Name]] = {}
+    for name, row in getattr(world.state, f"{noun}s").items():
+        if name[1] in numbers:
+            made.setdefault(row.tenant.merchant, []).append(name)
+    return made
+
+
+def rank_as_listed(world: World, names: list[Name], ids: list[str]) -> None:
+    names.sort(key=lambda name: -ids.index(world.bound.text(id_of(name))))
+    world.state.ranks |= {name: rank for rank, name in enumerate(names)}
 
 
 def listed_ids(case: Case, merchant: str, noun: str) -> list[str]:
@@ -164,7 +156,8 @@ def listed_ids(case: Case, merchant: str, noun: str) -> list[str]:
     reply = case.driver.send(call, process=0)
     case.calls.append(call)
     case.note(call, reply)
-    apply(case.state, call, reply.start, reply.end)
+    for world in case.worlds:
+        apply(world.state, call, reply.start, reply.end)
     return [row["id"] for row in reply.body["data"]]
 
 
@@ -225,6 +218,29 @@ def test_the_order_of_decisions_on_a_page_is_read_afterwards(driver: Driver) -> 
                 for number, operation in enumerate(("page_reject", "page_approve"), case.number)
             ]
             run_group(case, group, pool)
+    case.finish()
+
+
+def test_what_no_response_tells_is_kept_open_until_one_does(driver: Driver) -> None:
+    """Of two customers who approve at once nothing says whose it is, until it is charged."""
+    case = Case(driver, ("live", "sandbox"))
+    wanted = {"title": "Box", "type": "unscheduled", "limits": {"total": 1000}}
+    open_ones = 0
+    with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
+        for place in range(8):
+            subject = ("authorization", case.number)
+            case.call("create_authorization", "A", body={"reference": f"a{place}", **wanted})
+            group = [
+                Call(number, "page_approve", subject=subject, customer=customer)
+                for number, customer in enumerate(("Aisha", "Binya"), case.number)
+            ]
+            run_group(case, group, pool)
+            open_ones += len(case.worlds) == 2
+            body = {"reference": f"c{place}", "amount": 100}
+            case.call("charge", "A", subject=subject, body=body)
+            case.call("wallet_transactions", customer="Aisha", query={"limit": 5})
+            assert len(case.worlds) == 1
+    assert open_ones == 8
     case.finish()
 
 

@@ -103,29 +103,26 @@ def group(fields: dict[str, Reader], required: tuple[str, ...] = ()) -> Reader:
 REFERENCE = text(100, required=True)
 AMOUNT = integer(1, MAX_AMOUNT)
 BILL_NUMBER = text(25, characters=BILL_CHARACTERS)
-CHARGE: dict[str, Reader] = {
-    "reference": REFERENCE,
-    "amount": AMOUNT,
-    "title": text(255),
-    "description": text(500),
-    "bill_number": BILL_NUMBER,
-}
-_ASKED: dict[str, Reader] = {
-    **CHARGE,
+# In the order of the document: of two wrong fields it tells which is named.
+_ASKED: dict[str, Reader] = {"reference": REFERENCE, "amount": AMOUNT}
+_TEXTS: dict[str, Reader] = {"title": text(255), "description": text(500)}
+_HOSTED: dict[str, Reader] = {
+    **_TEXTS,
     "terminal_label": text(10),
+    "bill_number": BILL_NUMBER,
     "return_url": web_address,
     "expires_at": timestamp,
 }
-PAYMENT: dict[str, Reader] = {**_ASKED, "metadata": metadata}
+CHARGE: dict[str, Reader] = {**_ASKED, **_TEXTS, "bill_number": BILL_NUMBER}
+PAYMENT: dict[str, Reader] = {**_ASKED, **_HOSTED, "metadata": metadata}
 _CUSTOMER: dict[str, Reader] = {
     "type": choice("mobile", "email", "vpa"),
     "value": text(254, required=True),
 }
 REQUEST: dict[str, Reader] = {
-    "reference": _ASKED["reference"],
-    "amount": _ASKED["amount"],
+    **_ASKED,
     "customer": group(_CUSTOMER, ("type", "value")),
-    **_ASKED,  # the order of the document: of two wrong fields it tells which is named
+    **_HOSTED,
 }
 _PERIOD: dict[str, Reader] = {
     "interval": choice("day", "week", "month", "year"),
