@@ -22,10 +22,10 @@ from statistics import median
 from typing import Any, NamedTuple
 
 import asyncpg
-import psutil
 
 from bench import hooked, marks, pace
 from bench.fill import Size, Tell
+from bench.host import Host, HostSecond
 from bench.openloop import Ended, Plan, Report, open_loop
 from bench.pace import Second
 from bench.report import Verdict
@@ -53,8 +53,8 @@ class Found:
     load: Load
     seconds: list[Second] = field(default_factory=list)
     spans: list[marks.Span] = field(default_factory=list)
-    idle: list[float] = field(default_factory=list)  # shares of the processors, by second
-    late_p99_ms: list[float] = field(default_factory=list)  # of the load itself, by second
+    host: list[HostSecond] = field(default_factory=list)  # by second
+    late_p99_ms: dict[int, float] = field(default_factory=dict)  # of the load itself, by second
     processor_seconds: float = 0.0  # that the load took
     reasons: dict[str, int] = field(default_factory=dict)
     undelivered: int = 0
@@ -69,16 +69,43 @@ class Found:
             "rate_per_second": round(self.load.rate, 1),
             "failed_with": self.reasons,
             "last_event_delivered_after_seconds": round(self.drain_seconds, 1),
-            "processors_idle": round(median(self.idle), 3),
+            "processors_idle": round(self.idle, 3),
             "load": {
                 "processor_seconds": round(self.processor_seconds, 1),
-                "sent_late_p99_ms": round(median(self.late_p99_ms), 2),
+                "sent_late_p99_ms": round(self.late, 2),
             },
+            "host": {
+                "columns": HostSecond._fields,
+                "seconds": [[round(each, 3) for each in second] for second in self.host],
+            },
+            "sent_late_p99_ms": {at: round(late, 1) for at, late in self.late_p99_ms.items()},
             "windows": [window._asdict() for window in pace.windows(self.seconds)],
             "marks": [span._asdict() for span in self.spans],
             "columns": pace.COLUMNS,
             "seconds": [second.as_json() for second in self.seconds],
         }
+
+    @property
+    def idle(self) -> float:
+        return median(second.idle for second in self.host)
+
+    @property
+    def late(self) -> float:
+        return median(self.late_p99_ms.values())
+
+    def slowest(self) -> str:
+        """What the machine did in the slowest second: that may not be the service's doing."""
+        slowest = max(self.seconds, key=lambda second: max(second.milliseconds, default=0.0))
+        most_ms = max(slowest.milliseconds, default=0.0)
+        late_ms = self.late_p99_ms.get(slowest.at, 0.0)
+        around = self.host[max(slowest.at - 1, 0) : slowest.at + 2]
+        stolen = max((second.stolen for second in around), default=0.0)
+        disk_ms = max((second.disk_ms for second in around), default=0.0)
+        return (
+            f"the slowest request took {most_ms:.0f} ms (at {slowest.at} s): the load was "
+            f"{late_ms:.0f} ms late, the host took {stolen:.0%} of the processors, everything "
+            f"waited {disk_ms:.0f} ms for disk"
+        )
 
     def summary(self) -> str:
         per_request = self.processor_seconds / max(
@@ -90,9 +117,10 @@ class Found:
         seen = ", ".join(f"{count} {kind}s" for kind, count in kinds.items()) or "none"
         return (
             f"{self.load.rate:,.0f} a second of a best of {self.load.best:,.0f}; processors "
-            f"{median(self.idle):.0%} idle; seen meanwhile: {seen}; the load sends "
-            f"{median(self.late_p99_ms):.1f} ms late at its p99, {per_request * 1e6:.0f} µs each; "
-            f"last event delivered {self.drain_seconds:.1f} s after the last request"
+            f"{self.idle:.0%} idle; seen meanwhile: {seen}; the load sends "
+            f"{self.late:.1f} ms late at its p99, {per_request * 1e6:.0f} µs each; "
+            f"last event delivered {self.drain_seconds:.1f} s after the last request; "
+            f"{self.slowest()}"
         )
 
 
@@ -143,7 +171,7 @@ async def _watch(
     seen, arrived = marks.Marks(), {0: 0}
     begun = await asyncio.to_thread(pipe.recv)
     counted, second = delivered(), 0
-    psutil.cpu_percent()
+    host = Host()
     connection = await asyncpg.connect(ready.dsn, timeout=60)
     try:
         while not _receive(pipe, found):
@@ -152,7 +180,7 @@ async def _watch(
             await asyncio.sleep(begun + second - time.time())
             count = delivered()
             arrived[second - 1], counted = count - counted, count
-            found.idle.append(1 - psutil.cpu_percent() / 100)
+            found.host.append(host.sample())
             if second % TELL_SECONDS == 0:
                 _tell_progress(found, sum(arrived.values()), tell)
     finally:
@@ -175,7 +203,7 @@ def _receive(pipe: Connection, found: Found) -> bool:
             return True
         times = array("f", told.milliseconds)
         found.seconds.append(Second(told.at, times, told.errors))
-        found.late_p99_ms.append(told.late_p99_ms)
+        found.late_p99_ms[told.at] = told.late_p99_ms
     return False
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 import xml.etree.ElementTree as ET
 
 import pytest
 
+from bench.host import Host, HostSecond
 from bench.marks import Marks, Sample, Span
 from bench.pace import COLUMNS, Second, percentile, verdicts, windows
 from bench.steady import Found, Load
@@ -125,7 +127,7 @@ def test_the_higher_the_latency_the_higher_the_line() -> None:
 
 def test_every_second_is_kept_in_the_file() -> None:
     found = Found(Load(1000.0, 400.0), load(20.0), [Span("checkpoint", "", 1, 2)])
-    found.idle, found.late_p99_ms = [0.5], [1.1]
+    found.host, found.late_p99_ms = [HostSecond(0.5, 0.0, 3.0)] * 10, dict.fromkeys(range(10), 1.1)
     kept = json.loads(json.dumps(found.as_json()))
     assert len(kept["seconds"]) == 10
     assert dict(zip(kept["columns"], kept["seconds"][3], strict=True)) == {
@@ -133,4 +135,28 @@ def test_every_second_is_kept_in_the_file() -> None:
     }
     assert tuple(kept["columns"]) == COLUMNS
     assert kept["marks"] == [{"kind": "checkpoint", "what": "", "begin": 1, "end": 2}]
+    assert kept["host"]["seconds"][3] == [0.5, 0.0, 3.0]
     assert "400 a second of a best of 1,000" in found.summary()
+
+
+def test_the_slowest_second_says_what_the_machine_did_in_it() -> None:
+    seconds = [Second(at, [5.0, 20.0]) for at in range(10)]
+    seconds[6] = Second(6, [5.0, 167.0])
+    found = Found(Load(1000.0, 400.0), seconds)
+    found.host = [HostSecond(0.5, 0.0, 1.0)] * 10
+    found.host[3] = HostSecond(0.5, 0.9, 900.0)
+    found.host[7] = HostSecond(0.5, 0.25, 150.0)  # a second is sampled when it has ended
+    found.late_p99_ms = dict.fromkeys(range(10), 1.0) | {6: 140.0}
+    assert found.slowest() == (
+        "the slowest request took 167 ms (at 6 s): the load was 140 ms late, the host took 25% of "
+        "the processors, everything waited 150 ms for disk"
+    )
+
+
+def test_the_machine_is_sampled() -> None:
+    host = Host()
+    time.sleep(0.1)
+    second = host.sample()
+    assert 0 <= second.idle <= 1
+    assert 0 <= second.stolen <= 1
+    assert second.disk_ms >= 0
