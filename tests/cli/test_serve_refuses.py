@@ -1,0 +1,54 @@
+"""`laari serve` says in one line why it does not start, before anybody is served."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from laari.store import merchants
+from laari.store.database import connection_to
+from laari.store.migrate import migrate
+
+
+def refused(dsn: str, place: Path, **settings: str) -> str:
+    ended = subprocess.run(
+        [sys.executable, "-m", "laari", "serve", "--port", "0"],
+        env={
+            **os.environ,
+            "LAARI_DATABASE_URL": dsn,
+            "LAARI_MASTER_KEY": bytes(32).hex(),
+            "LAARI_DATA_DIR": str(place),
+            **settings,
+        },
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.count("\n") == 1
+    return ended.stderr
+
+
+async def test_sign_up_does_not_start_where_a_merchant_is_live(
+    empty_dsn: str, tmp_path: Path
+) -> None:
+    await migrate(empty_dsn)
+    async with connection_to(empty_dsn) as connection:
+        await merchants.create(connection, bytes(32), name="Shop", mode="live")
+    assert "LAARI_SANDBOX_SIGNUP" in refused(empty_dsn, tmp_path, LAARI_SANDBOX_SIGNUP="on")
+
+
+@pytest.mark.parametrize("ahead", [1_000_000, 2**40])
+async def test_it_does_not_start_on_a_server_that_counts_transactions_anew(
+    empty_dsn: str, tmp_path: Path, ahead: int
+) -> None:
+    """A database that was moved there by a dump: what is written next would be counted nowhere."""
+    await migrate(empty_dsn)
+    async with connection_to(empty_dsn) as connection:
+        await connection.execute("UPDATE figures_upto SET xid = xid + $1", ahead)
+    assert "moved by a dump" in refused(empty_dsn, tmp_path)
