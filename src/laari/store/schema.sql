@@ -179,8 +179,7 @@ CREATE TABLE public.events (
     created_at timestamp with time zone NOT NULL,
     body bytea NOT NULL,
     xid bigint DEFAULT ((pg_current_xact_id())::text)::bigint NOT NULL
-)
-WITH (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='500000', autovacuum_freeze_min_age='0');
+);
 ALTER TABLE ONLY public.events ALTER COLUMN id SET STATISTICS 10;
 ALTER TABLE ONLY public.events ALTER COLUMN tenant_id SET STATISTICS 10;
 ALTER TABLE ONLY public.events ALTER COLUMN type SET STATISTICS 10;
@@ -530,8 +529,7 @@ CREATE TABLE public.transactions (
     CONSTRAINT transactions_amount_check CHECK ((amount <> 0)),
     CONSTRAINT transactions_status_check CHECK ((status = ANY (ARRAY['success'::text, 'failed'::text]))),
     CONSTRAINT transactions_type_check CHECK ((type = ANY (ARRAY['topup'::text, 'payment'::text, 'refund'::text, 'transfer'::text, 'withdraw'::text, 'adjustment'::text])))
-)
-WITH (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='500000', autovacuum_freeze_min_age='0');
+);
 ALTER TABLE ONLY public.transactions ALTER COLUMN tid SET STATISTICS 10;
 ALTER TABLE ONLY public.transactions ALTER COLUMN account SET STATISTICS 10;
 ALTER TABLE ONLY public.transactions ALTER COLUMN recorded SET STATISTICS 10;
@@ -566,8 +564,7 @@ CREATE TABLE public.transfers (
     CONSTRAINT transfers_check CHECK ((debit_account <> credit_account)),
     CONSTRAINT transfers_check1 CHECK (((kind = ANY (ARRAY['payment'::text, 'fee'::text, 'refund'::text])) = (payment_id IS NOT NULL))),
     CONSTRAINT transfers_kind_check CHECK ((kind = ANY (ARRAY['payment'::text, 'fee'::text, 'refund'::text, 'topup'::text, 'adjustment'::text])))
-)
-WITH (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='500000', autovacuum_freeze_min_age='0');
+);
 ALTER TABLE ONLY public.transfers ALTER COLUMN id SET STATISTICS 10;
 ALTER TABLE ONLY public.transfers ALTER COLUMN kind SET STATISTICS 10;
 ALTER TABLE ONLY public.transfers ALTER COLUMN debit_account SET STATISTICS 10;
