@@ -133,6 +133,11 @@ def main() -> None:
         help="with how many clients the workloads are driven, such as 1,64",
     )
     parser.add_argument(
+        *("--payments",),
+        type=_number,
+        help="how many to fill the database with; a million by default",
+    )
+    parser.add_argument(
         "--minutes", type=_positive, help="how long `steady` goes on; 60 by default"
     )
     parser.add_argument(
@@ -162,18 +167,22 @@ def _positive(text: str) -> float:
     return value
 
 
+def _number(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a number above zero")
+    return value
+
+
 def _counts(text: str) -> tuple[int, ...]:
-    counts = tuple(map(int, text.split(",")))
-    if min(counts) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: there has to be a client")
-    return counts
+    return tuple(map(_number, text.split(",")))
 
 
 def _run(wanted: set[str], arguments: argparse.Namespace, console: Console) -> None:
     """The workloads and parts that are wanted, or all of them, on one database."""
-    plan = QUICK if arguments.quick else FULL
+    plan = _plan(arguments)
     chosen = [w for w in WORKLOADS if not wanted or w.name in wanted]
-    with stage(DATA, plan.size, keep=arguments.keep) as ready:
+    with stage(DATA, plan.size, keep=arguments.keep, tell=partial(_tell, console)) as ready:
         if ready.fill_seconds:
             console.print(f"filled {plan.size} in {ready.fill_seconds:.0f} s")
         results = report.Results(plan.size._asdict(), ready.fill_seconds)
@@ -184,10 +193,17 @@ def _run(wanted: set[str], arguments: argparse.Namespace, console: Console) -> N
         ]
         is_whole = _measure_all(ready, plan, wanted, chosen, results, arguments.clients, console)
     report.show(console, results)
-    chosen_all = not (wanted or arguments.quick or arguments.clients)
+    chosen_all = not (wanted or arguments.clients) and plan == FULL
     report.write(results, whole=chosen_all and is_whole)
     if INTERRUPTED in results.missing:
         sys.exit(130)  # what shells call a command ended by Ctrl-C
+
+
+def _plan(arguments: argparse.Namespace) -> Plan:
+    plan = QUICK if arguments.quick else FULL
+    if arguments.payments is None:
+        return plan
+    return plan._replace(size=plan.size._replace(payments=arguments.payments))
 
 
 def _measure_all(

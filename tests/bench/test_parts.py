@@ -9,7 +9,17 @@ import pytest
 from rich.console import Console
 
 from bench import __main__ as main
-from bench.__main__ import INTERRUPTED, QUICK, Part, Plan, _counts, _measure_all, run_parts
+from bench.__main__ import (
+    FULL,
+    INTERRUPTED,
+    QUICK,
+    Part,
+    Plan,
+    _counts,
+    _measure_all,
+    _plan,
+    run_parts,
+)
 from bench.measure import Figure
 from bench.report import Results, Row, Verdict
 from bench.stage import Stage
@@ -48,6 +58,14 @@ def test_numbers_of_clients() -> None:
             _counts(text)
     with pytest.raises(ValueError, match="invalid"):
         _counts("1.5")
+
+
+@pytest.mark.parametrize(("quick", "plan"), [(False, FULL), (True, QUICK)])
+def test_only_the_number_of_payments_is_another(quick: bool, plan: Plan) -> None:
+    assert _plan(argparse.Namespace(quick=quick, payments=None)) == plan
+    more = _plan(argparse.Namespace(quick=quick, payments=10_000_000))
+    assert more.size == plan.size._replace(payments=10_000_000)
+    assert more._replace(size=plan.size) == plan
 
 
 @pytest.mark.parametrize("interrupted", ["get", "depth"])
