@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from laari.rules import ids
 from laari.rules.records import Payment
 from laari.rules.world import World
-from laari.store import listing, payment_requests, payments
+from laari.store import authorizations, listing, payment_requests, payments
 from laari.store.database import connection_to
 from laari.store.listing import Found, Listing, Position, Window, page, plain_pages
 from laari.store.writes import save
@@ -73,6 +73,46 @@ async def test_pages_read_together_are_those_read_one_by_one(dsn: str) -> None:
         assert (await plain_pages(connection, [labelled]))[0].rows == of_the_till
         others = payment_requests.of_tenant(1, START, Window(5))
         assert await plain_pages(connection, [others, asked[0]]) == [Found([], None), together[0]]
+
+
+# The columns of each index of a table, in order.
+INDEXED = """
+SELECT array_agg(pg_get_indexdef(indexrelid, number, false) ORDER BY number) AS columns
+FROM pg_index, generate_series(1, indnkeyatts) AS number
+WHERE indrelid = $1::text::regclass GROUP BY indexrelid
+"""
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(
+            payments.of_tenant(1, START, Window(20), status=status, terminal_label=label)
+            for status in (None, "paid", "pending", "expired")
+            for label in (None, "Till 1")
+        ),
+        payments.of_tenant(1, START, Window(20), bill_number="007"),
+        *(
+            payment_requests.of_tenant(1, START, Window(20), status=status)
+            for status in (None, "paid", "pending")
+        ),
+        payment_requests.of_account(1, Window(20), waiting=True),
+        *(
+            authorizations.of_tenant(1, START, Window(20), status)
+            for status in (None, "active", "expired")
+        ),
+        authorizations.of_account(1, Window(20)),
+    ],
+)
+async def test_every_walk_goes_along_an_index(dsn: str, asked: Listing[Any]) -> None:
+    """Without one, a page of a merchant with a million payments would read all of them."""
+    async with connection_to(dsn) as connection:
+        rows = await connection.fetch(INDEXED, asked.table.name)
+    indexes = [tuple(row["columns"]) for row in rows]
+    for walk in asked.walks:
+        count = len(walk.equal)
+        along = {each[count:] for each in indexes if set(each[:count]) == set(walk.equal)}
+        assert ("created_at", "id") in along, walk.equal
 
 
 class Recorded:
