@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from laari.rules import ids
 from laari.rules.records import Payment
 from laari.rules.world import World
-from laari.store import authorizations, listing, payment_requests, payments
+from laari.store import authorizations, events, listing, payment_requests, payments
 from laari.store.database import connection_to
 from laari.store.listing import Found, Listing, Position, Window, page, plain_pages
 from laari.store.writes import save
@@ -94,7 +94,7 @@ WHERE indrelid = $1::text::regclass GROUP BY indexrelid
         payments.of_tenant(1, START, Window(20), bill_number="007"),
         *(
             payment_requests.of_tenant(1, START, Window(20), status=status)
-            for status in (None, "paid", "pending")
+            for status in (None, "paid", "pending", "expired")
         ),
         payment_requests.of_account(1, Window(20), waiting=True),
         *(
@@ -102,6 +102,8 @@ WHERE indrelid = $1::text::regclass GROUP BY indexrelid
             for status in (None, "active", "expired")
         ),
         authorizations.of_account(1, Window(20)),
+        authorizations.payments_of(ids.new_id(), Window(20), status="paid"),
+        events.of_tenant(1, Window(20), types=["payment.paid"]),
     ],
 )
 async def test_every_walk_goes_along_an_index(dsn: str, asked: Listing[Any]) -> None:
