@@ -135,7 +135,7 @@ def main() -> None:
     parser.add_argument(
         *("--payments",),
         type=_number,
-        help="how many to fill the database with; a million by default",
+        help="how many to fill the database with, a million by default; not of growth and steady",
     )
     parser.add_argument(
         "--minutes", type=_positive, help="how long `steady` goes on; 60 by default"
