@@ -22,13 +22,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
+from uuid import uuid4
 
 import aiohttp
 import asyncpg
 import uvloop
 from aiohttp import web
 
-from laari.rules import ids
 from laari.rules.records import Event
 from laari.store import merchants
 from laari.store.database import connection_to
@@ -79,10 +79,10 @@ def new_events(tenant_id: int, count: int) -> list[Event]:
     data = "x" * 640
     made = []
     for _ in range(count):
-        event_id = ids.new_id()
+        event_id = uuid4()
         body = f'{{"id":"evt_{event_id.hex}","data":"{data}"}}'.encode()
         now = datetime.now(UTC)
-        made.append(Event(event_id, tenant_id, "payment.paid", ids.new_id(), now, body))
+        made.append(Event(event_id, tenant_id, "payment.paid", uuid4(), now, body))
     return made
 
 

@@ -15,7 +15,9 @@ _SQL = re.compile(
     r"\b(SELECT|INSERT\s+INTO|UPDATE\s+\w+\s+(\w+\s+)?SET|DELETE\s+FROM|"
     r"(CREATE|ALTER|DROP|TRUNCATE)\s+(TABLE|INDEX|FUNCTION|SEQUENCE|DATABASE|ROLE))\b",
 )
-_CLOCK_READINGS = {"now", "utcnow", "today", "time", "monotonic"}
+# Modules of clocks and of chance; `datetime` and `uuid` are also needed for their types.
+_IMPURE_MODULES = {"os", "platform", "random", "secrets", "socket", "sys", "threading", "time"}
+_IMPURE_CALLS = {"now", "utcnow", "today", "uuid1", "uuid3", "uuid4", "uuid5", "urandom"}
 
 
 def files(layer: str = "") -> list[Path]:
@@ -39,15 +41,22 @@ def statements(source: str) -> Iterator[str]:
 
 
 def impurities(source: str) -> Iterator[str]:
-    """What a pure decision must not do: wait, or read a clock."""
+    """What a pure decision must not do: wait, read a clock, or use a random source."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.AsyncFunctionDef(name=name):
                 yield f"async def {name}"
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=attr)) if (
-                owner in ("datetime", "date", "time") and attr in _CLOCK_READINGS
+            case ast.Import(names=names):
+                yield from (each.name for each in names if each.name in _IMPURE_MODULES)
+            case ast.ImportFrom(module=str(module), names=names):
+                if module in _IMPURE_MODULES:
+                    yield module
+                yield from (each.name for each in names if each.name in _IMPURE_CALLS)
+            # `datetime.now` handed on without a call reads the clock later.
+            case ast.Attribute(value=ast.Name(id=owner), attr=attr) if (
+                attr in _IMPURE_CALLS and owner not in ("self", "world", "moment")
             ):
-                yield f"{owner}.{attr}()"
+                yield f"{owner}.{attr}"
 
 
 @pytest.mark.parametrize(
@@ -59,7 +68,7 @@ def test_only_the_store_writes_sql(path: Path) -> None:
     assert list(statements(path.read_text())) == []
 
 
-def test_the_rules_neither_wait_nor_read_a_clock() -> None:
+def test_the_rules_have_no_clock_and_no_random_source() -> None:
     found = {path.name: list(impurities(path.read_text())) for path in files("rules")}
     assert {name: what for name, what in found.items() if what} == {}
 
@@ -68,7 +77,14 @@ def test_sql_and_impurity_are_recognised() -> None:
     assert any(statements((SOURCE / "store" / "tiers.py").read_text()))
     assert list(statements('f"UPDATE {table} SET a = 1"')) == ["UPDATE x SET a = 1"]
     assert list(statements('"Select a payment from the list"')) == []
-    assert list(impurities("async def f(): return datetime.now(UTC)")) == [
-        "async def f",
-        "datetime.now()",
-    ]
+    assert list(impurities("async def f(): pass")) == ["async def f"]
+    for source in (
+        "import random",
+        "from secrets import token_hex",
+        "import time as t",
+        "from uuid import uuid4",
+        "key = uuid.uuid4()",
+        "moment_of = datetime.now",
+    ):
+        assert list(impurities(source)), source
+    assert list(impurities("now = world.now")) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -242,7 +243,7 @@ def test_dates_and_cursors_have_formats() -> None:
     with pytest.raises(ValidationError):
         check(schemas["Pagination"]["properties"]["next_cursor"], "page 2")
     before = DOCUMENT["paths"]["/wallet/transactions"]["get"]["parameters"][1]
-    check(before["schema"], new_tid())
+    check(before["schema"], new_tid(datetime.now(UTC), os.urandom))
     with pytest.raises(ValidationError):
         check(before["schema"], "page 2")
 

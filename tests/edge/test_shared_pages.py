@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any, cast
+from uuid import uuid4
 
 from msgspec import json
 from msgspec.structs import replace
@@ -16,14 +17,13 @@ from laari.edge.http import Reply
 from laari.edge.merchant.lists import ListQuery
 from laari.edge.merchant.operations import Caller, Context
 from laari.edge.merchant.payments import list_payments
-from laari.rules import ids
 from laari.rules.payments import ExpirePayment
 from laari.rules.records import Payment, Tenant
 from laari.store.listing import Found
 
 NOW = datetime.now(UTC)
 ROW = Payment(
-    *(ids.new_id(), 1, "hosted", "token", "ORDER-1", 100, None, None, None, None, None, "{}"),
+    *(uuid4(), 1, "hosted", "token", "ORDER-1", 100, None, None, None, None, None, "{}"),
     *(NOW, NOW + timedelta(hours=1), None, None, "pending", None, None, None, None),
     *(None, None, None, None, None),
 )

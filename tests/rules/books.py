@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
-from laari.rules import ids, limits, wallets
+from laari.rules import limits, wallets
 from laari.rules.actors import Payer
 from laari.rules.authorizations import (
     ApproveAuthorization,
     AuthorizationDraft,
     CreateAuthorization,
 )
+from laari.rules.ids import Random
 from laari.rules.periods import Counted, PeriodKey, others
 from laari.rules.records import Authorization, MerchantActivity, Tenant, TenantClock, Tier, Wallet
 from laari.rules.sandbox_clock import MoveClock
@@ -42,7 +44,7 @@ class Books:
             "basic": Tier("basic", 500_000, 1_000_000, 3_000_000, 5_000_000),
         }
         self.rows["wallets"][ACCOUNT] = Wallet(
-            ACCOUNT, ids.new_id(), "sandbox", tier, balance, NEVER, 0, NEVER, 0, NEVER, 0
+            ACCOUNT, uuid4(), "sandbox", tier, balance, NEVER, 0, NEVER, 0, NEVER, 0
         )
         draft = AuthorizationDraft("subscription", "Monthly box", **limits)
         self.id: UUID = self.run(CreateAuthorization(self.tenant, draft)).id
@@ -70,9 +72,9 @@ class Books:
         assert isinstance(outcome, TenantClock)
         self.offset = outcome.clock_offset_seconds
 
-    def world(self) -> World:
+    def world(self, random: Random = os.urandom) -> World:
         """What a batch would load now."""
-        world = World(self.real, "http://laari.test")
+        world = World(self.real, "http://laari.test", random)
         world.clocks.lock(1, TenantClock(1, self.offset))
         world.merchants.show("mer_1", MerchantActivity("mer_1", True))
         world.tiers = self.tiers

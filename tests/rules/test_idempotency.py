@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -44,7 +45,7 @@ def keyed(outcome: Any, fingerprint: bytes = b"same") -> Keyed[Any]:
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_a_refusal_is_kept_unless_it_passes(code: str) -> None:
     """What says nothing lasting about the request must not be answered to its retry."""
-    world = World(NOW, "http://laari.test")
+    world = World(NOW, "http://laari.test", os.urandom)
     keyed(refuse(code)).decide(world)
     again = keyed("done").decide(world)
     if code in PASSING_CODES:
@@ -55,14 +56,14 @@ def test_a_refusal_is_kept_unless_it_passes(code: str) -> None:
 
 @pytest.mark.parametrize(("age", "replayed"), [(-1, True), (0, False), (1, False)])
 def test_a_response_is_replayed_for_a_day(age: int, replayed: bool) -> None:
-    world = World(NOW, "http://laari.test")
+    world = World(NOW, "http://laari.test", os.urandom)
     keyed("first").decide(world)
     world.now = NOW + RETENTION + timedelta(microseconds=age)
     assert keyed("second").decide(world).replayed is replayed
 
 
 def test_another_request_under_the_key_is_a_conflict_only_for_a_day() -> None:
-    world = World(NOW, "http://laari.test")
+    world = World(NOW, "http://laari.test", os.urandom)
     keyed("first").decide(world)
     assert keyed("second", b"other").decide(world).status == CODES["idempotency_conflict"].status
     world.now = NOW + RETENTION

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
-import time
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import and_, or_
 from uuid import UUID
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from laari.rules import ids
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 PREFIXES = [ids.PAYMENT, ids.PAYMENT_REQUEST, ids.AUTHORIZATION, ids.EVENT]
 HEX = "0195c2a400007abc8def0123456789ab"
 
@@ -60,17 +62,20 @@ def test_near_misses(text: str) -> None:
 
 
 def test_new_ids_follow_time_and_do_not_repeat() -> None:
-    before = time.time_ns() // 1_000_000
-    made = [ids.new_id() for _ in range(1_000)]
-    after = time.time_ns() // 1_000_000
+    moments = [NOW + timedelta(milliseconds=n) for n in range(1_000)]
+    made = [ids.new_id(moment, os.urandom) for moment in moments]
     stamps = [value.int >> 80 for value in made]
-    assert stamps == sorted(stamps)
-    assert before <= stamps[0] <= stamps[-1] <= after
+    assert stamps == [round(moment.timestamp() * 1_000) for moment in moments]
     assert len({value.int & (2**80 - 1) for value in made}) == 1_000
 
 
+def test_the_same_moment_and_bytes_give_the_same_identifiers() -> None:
+    for make in (ids.new_id, ids.new_token, ids.new_tid):
+        assert make(NOW, bytes) == make(NOW, bytes)
+
+
 def test_tokens_carry_128_random_bits_fit_for_an_address() -> None:
-    made = {ids.new_token() for _ in range(3_000)}
+    made = {ids.new_token(NOW, os.urandom) for _ in range(3_000)}
     assert len(made) == 3_000
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{24}", token) for token in made)
     assert all(map(ids.is_token, made))
@@ -81,8 +86,8 @@ def test_tokens_carry_128_random_bits_fit_for_an_address() -> None:
 
 
 def test_what_is_made_together_stands_together() -> None:
-    assert len({ids.new_token()[:2] for _ in range(1_000)}) <= 2
-    assert len({ids.new_tid()[:3] for _ in range(1_000)}) <= 2
+    assert len({ids.new_token(NOW, os.urandom)[:2] for _ in range(1_000)}) <= 2
+    assert len({ids.new_tid(NOW, os.urandom)[:3] for _ in range(1_000)}) <= 2
 
 
 def test_old_tokens_are_known_and_nothing_else() -> None:
@@ -92,7 +97,7 @@ def test_old_tokens_are_known_and_nothing_else() -> None:
 
 
 def test_transaction_references_are_readable_and_random_behind_the_clock() -> None:
-    made = {ids.new_tid() for _ in range(1_000)}
+    made = {ids.new_tid(NOW, os.urandom) for _ in range(1_000)}
     assert len(made) == 1_000
     assert all(re.fullmatch(r"[0-9A-HJKMNP-TV-Z]{16}", tid) for tid in made)
     assert all(len({tid[place] for tid in made}) == 32 for place in range(4, 16))

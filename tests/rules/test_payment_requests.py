@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
 
@@ -32,7 +33,7 @@ def tenant(mode: Mode = "live") -> Tenant:
 
 @pytest.fixture
 def world() -> World:
-    world = World(NOW, "http://laari.test")
+    world = World(NOW, "http://laari.test", os.urandom)
     for merchant in ("mer_1", "mer_2"):
         world.merchants.show(merchant, MerchantActivity(merchant, True))
     start = date(2027, 7, 1)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from laari.rules import ids, limits, wallets
+from laari.rules import limits, wallets
 from laari.rules.calendar import MALDIVES, Interval, period_start
 from laari.rules.charges import ChargeAuthorization
 from laari.rules.payments import PaymentDraft
@@ -177,9 +177,7 @@ def test_moving_the_clock_asks_for_nothing_but_the_clock() -> None:
 def spend_all(books: Books, offset: int, amounts: list[int]) -> list[Any]:
     books.move_clock(offset)
     outcomes = [
-        books.run(
-            ChargeAuthorization(books.tenant, books.id, PaymentDraft(f"{ids.new_id()}", amount))
-        )
+        books.run(ChargeAuthorization(books.tenant, books.id, PaymentDraft(f"{uuid4()}", amount)))
         for amount in amounts
     ]
     return [each.code if isinstance(each, Refusal) else each.status for each in outcomes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
@@ -40,7 +41,7 @@ async def pay(
     label: str | None = None,
     refunded_at: datetime | None = None,
 ) -> None:
-    payment, tid = uuid4(), ids.new_tid()
+    payment, tid = uuid4(), ids.new_tid(at, os.urandom)
     await connection.execute(
         "INSERT INTO payments (id, tenant_id, kind, token, reference, amount, terminal_label, "
         "metadata, created_at, status, fee, paid_at, payment_reference, payer_account) "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, get_args
@@ -189,7 +190,7 @@ def payment(**changes: Any) -> Payment:
 
 def test_a_command_that_does_not_ask_fails() -> None:
     tenant = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
-    world = World(NOW, "http://laari.test")
+    world = World(NOW, "http://laari.test", os.urandom)
     paid = payment(status="paid")
     world.payments.lock(paid.id, paid)
     for action in ACTIONS:

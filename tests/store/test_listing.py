@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import random
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
+from uuid import uuid4
 
 import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from laari.rules import ids
 from laari.rules.records import Payment
 from laari.rules.world import World
 from laari.store import authorizations, events, listing, payment_requests, payments
@@ -22,7 +23,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def payment(tenant_id: int, number: int, label: str | None) -> Payment:
-    made = ids.new_id()
+    made = uuid4()
     is_paid = number % 7 < 5
     return Payment(
         *(made, tenant_id, "hosted", made.hex, f"ORDER-{number}", 100, None, None, label),
@@ -33,7 +34,7 @@ def payment(tenant_id: int, number: int, label: str | None) -> Payment:
 
 
 async def test_pages_read_together_are_those_read_one_by_one(dsn: str) -> None:
-    world = World(START, "")
+    world = World(START, "", os.urandom)
     rows = [payment(1 + n % 3, n, ("Till 1", "Till 2", None)[n % 5 % 3]) for n in range(300)]
     random.shuffle(rows)
     for row in rows:
@@ -45,7 +46,7 @@ async def test_pages_read_together_are_those_read_one_by_one(dsn: str) -> None:
         Window(7, after=middle),
         Window(100, created_from=START + timedelta(hours=1)),
         Window(3, middle, START + timedelta(minutes=70), START + timedelta(minutes=200)),
-        Window(5, after=Position(START, ids.new_id())),
+        Window(5, after=Position(START, uuid4())),
         Window(50, created_to=START),
     ]
     filters: list[dict[str, str | None]] = [
@@ -102,7 +103,7 @@ WHERE indrelid = $1::text::regclass GROUP BY indexrelid
             for status in (None, "active", "expired")
         ),
         authorizations.of_account(1, Window(20)),
-        authorizations.payments_of(ids.new_id(), Window(20), status="paid"),
+        authorizations.payments_of(uuid4(), Window(20), status="paid"),
         events.of_tenant(1, Window(20), types=["payment.paid"]),
     ],
 )
@@ -130,7 +131,7 @@ class Recorded:
 
 
 async def test_equal_pages_asked_for_together_are_read_once(dsn: str) -> None:
-    world = World(START, "")
+    world = World(START, "", os.urandom)
     for number in range(12):
         row = payment(1 + number % 2, number, "Till 1")
         world.payments.add(row.id, row)
@@ -151,7 +152,7 @@ async def test_a_page_of_several_statements_is_of_one_moment(
     dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is overdue is shown among the expired; it becomes so between the two looks."""
-    world = World(START, "")
+    world = World(START, "", os.urandom)
     row = replace(payment(1, 6, None), status="pending", expires_at=START)
     world.payments.add(row.id, row)
     walk = listing._walk

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -318,7 +319,7 @@ async def test_sandbox_controls_do_not_exist_in_live_mode(dsn: str, command: Any
 
 def test_the_ledger_moves_no_money_between_the_modes() -> None:
     now = datetime(2026, 2, 27, tzinfo=UTC)
-    world = World(now, "http://laari.test")
+    world = World(now, "http://laari.test", os.urandom)
     live, sandbox = ledger.outside_account("live"), ledger.fee_account("sandbox")
     with pytest.raises(ledger.ModesMixedError):
         ledger.transfer(world, "adjustment", live, sandbox, 1, "t", now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -255,11 +256,11 @@ def test_every_repeatable_command_is_tried() -> None:
 
 @pytest.mark.parametrize("command", REPEATABLE.values(), ids=lambda each: type(each).__name__)
 def test_a_repeatable_command_finds_what_it_has_made(command: Command[Any]) -> None:
-    first = World(datetime.now(UTC), "http://laari.test")
+    first = World(datetime.now(UTC), "http://laari.test", os.urandom)
     made = command.decide(first)
     assert not isinstance(made, Refusal)
     assert len(first.references.added) == 1
-    second = World(datetime.now(UTC), "http://laari.test")
+    second = World(datetime.now(UTC), "http://laari.test", os.urandom)
     for rows, shown in (
         (first.references, second.references),
         (first.payments, second.payments),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -103,7 +104,7 @@ async def test_a_batch_loads_and_locks_in_the_order_of_the_registry() -> None:
 
 
 def test_a_batch_writes_in_the_order_of_the_registry() -> None:
-    world = World(NOW, "http://laari.test")
+    world = World(NOW, "http://laari.test", os.urandom)
     stored = [each for each in REGISTRY if isinstance(each, Table | Journal)]
     for each in reversed(stored):
         if isinstance(each, Journal):
@@ -266,7 +267,10 @@ async def test_a_shared_row_cannot_be_changed(dsn: str) -> None:
 
 
 async def test_worlds_do_not_share_their_rows() -> None:
-    one, other = World(NOW, "http://laari.test"), World(NOW, "http://laari.test")
+    one, other = (
+        World(NOW, "http://laari.test", os.urandom),
+        World(NOW, "http://laari.test", os.urandom),
+    )
     one.transfers.append(sample(World.transfers))
     one.wallets.lock(1, sample(World.wallets))
     assert (other.transfers, other.wallets.get(1)) == ([], None)

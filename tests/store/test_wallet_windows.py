@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
+from uuid import uuid4
 
 import asyncpg
 import pytest
 
-from laari.rules import ids
 from laari.store.database import connection_to
 from laari.store.wallets import KeyUse, count_use
 
@@ -25,7 +25,7 @@ def key(number: int) -> bytes:
 
 
 async def open_wallet(connection: asyncpg.Connection, *keys: bytes) -> int:
-    customer = ids.new_id()
+    customer = uuid4()
     await connection.execute(
         "INSERT INTO customers (id, name, mode) VALUES ($1, 'Aishath', 'live')", customer
     )

@@ -7,11 +7,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import asyncpg
 
-from laari.rules import ids
 from laari.rules.records import Event
 from laari.store import merchants
 from laari.store.deliveries import save_events
@@ -41,12 +40,10 @@ async def open_shop(connection: asyncpg.Connection, url: str | None) -> Shop:
 def new_events(shop: Shop, count: int) -> list[Event]:
     made = []
     for number in range(count):
-        event_id = ids.new_id()
+        event_id = uuid4()
         body = f'{{"id":"evt_{event_id.hex}","n":{number},"text":"ރުފިޔާ {"x" * (number % 50)}"}}'
         now = datetime.now(UTC)
-        made.append(
-            Event(event_id, shop.tenant_id, "payment.paid", ids.new_id(), now, body.encode())
-        )
+        made.append(Event(event_id, shop.tenant_id, "payment.paid", uuid4(), now, body.encode()))
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -131,7 +132,7 @@ async def send_test(service: Service, merchant_id: str) -> dict[str, object]:
             raise LaariError(f"{merchant_id} has no webhook URL")
         secret = await merchants.secret_key_of(connection, service.master_key, merchant_id)
         tenant = await tenants.of_merchant(connection, merchant_id, merchant.mode)
-    sample = sample_event(tenant, datetime.now(UTC))
+    sample = sample_event(tenant, datetime.now(UTC), os.urandom)
     from laari.workers.webhooks.sender import Sender  # noqa: PLC0415  # only senders pay for aiohttp
 
     sender = Sender(allow_private=service.settings.webhook_allow_private)

@@ -13,7 +13,6 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules import ids
 from laari.rules.actors import Payer
 from laari.rules.calendar import Interval
 from laari.rules.command import TenantCommand
@@ -85,9 +84,9 @@ class CreateAuthorization(TenantCommand[Authorization]):
         if draft.expires_at is not None and draft.expires_at <= now:
             return invalid("expires_at", "expires_at must be in the future.")
         authorization = Authorization(
-            id=ids.new_id(),
+            id=world.new_id(),
             tenant_id=self.tenant.id,
-            token=ids.new_token(),
+            token=world.new_token(),
             reference=draft.reference,
             title=draft.title,
             description=draft.description,

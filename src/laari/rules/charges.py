@@ -71,7 +71,7 @@ class ChargeAuthorization(TenantCommand[Payment]):
             world.enter_periods(tenant, counted(authorization), [period])
         used = use(authorization, draft.amount, period, moment)
         world.authorizations.change(authorization.id, used)
-        made = new_payment(tenant, "charge", draft, moment.now, authorization_id=authorization.id)
+        made = new_payment(world, tenant, "charge", draft, authorization_id=authorization.id)
         payment = replace(made, status="paid", **book_payment(world, tenant, made, account, tid))
         world.references.add(self._slot, ReferenceClaim(*self._slot, "charge", payment.id))
         world.payments.add(payment.id, payment)

@@ -72,19 +72,25 @@ EVENTS: dict[str, EventKind] = {
 
 def emit(world: World, tenant: Tenant, event_type: str, object_id: UUID, shape: Struct) -> None:
     """Adds an event to the batch, its bytes frozen now."""
-    world.events.append(new_event(tenant, event_type, object_id, world.at(tenant), shape))
+    event = new_event(world.new_id(), tenant, event_type, object_id, world.at(tenant), shape)
+    world.events.append(event)
 
 
-def sample_event(tenant: Tenant, now: datetime) -> Event:
+def sample_event(tenant: Tenant, now: datetime, random: ids.Random) -> Event:
     """A sample for trying a receiver; nothing has happened."""
     message = SampleData("A sample. Nothing has happened.")
-    return new_event(tenant, SAMPLE_EVENT, ids.new_id(), now, message)
+    event_id, object_id = ids.new_id(now, random), ids.new_id(now, random)
+    return new_event(event_id, tenant, SAMPLE_EVENT, object_id, now, message)
 
 
 def new_event(
-    tenant: Tenant, event_type: str, object_id: UUID, created_at: datetime, shape: Struct
+    event_id: UUID,
+    tenant: Tenant,
+    event_type: str,
+    object_id: UUID,
+    created_at: datetime,
+    shape: Struct,
 ) -> Event:
-    event_id = ids.new_id()
     body = EventBody(
         id=ids.show_id(ids.EVENT, event_id),
         type=event_type,

@@ -1,14 +1,21 @@
-"""Identifiers: time-ordered 128-bit values shown with a readable prefix, and random tokens."""
+"""Identifiers: time-ordered 128-bit values shown with a readable prefix, and random tokens.
+
+The moment and the random bytes are arguments, so the same arguments give the same identifier.
+"""
 
 from __future__ import annotations
 
 import base64
-import os
 import re
-import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeAlias
 from uuid import UUID
 
 from msgspec import convert
+
+# Returns this number of random bytes, as `os.urandom` does.
+Random: TypeAlias = Callable[[int], bytes]
 
 PAYMENT = "pay_"
 PAYMENT_REQUEST = "prq_"
@@ -24,17 +31,17 @@ TID_PATTERN = f"[{_BASE32}]{{16}}"
 _TID = re.compile(TID_PATTERN, re.ASCII)
 
 
-def new_id() -> UUID:
+def new_id(now: datetime, random: Random) -> UUID:
     """48 bits of milliseconds, then 80 random bits: near neighbours in an index, hard to guess."""
-    return _read_uuid((_milliseconds().to_bytes(6, "big") + os.urandom(10)).hex())
+    return _read_uuid((_milliseconds(now).to_bytes(6, "big") + random(10)).hex())
 
 
 # What is new begins with a little of the clock: its neighbours in an index are new too, so that
 # few of the index's pages change. The same beginning comes again after days.
-def new_token() -> str:
+def new_token(now: datetime, random: Random) -> str:
     """128 random bits for a public address, behind 16 of the clock."""
-    clock = _milliseconds() // 4_000 & 0xFFFF
-    return base64.urlsafe_b64encode(clock.to_bytes(2, "big") + os.urandom(16)).decode()
+    clock = _milliseconds(now) // 4_000 & 0xFFFF
+    return base64.urlsafe_b64encode(clock.to_bytes(2, "big") + random(16)).decode()
 
 
 def is_token(text: str) -> bool:
@@ -42,10 +49,10 @@ def is_token(text: str) -> bool:
     return _TOKEN.fullmatch(text) is not None
 
 
-def new_tid() -> str:
+def new_tid(now: datetime, random: Random) -> str:
     """A transaction reference people can read out: 16 characters, the last 12 of them random."""
-    clock = _milliseconds() // 1_000 & 0xFFFFF
-    number = clock << 60 | int.from_bytes(os.urandom(8), "big") >> 4
+    clock = _milliseconds(now) // 1_000 & 0xFFFFF
+    number = clock << 60 | int.from_bytes(random(8), "big") >> 4
     return "".join([_PAIRS[number >> shift & 1023] for shift in range(70, -10, -10)])
 
 
@@ -65,8 +72,8 @@ def read_id(prefix: str, text: str) -> UUID | None:
     return _read_uuid(digits) if _HEX32.fullmatch(digits) else None
 
 
-def _milliseconds() -> int:
-    return time.time_ns() // 1_000_000
+def _milliseconds(now: datetime) -> int:
+    return round(now.timestamp() * 1_000)
 
 
 def _read_uuid(digits: str) -> UUID:

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from laari.rules import ids
 from laari.rules.records import Mode, Tenant, Transfer, TransferKind, Wallet
 from laari.rules.world import World
 
@@ -63,6 +62,6 @@ def transfer(
         raise ModesMixedError(f"{kind} from account {debit.number} to {credit.number}")
     world.transfers.append(
         Transfer(
-            ids.new_id(), kind, debit.number, credit.number, amount, payment_id, tid, created_at
+            world.new_id(), kind, debit.number, credit.number, amount, payment_id, tid, created_at
         )
     )

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from laari.rules import ids, references
+from laari.rules import references
 from laari.rules.command import TenantCommand
 from laari.rules.payable import (
     PAYMENTS,
@@ -99,7 +99,7 @@ class CreateRequest(TenantCommand[PaymentRequest]):
         if isinstance(account, Refusal):
             return account
         request = PaymentRequest(
-            id=ids.new_id(),
+            id=world.new_id(),
             tenant_id=tenant.id,
             reference=draft.reference,
             amount=draft.amount,
@@ -211,10 +211,10 @@ class PayRequest(Pay[PaymentRequest]):
             return_url=request.return_url,
         )
         return new_payment(
+            world,
             self.tenant,
             "request",
             draft,
-            world.at(self.tenant),
             expires_at=request.expires_at,
             request_id=request.id,
         )

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from laari.rules import ids, ledger, references
+from laari.rules import ledger, references
 from laari.rules.command import TenantCommand
 from laari.rules.money import fee_for
 from laari.rules.payable import (
@@ -57,10 +57,10 @@ class PaymentDraft(Struct, frozen=True):
 
 
 def new_payment(
+    world: World,
     tenant: Tenant,
     kind: PaymentKind,
     draft: PaymentDraft,
-    now: datetime,
     *,
     expires_at: datetime | None = None,
     request_id: UUID | None = None,
@@ -68,10 +68,10 @@ def new_payment(
 ) -> Payment:
     """A payment of any kind as it begins: nobody has paid it yet."""
     return Payment(
-        id=ids.new_id(),
+        id=world.new_id(),
         tenant_id=tenant.id,
         kind=kind,
-        token=ids.new_token(),
+        token=world.new_token(),
         reference=draft.reference,
         amount=draft.amount,
         title=draft.title,
@@ -80,7 +80,7 @@ def new_payment(
         bill_number=draft.bill_number,
         return_url=draft.return_url,
         metadata=draft.metadata,
-        created_at=now,
+        created_at=world.at(tenant),
         expires_at=expires_at,
         request_id=request_id,
         authorization_id=authorization_id,
@@ -114,7 +114,7 @@ class CreatePayment(TenantCommand[Payment]):
         if draft.expires_at is not None and draft.expires_at <= now:
             return invalid("expires_at", "expires_at must be in the future.")
         deadline = draft.expires_at or default_deadline(now)
-        payment = new_payment(tenant, "hosted", draft, now, expires_at=deadline)
+        payment = new_payment(world, tenant, "hosted", draft, expires_at=deadline)
         world.references.add(
             (tenant.id, draft.reference),
             ReferenceClaim(tenant.id, draft.reference, "payment", payment.id),

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from laari.rules import ids, ledger
+from laari.rules import ledger
 from laari.rules.command import TenantCommand
 from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records import Payment, Tenant, Tier, Transaction, Wallet
@@ -111,7 +111,7 @@ def take_payment(
     assert wallet is not None
     spending = spent_now(wallet, moment)
     hindered = obstacle(wallet, world.tiers[wallet.tier], amount, spending)
-    tid = ids.new_tid()
+    tid = world.new_tid()
     world.transactions.append(
         Transaction(
             tid=tid,
@@ -140,7 +140,7 @@ def refund_to_wallet(world: World, tenant: Tenant, payment: Payment) -> None:
     assert account is not None
     wallet = world.wallets.get(account)
     assert wallet is not None
-    now, tid = world.at(tenant), ids.new_tid()
+    now, tid = world.at(tenant), world.new_tid()
     merchant, payer = ledger.merchant_account(tenant), ledger.wallet_account(wallet)
     ledger.transfer(
         world, "refund", merchant, payer, payment.amount, tid, now, payment_id=payment.id
@@ -169,7 +169,7 @@ def move_outside_money(
     details: str,
 ) -> Transaction:
     """Brings money into a wallet from outside the books, or takes it out where negative."""
-    now, tid = world.at(tenant), ids.new_tid()
+    now, tid = world.at(tenant), world.new_tid()
     outside, own = ledger.outside_account(wallet.mode), ledger.wallet_account(wallet)
     debit, credit = (outside, own) if amount > 0 else (own, outside)
     ledger.transfer(world, kind, debit, credit, abs(amount), tid, now)

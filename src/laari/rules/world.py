@@ -14,6 +14,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from laari.rules import ids
 from laari.rules.actors import Payer
 from laari.rules.periods import Counted, Moment, Period, PeriodKey, left
 from laari.rules.records import (
@@ -59,7 +60,9 @@ class World:
     other. References come after all that is locked, so that a charge which waited for its twin
     finds it, and not a limit that the twin has used up.
 
-    `origin` is the public address of the service, for the links that resources carry.
+    `origin` is the public address of the service, for the links that resources carry. Time and
+    chance come from here alone (`now`, `random`), so a batch can be decided again with the same
+    result.
     """
 
     saved_responses = Table[ResponseKey, SavedResponse](
@@ -108,15 +111,25 @@ class World:
     access_tokens = Journal(AccessToken, "access_tokens")
     events = Journal(Event, "events")
 
-    def __init__(self, now: datetime, origin: str) -> None:
+    def __init__(self, now: datetime, origin: str, random: ids.Random) -> None:
         self.now = now
         self.origin = origin
+        self._random = random
         self.tiers: dict[str, Tier] = {}
         # What sandbox rows counted in periods that they do not hold now: as looked up, 0 where
         # there is nothing, and as put aside in this batch.
         self.aside: dict[PeriodKey, int] = {}
         # Idempotency keys that a batch of another process is working on right now.
         self.keys_in_progress: set[ResponseKey] = set()
+
+    def new_id(self) -> UUID:
+        return ids.new_id(self.now, self._random)
+
+    def new_token(self) -> str:
+        return ids.new_token(self.now, self._random)
+
+    def new_tid(self) -> str:
+        return ids.new_tid(self.now, self._random)
 
     def at(self, tenant: Tenant | None) -> datetime:
         """The time for this tenant, the same for every command of the batch."""

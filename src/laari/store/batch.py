@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -162,7 +163,7 @@ class BatchRunner:
     ) -> list[T | Refusal]:
         locks = needs.takes_locks
         try:
-            world = World(self._clock(), self._origin)
+            world = World(self._clock(), self._origin, os.urandom)
             outcomes = [command.decide(world) for command in commands] if presume else []
             if not (presume and proves(world, needs)):
                 world = await load(connection, needs, self._origin, self._clock)

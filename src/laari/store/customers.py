@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -57,7 +58,7 @@ async def create(
     """
     password = password or new_password()
     api_key = new_secret(PREFIX)
-    customer_id = ids.new_id()
+    customer_id = ids.new_id(datetime.now(UTC), os.urandom)
     try:
         async with connection.transaction():
             await connection.execute(
@@ -92,7 +93,7 @@ async def create_sandbox_customer(
     connection: asyncpg.Connection, tenant_id: int, account: int, tier: str, balance: int
 ) -> None:
     """The one customer of a merchant's sandbox, with the account that the merchant names."""
-    customer_id = ids.new_id()
+    customer_id = ids.new_id(datetime.now(UTC), os.urandom)
     await connection.execute(
         "INSERT INTO customers (id, name, mode, sandbox_of) "
         "VALUES ($1, 'Sandbox customer', 'sandbox', $2)",
@@ -143,7 +144,7 @@ async def open_wallet(
         raise LaariError(f"no tier is called {tier}") from error
     wallet = WALLETS.read(row)
     if balance:
-        world = World(datetime.now(UTC), origin="")  # nothing here carries a link
+        world = World(datetime.now(UTC), "", os.urandom)  # nothing here carries a link
         world.wallets.lock(account, wallet)  # nobody else sees it yet
         move_outside_money(world, None, wallet, "topup", balance, "Opening balance")
         await save(connection, world)

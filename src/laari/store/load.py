@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
@@ -43,7 +44,7 @@ async def load(
     that is asked for again, it shows. So is the clock. What charges need comes in one statement;
     its module says why that is as safe.
     """
-    world = World(datetime.min.replace(tzinfo=UTC), origin)
+    world = World(datetime.min.replace(tzinfo=UTC), origin, os.urandom)
     for table, load_table in _LOADS:
         if needs.names(table):
             await load_table(connection, needs, world)

@@ -7,6 +7,7 @@ order or with an unknown type, and returns 401 for everything else. What it does
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -57,10 +58,10 @@ class _EventFactory:
 
     def payment(self, **changed: object) -> JsonObject:
         moment = datetime.fromtimestamp(self._now, UTC)
-        token = ids.new_token()
+        token = ids.new_token(moment, os.urandom)
         reference = f"laari-training-{secrets.token_hex(6)}"
         shape = HostedPayment(
-            id=ids.show_id(ids.PAYMENT, ids.new_id()),
+            id=ids.show_id(ids.PAYMENT, ids.new_id(moment, os.urandom)),
             reference=reference,
             amount=12500,
             fee=125,
@@ -71,7 +72,7 @@ class _EventFactory:
             bill_number=None,
             status="paid",
             payment_url=f"https://laari.invalid/pay/{token}",
-            payment_reference=ids.new_tid(),
+            payment_reference=ids.new_tid(moment, os.urandom),
             qr_url=f"https://laari.invalid/merchant/public/qr/{token}",
             return_url=None,
             created_at=show(moment),
@@ -86,12 +87,13 @@ class _EventFactory:
         return {**payment, **not_yet, "status": "pending"}
 
     def event(self, event_type: str = "payment.paid", data: JsonObject | None = None) -> JsonObject:
+        moment = datetime.fromtimestamp(self._now, UTC)
         body = EventBody(
-            id=ids.show_id(ids.EVENT, ids.new_id()),
+            id=ids.show_id(ids.EVENT, ids.new_id(moment, os.urandom)),
             type=event_type,
             payload_version=PAYLOAD_VERSION,
             mode="sandbox",
-            created_at=show_utc(datetime.fromtimestamp(self._now, UTC)),
+            created_at=show_utc(moment),
             data=self.payment() if data is None else data,
         )
         made: JsonObject = msgspec.to_builtins(body)

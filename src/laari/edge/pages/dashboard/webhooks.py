@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import NamedTuple
 
 from laari.edge.fields import choice
@@ -79,7 +80,7 @@ async def send_sample(desk: Desk) -> Reply:
     if desk.merchant.webhook_url is None or not desk.merchant.webhooks:
         message = "Set a URL and switch webhooks on first."
         return await show(desk, refuse("conflict", message))
-    sample = sample_event(desk.tenant, desk.now)
+    sample = sample_event(desk.tenant, desk.now, os.urandom)
     await desk.backend.write(deliveries.save_events, [sample])
     return desk.go(f"/webhooks/{ids.show_id(ids.EVENT, sample.id)}", done="tested")
 
