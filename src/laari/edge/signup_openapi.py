@@ -7,12 +7,12 @@ import json
 from laari.edge.fields import Schema
 from laari.edge.schemas import Schemas
 from laari.edge.signup import BODY, OPERATION, PATH, SandboxCustomer, SandboxMerchant
-from laari.rules.refusals import CODES, refuse
+from laari.rules.refusals import CODES, RefusalCode, refuse
 from laari.rules.shapes.envelopes import ErrorBody, refusal_body, to_json
 
 JSON = "application/json"
 TAG = "Sandbox controls"
-REFUSALS = (
+REFUSALS: tuple[RefusalCode, ...] = (
     "method_not_allowed",
     "https_required",
     "request_too_large",
@@ -50,7 +50,7 @@ def _operation(schemas: Schemas) -> Schema:
     responses: dict[str, Schema] = {
         "201": {"description": "Created", "content": {JSON: response}},
     }
-    by_status: dict[int, list[str]] = {}
+    by_status: dict[int, list[RefusalCode]] = {}
     for code in REFUSALS:
         by_status.setdefault(CODES[code].status, []).append(code)
     for status, codes in sorted(by_status.items()):
@@ -76,7 +76,7 @@ def _operation(schemas: Schemas) -> Schema:
     }
 
 
-def _refused(status: int, codes: list[str], schemas: Schemas) -> Schema:
+def _refused(status: int, codes: list[RefusalCode], schemas: Schemas) -> Schema:
     refusals = [refuse(code) for code in codes]
     header = _HEADERS.get(status)
     return {

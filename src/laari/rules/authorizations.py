@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from laari.rules.actors import Payer
 from laari.rules.calendar import Interval
 from laari.rules.command import TenantCommand
-from laari.rules.events import emit
+from laari.rules.events import EventType, emit
 from laari.rules.operator import Operator
 from laari.rules.payments import default_deadline
 from laari.rules.records import Authorization, AuthorizationStatus, AuthorizationType, Tenant
@@ -39,7 +39,9 @@ def as_of(authorization: Authorization, now: datetime) -> Authorization:
     return replace(authorization, status="expired")
 
 
-def _emit(world: World, tenant: Tenant, event_type: str, authorization: Authorization) -> None:
+def _emit(
+    world: World, tenant: Tenant, event_type: EventType, authorization: Authorization
+) -> None:
     shape = authorization_shape(authorization, world.origin)
     emit(world, tenant, event_type, authorization.id, shape)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
 from msgspec import Struct
@@ -21,7 +21,7 @@ from laari.rules.world import World
 T = TypeVar("T")
 
 PAYLOAD_VERSION = 1
-SAMPLE_EVENT = "webhook.test"  # no event of ours: nobody can take the sample for a payment
+SAMPLE_EVENT: Final = "webhook.test"  # no event of ours: nobody can take the sample for a payment
 
 
 class EventBody(Struct, Generic[T], frozen=True):
@@ -48,7 +48,25 @@ class EventKind(NamedTuple):
     shape: object  # the type of its `data`
 
 
-EVENTS: dict[str, EventKind] = {
+# The names are a closed type: a misspelt type of event fails the type check.
+EventType: TypeAlias = Literal[
+    "payment.created",
+    "payment.paid",
+    "payment.cancelled",
+    "payment.expired",
+    "payment_request.created",
+    "payment_request.paid",
+    "payment_request.rejected",
+    "payment_request.cancelled",
+    "payment_request.expired",
+    "authorization.created",
+    "authorization.approved",
+    "authorization.rejected",
+    "authorization.cancelled",
+    "authorization.revoked",
+]
+
+EVENTS: dict[EventType, EventKind] = {
     "payment.created": EventKind("A hosted payment was created.", HostedPayment),
     "payment.paid": EventKind(
         "A hosted payment or a charge of an authorization completed.", AnyPayment
@@ -70,7 +88,9 @@ EVENTS: dict[str, EventKind] = {
 }
 
 
-def emit(world: World, tenant: Tenant, event_type: str, object_id: UUID, shape: Struct) -> None:
+def emit(
+    world: World, tenant: Tenant, event_type: EventType, object_id: UUID, shape: Struct
+) -> None:
     """Adds an event to the batch, its bytes frozen now."""
     event = new_event(world.new_id(), tenant, event_type, object_id, world.at(tenant), shape)
     world.events.append(event)
@@ -86,7 +106,7 @@ def sample_event(tenant: Tenant, now: datetime, random: ids.Random) -> Event:
 def new_event(
     event_id: UUID,
     tenant: Tenant,
-    event_type: str,
+    event_type: EventType | Literal["webhook.test"],
     object_id: UUID,
     created_at: datetime,
     shape: Struct,

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records import Authorization
+from laari.rules.refusals import RefusalCode
 
 
 class Remaining(NamedTuple):
@@ -57,7 +58,7 @@ def _left(limit: int | None, used: int) -> int | None:
     return None if limit is None else limit - used
 
 
-def exceeded(left: Remaining, amount: int) -> str | None:
+def exceeded(left: Remaining, amount: int) -> RefusalCode | None:
     """The code of the first limit that a charge of this amount would pass."""
     if left.per_payment is not None and amount > left.per_payment:
         return "per_payment_limit_exceeded"

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from laari.rules.actors import Payer
 from laari.rules.command import TenantCommand
-from laari.rules.events import emit
+from laari.rules.events import EventType, emit
 from laari.rules.lifecycle import (
     PAYMENT_TRANSITIONS,
     REQUEST_TRANSITIONS,
@@ -28,7 +28,7 @@ from laari.rules.lifecycle import (
     state_of,
 )
 from laari.rules.records import Payment, PaymentRequest, Tenant
-from laari.rules.refusals import Refusal, refuse
+from laari.rules.refusals import Refusal, RefusalCode, refuse
 from laari.rules.shapes.payments import payment_shape
 from laari.rules.shapes.requests import request_shape
 from laari.rules.tables import Table
@@ -42,11 +42,11 @@ class Kind(Generic[Payable]):
 
     table: Table[UUID, Payable]
     noun: str
-    missing: str  # the code if there is none that the caller may see
-    not_cancellable: str
-    not_cancellable_now: str  # while an attempt to pay is being processed
+    missing: RefusalCode  # the code if there is none that the caller may see
+    not_cancellable: RefusalCode
+    not_cancellable_now: RefusalCode  # while an attempt to pay is being processed
     transitions: Transitions
-    events: Mapping[Action, str]  # what the merchant hears of
+    events: Mapping[Action, EventType]  # what the merchant hears of
     shape: Callable[[Payable, str], Struct]
     is_for: Callable[[Payable, Payer], bool]
     # Whether another payer's attempt is being processed.
@@ -101,7 +101,7 @@ class TransitionError(Exception):
 
 
 def announce(
-    kind: Kind[Payable], world: World, tenant: Tenant, event_type: str, payable: Payable
+    kind: Kind[Payable], world: World, tenant: Tenant, event_type: EventType, payable: Payable
 ) -> None:
     """Tells the merchant."""
     emit(world, tenant, event_type, payable.id, kind.shape(payable, world.origin))

@@ -6,7 +6,7 @@ is one, and committed like any other outcome.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 
 class Code(NamedTuple):
@@ -15,7 +15,54 @@ class Code(NamedTuple):
     shown_as: str | None = None  # where two statuses share one public code
 
 
-CODES: dict[str, Code] = {
+# The names are a closed type: a misspelt code fails the type check.
+RefusalCode: TypeAlias = Literal[
+    "invalid_request",
+    "invalid_json",
+    "request_too_large",
+    "unsupported_api_version",
+    "customer_not_found",
+    "sandbox_recipient_not_allowed",
+    "invalid_idempotency_key",
+    "unauthorized",
+    "insufficient_balance",
+    "insufficient_scope",
+    "https_required",
+    "not_found",
+    "authorization_not_found",
+    "payment_request_not_found",
+    "request_timeout",
+    "header_too_large",
+    "method_not_allowed",
+    "reference_conflict",
+    "payment_not_cancellable",
+    "payment_request_not_cancellable",
+    "authorization_unapproved",
+    "authorization_inactive",
+    "authorization_expired",
+    "authorization_not_pending",
+    "authorization_unavailable",
+    "authorization_not_cancellable",
+    "per_payment_limit_exceeded",
+    "period_limit_exceeded",
+    "total_limit_exceeded",
+    "payment_count_limit_exceeded",
+    "currency_mismatch",
+    "payment_in_progress",
+    "payment_conflict",
+    "conflict",
+    "idempotency_conflict",
+    "idempotency_in_progress",
+    "wallet_limit_exceeded",
+    "rate_limited",
+    "internal_error",
+    "not_implemented",
+    "idempotency_unavailable",
+    "service_unavailable",
+    "invalid_pagination",
+]
+
+CODES: dict[RefusalCode, Code] = {
     "invalid_request": Code(400, "The request is not valid."),
     "invalid_json": Code(400, "The body is not valid JSON."),
     "request_too_large": Code(400, "The body exceeds 512 KiB."),
@@ -91,7 +138,7 @@ PASSING_CODES = frozenset(
 class Refusal(NamedTuple):
     """Why something was not done, in the terms of the interface."""
 
-    code: str
+    code: RefusalCode
     message: str
     field: str | None = None
     retry_after: int | None = None  # seconds, where waiting helps and it is known how long
@@ -105,7 +152,7 @@ class Refusal(NamedTuple):
         return CODES[self.code].shown_as or self.code
 
 
-def refuse(code: str, message: str | None = None, field: str | None = None) -> Refusal:
+def refuse(code: RefusalCode, message: str | None = None, field: str | None = None) -> Refusal:
     return Refusal(code, message or CODES[code].message, field)
 
 

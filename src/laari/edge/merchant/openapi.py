@@ -26,7 +26,7 @@ from laari.edge.merchant.samples import SAMPLES
 from laari.edge.query_warning import WARNING_LENGTH, WARNING_NAME
 from laari.edge.schemas import Schemas
 from laari.rules.idempotency import KEY_PATTERN
-from laari.rules.refusals import CODES, refuse
+from laari.rules.refusals import CODES, RefusalCode, refuse
 from laari.rules.scopes import READ_SCOPES, SCOPES
 from laari.rules.shapes.envelopes import Data, ErrorBody, Page, Pagination, refusal_body, to_json
 
@@ -259,7 +259,7 @@ def _query_parameter(field: Field) -> Schema:
 def _responses(operation: Operation, schemas: Schemas) -> dict[str, Schema]:
     status, keyed = _status(operation), is_keyed(operation)
     responses = {str(status): _success(operation, schemas)}
-    by_status: dict[int, list[str]] = {}
+    by_status: dict[int, list[RefusalCode]] = {}
     for code in codes_of(operation):
         by_status.setdefault(CODES[code].status, []).append(code)
     for status, codes in sorted(by_status.items()):
@@ -292,7 +292,7 @@ def _success(operation: Operation, schemas: Schemas) -> Schema:
     return {**described, "content": {JSON: content}}
 
 
-def _refusals(status: int, codes: list[str], *, keyed: bool, schemas: Schemas) -> Schema:
+def _refusals(status: int, codes: list[RefusalCode], *, keyed: bool, schemas: Schemas) -> Schema:
     more = HEADERS_OF.get(status, ())
     examples = {}
     lines = []
@@ -314,9 +314,9 @@ def _headers(*names: str, keyed: bool) -> dict[str, Schema]:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in shown}
 
 
-def codes_of(operation: Operation) -> Iterable[str]:
+def codes_of(operation: Operation) -> Iterable[RefusalCode]:
     """Every refusal of the operation, each once, in the order of the checks."""
-    codes = ["method_not_allowed", "https_required", "unsupported_api_version"]
+    codes: list[RefusalCode] = ["method_not_allowed", "https_required", "unsupported_api_version"]
     if not isinstance(operation, Public):
         codes += ["unauthorized", "rate_limited", "insufficient_scope"]
     if isinstance(operation, Read) and operation.query.fields:
@@ -328,4 +328,5 @@ def codes_of(operation: Operation) -> Iterable[str]:
     if is_keyed(operation):
         codes += ["idempotency_in_progress", "idempotency_conflict", "idempotency_unavailable"]
     codes += operation.refusals
-    return dict.fromkeys([*codes, "service_unavailable", "internal_error"])
+    codes += ["service_unavailable", "internal_error"]
+    return dict.fromkeys(codes)

@@ -50,8 +50,7 @@ def listed_event(schemas: Schemas) -> Schema:
             schemas.wrapped(ListedEvent, shape, type=kinds),
         )
         variants.append(variant)
-        for name in names:
-            mapping[name] = variant["$ref"]
+        mapping.update((each, variant["$ref"]) for each in names)
     union = {
         "oneOf": variants,
         "discriminator": {"propertyName": "type", "mapping": mapping},

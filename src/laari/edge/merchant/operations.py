@@ -20,7 +20,7 @@ from laari.edge.merchant.lists import Query
 from laari.rules import ids
 from laari.rules.command import Command
 from laari.rules.records import Tenant
-from laari.rules.refusals import Refusal, refuse
+from laari.rules.refusals import Refusal, RefusalCode, refuse
 from laari.rules.scopes import READ_SCOPES
 
 B = TypeVar("B")  # the fields of a body
@@ -81,7 +81,7 @@ class _Described:
     name: str
     summary: str
     description: str = ""
-    refusals: tuple[str, ...] = ()
+    refusals: tuple[RefusalCode, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,7 @@ from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, Rese
 from laari.rules.records import Authorization as AuthorizationRecord
 from laari.rules.records import Payment, Tenant, TenantClock, Wallet
 from laari.rules.records import PaymentRequest as RequestRecord
-from laari.rules.refusals import Refusal, refuse
+from laari.rules.refusals import Refusal, RefusalCode, refuse
 from laari.rules.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
 from laari.rules.shapes.authorizations import Authorization
 from laari.rules.shapes.fields import Timestamp
@@ -136,14 +136,14 @@ class Kind(Generic[T]):
     scope: str
     show: Callable[[T, Backend], Struct]
     shape: type[Struct]
-    refusals: tuple[str, ...]
+    refusals: tuple[RefusalCode, ...]
 
     def by_customer(
         self,
         action: str,
         summary: str,
         command: Callable[[Tenant, UUID, Payer], Command[T]],
-        *refusals: str,
+        *refusals: RefusalCode,
     ) -> Write[None, T]:
         """The command as the merchant's own sandbox customer would give it."""
 
@@ -158,7 +158,7 @@ class Kind(Generic[T]):
         action: str,
         summary: str,
         command: Callable[[Tenant, UUID, Tenant], Command[T]],
-        *refusals: str,
+        *refusals: RefusalCode,
     ) -> Write[None, T]:
         """The command for whichever customer it concerns: a sandbox is the merchant's own."""
 
@@ -172,7 +172,7 @@ class Kind(Generic[T]):
         action: str,
         summary: str,
         make: Callable[[Context, None], Command[T]],
-        refusals: tuple[str, ...],
+        refusals: tuple[RefusalCode, ...],
     ) -> Write[None, T]:
         return Write(
             path=f"/sandbox/{self.section}/{{id}}/{action}",
@@ -216,7 +216,7 @@ AUTHORIZATION = Kind(
     refusals=("authorization_not_found", "authorization_expired", "authorization_unavailable"),
 )
 
-PAY_REFUSALS = ("insufficient_balance", "wallet_limit_exceeded")
+PAY_REFUSALS: tuple[RefusalCode, ...] = ("insufficient_balance", "wallet_limit_exceeded")
 
 PAYMENT_CONTROLS: dict[str, Write[None, Payment]] = {
     "pay": PAYMENT.by_customer("pay", "The sandbox customer pays", PayPayment, *PAY_REFUSALS),

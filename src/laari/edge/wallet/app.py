@@ -21,7 +21,7 @@ from laari.edge.query_warning import warned
 from laari.edge.router import Router
 from laari.edge.wallet.envelope import HEADERS, refused
 from laari.edge.wallet.paging import PARAMETERS, read_paging
-from laari.rules.refusals import Refusal, refuse
+from laari.rules.refusals import Refusal, RefusalCode, refuse
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.wallet import (
     Balance,
@@ -87,7 +87,7 @@ class Endpoint:
     envelope: type[Struct]
     shape: type[Struct]
     parameters: dict[str, Schema] = field(default_factory=dict)
-    refusals: tuple[str, ...] = ()
+    refusals: tuple[RefusalCode, ...] = ()
 
 
 ENDPOINTS = (

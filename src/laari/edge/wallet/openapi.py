@@ -8,7 +8,7 @@ from laari.edge.fields import Schema
 from laari.edge.query_warning import WARNING_NAME
 from laari.edge.schemas import Schemas
 from laari.edge.wallet.app import BASE_PATH, ENDPOINTS, WINDOW_REQUESTS, Endpoint
-from laari.rules.refusals import CODES, refuse
+from laari.rules.refusals import CODES, RefusalCode, refuse
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import TID_EXAMPLE
 from laari.rules.shapes.wallet import (
@@ -90,7 +90,7 @@ def paths(schemas: Schemas) -> dict[str, Schema]:
     }
 
 
-def codes_of(endpoint: Endpoint) -> tuple[str, ...]:
+def codes_of(endpoint: Endpoint) -> tuple[RefusalCode, ...]:
     """Every refusal of the endpoint, in the order of the checks."""
     return (
         "https_required",
@@ -141,7 +141,7 @@ def _parameter(name: str, schema: Schema) -> Schema:
     }
 
 
-def _refusal(code: str, schemas: Schemas) -> Schema:
+def _refusal(code: RefusalCode, schemas: Schemas) -> Schema:
     refusal = refuse(code)
     name = _HEADERS.get(refusal.status)
     example = {

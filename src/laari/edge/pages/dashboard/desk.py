@@ -23,7 +23,7 @@ from laari.edge.pages.visit import Handler, PageRoute, Visit, page_route
 from laari.rules import ids
 from laari.rules.command import Command
 from laari.rules.records import Mode, Tenant
-from laari.rules.refusals import Refusal, refuse
+from laari.rules.refusals import Refusal, RefusalCode, refuse
 from laari.rules.world import local_time
 from laari.store import merchants, tenants
 from laari.store.merchants import Merchant
@@ -55,7 +55,7 @@ DONE = {
     "password": "Your password is changed. Whoever else used the old one is logged out.",
 }
 # The code of what `unconfirmed` says: a page shows the words, and has the code's status.
-PASSWORD_CODES: dict[Problem, str] = {
+PASSWORD_CODES: dict[Problem, RefusalCode] = {
     "wrong": "invalid_request",
     "throttled": "rate_limited",
     "busy": "service_unavailable",
