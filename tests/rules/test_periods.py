@@ -132,7 +132,8 @@ def test_wallets_and_authorizations_count_in_the_same_period(
         moment = Moment(MIDNIGHT + timedelta(seconds=seconds))
         held = wallets.spend(held, amount, wallets.spent_now(held, moment), moment)
         period = limits.current_period(given_leave, moment)
-        given_leave = limits.use(given_leave, amount, period, moment)
+        usage = limits.usage_after(given_leave, amount, period, moment)
+        given_leave = replace(given_leave, **usage)
         spent = dict(zip(INTERVALS, wallets.spent_now(held, moment), strict=True))[interval]
         assert limits.current_period(given_leave, moment) == spent
 

@@ -19,11 +19,12 @@ from laari.rules.lifecycle import (
     REQUEST_TRANSITIONS,
     Action,
     State,
+    TransitionError,
     Transitions,
     shown_state,
     state_of,
 )
-from laari.rules.payable import PAYMENTS, TransitionError, move
+from laari.rules.payable import PAYMENTS, move
 from laari.rules.records import Payment, PaymentStatus, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
@@ -184,7 +185,8 @@ async def test_the_database_knows_the_same_states(bench: Bench) -> None:
 
 def payment(**changes: Any) -> Payment:
     tenant = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
-    made = payments.new_payment(tenant, "hosted", payments.PaymentDraft("a", 100), NOW)
+    world = World(NOW, "http://laari.test", os.urandom)
+    made = payments.new_payment(world, tenant, "hosted", payments.PaymentDraft("a", 100))
     return replace(made, **changes)
 
 

@@ -6,6 +6,7 @@ look at an authorization as it is at their moment, and return it so.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -17,6 +18,11 @@ from laari.rules.actors import Payer
 from laari.rules.calendar import Interval
 from laari.rules.command import TenantCommand
 from laari.rules.events import EventType, emit
+from laari.rules.lifecycle import (
+    AUTHORIZATION_TRANSITIONS,
+    AuthorizationAction,
+    TransitionError,
+)
 from laari.rules.operator import Operator
 from laari.rules.payments import default_deadline
 from laari.rules.records import Authorization, AuthorizationStatus, AuthorizationType, Tenant
@@ -39,11 +45,40 @@ def as_of(authorization: Authorization, now: datetime) -> Authorization:
     return replace(authorization, status="expired")
 
 
-def _emit(
+def _announce(
     world: World, tenant: Tenant, event_type: EventType, authorization: Authorization
 ) -> None:
+    """Tells the merchant."""
     shape = authorization_shape(authorization, world.origin)
     emit(world, tenant, event_type, authorization.id, shape)
+
+
+# What the merchant hears of, by the action and the status that it leads to.
+_EVENTS: Mapping[tuple[AuthorizationAction, AuthorizationStatus], EventType] = {
+    ("approve", "active"): "authorization.approved",
+    ("reject", "rejected"): "authorization.rejected",
+    ("cancel", "cancelled"): "authorization.cancelled",
+    ("cancel", "revoked"): "authorization.revoked",
+}
+
+
+def move(
+    world: World,
+    tenant: Tenant,
+    authorization: Authorization,
+    action: AuthorizationAction,
+    **changes: object,
+) -> Authorization:
+    """Makes a transition that the lifecycle allows, and tells the merchant of some of them."""
+    status = AUTHORIZATION_TRANSITIONS[authorization.status].get(action)
+    if status is None:
+        raise TransitionError(f"{action} of an authorization that is {authorization.status}")
+    moved = replace(authorization, status=status, updated_at=world.at(tenant), **changes)
+    world.authorizations.change(moved.id, moved)
+    event_type = _EVENTS.get((action, status))
+    if event_type is not None:
+        _announce(world, tenant, event_type, moved)
+    return moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +153,7 @@ class CreateAuthorization(TenantCommand[Authorization]):
         )
         world.authorizations.add(authorization.id, authorization)
         world.authorization_ids[self._slot] = authorization.id
-        _emit(world, self.tenant, "authorization.created", authorization)
+        _announce(world, self.tenant, "authorization.created", authorization)
         return authorization
 
 
@@ -148,17 +183,8 @@ class OneAuthorization(TenantCommand[Authorization]):
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
         raise NotImplementedError
 
-    def change(
-        self,
-        world: World,
-        authorization: Authorization,
-        status: AuthorizationStatus,
-        **details: object,
-    ) -> Authorization:
-        now = world.at(self.tenant)
-        changed = replace(authorization, status=status, updated_at=now, **details)
-        world.authorizations.change(changed.id, changed)
-        return changed
+    def allows(self, authorization: Authorization, action: AuthorizationAction) -> bool:
+        return action in AUTHORIZATION_TRANSITIONS[authorization.status]
 
 
 def find(world: World, tenant: Tenant, authorization_id: UUID) -> Authorization | None:
@@ -199,11 +225,8 @@ class ApproveAuthorization(CustomerDecision):
             return refuse("authorization_unavailable", "The merchant is not taking payments.")
         if authorization.expires_at is not None and authorization.expires_at <= now:
             return refuse("authorization_expired")  # it could not be charged any more
-        approved = self.change(
-            world, authorization, "active", account=self.payer.account, approved_at=now
-        )
-        _emit(world, self.tenant, "authorization.approved", approved)
-        return approved
+        account = self.payer.account
+        return move(world, self.tenant, authorization, "approve", account=account, approved_at=now)
 
 
 class RejectAuthorization(CustomerDecision):
@@ -214,9 +237,7 @@ class RejectAuthorization(CustomerDecision):
         if refusal is not None:
             return refusal
         now = world.at(self.tenant)
-        rejected = self.change(world, authorization, "rejected", rejected_at=now)
-        _emit(world, self.tenant, "authorization.rejected", rejected)
-        return rejected
+        return move(world, self.tenant, authorization, "reject", rejected_at=now)
 
 
 def _undecidable(authorization: Authorization) -> Refusal | None:
@@ -235,22 +256,13 @@ class CancelAuthorization(OneAuthorization):
         return refuse("authorization_not_cancellable", "A charge is being processed.")
 
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
-        match authorization.status:
-            case "cancelled" | "revoked":
-                return authorization
-            case "pending":
-                now = world.at(self.tenant)
-                cancelled = self.change(world, authorization, "cancelled", cancelled_at=now)
-                _emit(world, self.tenant, "authorization.cancelled", cancelled)
-                return cancelled
-            case "active" | "suspended":
-                return self.revoke(world, authorization)
-        return refuse("authorization_not_cancellable")
-
-    def revoke(self, world: World, authorization: Authorization) -> Authorization:
-        revoked = self.change(world, authorization, "revoked", revoked_at=world.at(self.tenant))
-        _emit(world, self.tenant, "authorization.revoked", revoked)
-        return revoked
+        if authorization.status in ("cancelled", "revoked"):
+            return authorization
+        if not self.allows(authorization, "cancel"):
+            return refuse("authorization_not_cancellable")
+        ended = "cancelled_at" if authorization.status == "pending" else "revoked_at"
+        now = world.at(self.tenant)
+        return move(world, self.tenant, authorization, "cancel", **{ended: now})
 
 
 def _is_payer(world: World, tenant: Tenant, authorization: Authorization, payer: Payer) -> bool:
@@ -298,13 +310,13 @@ class PauseCommand(OneAuthorization):
         self,
         world: World,
         authorization: Authorization,
-        before: AuthorizationStatus,
-        after: AuthorizationStatus,
+        action: AuthorizationAction,
+        done: AuthorizationStatus,
     ) -> Authorization | Refusal:
-        if authorization.status == after:
+        if authorization.status == done:
             return authorization
-        if authorization.status == before:
-            return self.change(world, authorization, after)
+        if self.allows(authorization, action):
+            return move(world, self.tenant, authorization, action)
         if authorization.status == "pending":
             return refuse("authorization_unapproved")
         if authorization.status == "expired":
@@ -314,9 +326,9 @@ class PauseCommand(OneAuthorization):
 
 class SuspendAuthorization(PauseCommand):
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
-        return self.turn(world, authorization, "active", "suspended")
+        return self.turn(world, authorization, "suspend", "suspended")
 
 
 class ResumeAuthorization(PauseCommand):
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
-        return self.turn(world, authorization, "suspended", "active")
+        return self.turn(world, authorization, "resume", "active")

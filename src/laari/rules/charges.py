@@ -8,9 +8,17 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules import references
-from laari.rules.authorizations import CURRENCY, find
+from laari.rules.authorizations import CURRENCY, find, move
 from laari.rules.command import TenantCommand
-from laari.rules.limits import Remaining, counted, current_period, exceeded, remaining, use
+from laari.rules.lifecycle import AuthorizationAction
+from laari.rules.limits import (
+    Remaining,
+    counted,
+    current_period,
+    exceeded,
+    remaining,
+    usage_after,
+)
 from laari.rules.payable import PAYMENTS, announce
 from laari.rules.payments import PaymentDraft, book_payment, new_payment
 from laari.rules.records import Authorization, Payment, ReferenceClaim, Tenant
@@ -69,8 +77,9 @@ class ChargeAuthorization(TenantCommand[Payment]):
             return tid
         if period is not None:
             world.enter_periods(tenant, counted(authorization), [period])
-        used = use(authorization, draft.amount, period, moment)
-        world.authorizations.change(authorization.id, used)
+        action: AuthorizationAction = "consume" if authorization.type == "one_time" else "charge"
+        usage = usage_after(authorization, draft.amount, period, moment)
+        move(world, tenant, authorization, action, **usage)
         made = new_payment(world, tenant, "charge", draft, authorization_id=authorization.id)
         payment = replace(made, status="paid", **book_payment(world, tenant, made, account, tid))
         world.references.add(self._slot, ReferenceClaim(*self._slot, "charge", payment.id))

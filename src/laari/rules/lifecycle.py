@@ -1,4 +1,4 @@
-"""What becomes of a payment or a payment request: its states, and what leads to which."""
+"""The states of payments, payment requests and authorizations, and what leads to which."""
 
 from __future__ import annotations
 
@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal, TypeAlias, TypeVar
 
-from laari.rules.records import Payment, PaymentRequest, PaymentStatus
+from laari.rules.records import (
+    AuthorizationStatus,
+    Payment,
+    PaymentRequest,
+    PaymentStatus,
+)
 
 # What a customer is asked to pay.
 Payable = TypeVar("Payable", Payment, PaymentRequest)
@@ -30,6 +35,32 @@ PAYMENT_TRANSITIONS: Transitions = {
     "refunded": {},
 }
 REQUEST_TRANSITIONS: Transitions = {**PAYMENT_TRANSITIONS, "overdue": {"expire": "expired"}}
+
+AuthorizationAction: TypeAlias = Literal[
+    "approve", "reject", "cancel", "suspend", "resume", "charge", "consume"
+]
+# The same for authorizations. Nothing leads to `expired`: it follows from the deadlines.
+AUTHORIZATION_TRANSITIONS: Mapping[
+    AuthorizationStatus, Mapping[AuthorizationAction, AuthorizationStatus]
+] = {
+    "pending": {"approve": "active", "reject": "rejected", "cancel": "cancelled"},
+    "active": {
+        "cancel": "revoked",
+        "suspend": "suspended",
+        "charge": "active",
+        "consume": "consumed",  # the charge of a one-time authorization
+    },
+    "suspended": {"cancel": "revoked", "resume": "active"},
+    "rejected": {},
+    "revoked": {},
+    "expired": {},
+    "cancelled": {},
+    "consumed": {},
+}
+
+
+class TransitionError(Exception):
+    """A command made a transition that the lifecycle does not have: a defect."""
 
 
 def state_of(payable: Payment | PaymentRequest, now: datetime) -> State:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records import Authorization
 from laari.rules.refusals import RefusalCode
@@ -71,23 +69,20 @@ def exceeded(left: Remaining, amount: int) -> RefusalCode | None:
     return None
 
 
-def use(
+def usage_after(
     authorization: Authorization, amount: int, period: Period | None, moment: Moment
-) -> Authorization:
-    """The authorization after a charge; a one-time one is consumed by it."""
-    counted_in = {}
+) -> dict[str, object]:
+    """The fields of the authorization that a charge changes, beside its status."""
+    counted_in: dict[str, object] = {}
     if period is not None:
         counted_in = {
             "period_start": period.start,
             "period_paid": period.spent + amount,
             "counted_offset_seconds": moment.offset_seconds,
         }
-    return replace(
-        authorization,
-        status="consumed" if authorization.type == "one_time" else authorization.status,
-        payment_count=authorization.payment_count + 1,
-        total_paid=authorization.total_paid + amount,
-        last_used_at=moment.now,
-        updated_at=moment.now,
+    return {
+        "payment_count": authorization.payment_count + 1,
+        "total_paid": authorization.total_paid + amount,
+        "last_used_at": moment.now,
         **counted_in,
-    )
+    }

@@ -24,6 +24,7 @@ from laari.rules.lifecycle import (
     REQUEST_TRANSITIONS,
     Action,
     Payable,
+    TransitionError,
     Transitions,
     state_of,
 )
@@ -94,10 +95,6 @@ REQUESTS = Kind[PaymentRequest](
     reservation=lambda payer, now: {"reserved_at": now},
     no_reservation={"reserved_at": None},
 )
-
-
-class TransitionError(Exception):
-    """A command made a transition that the lifecycle does not have: a defect."""
 
 
 def announce(
