@@ -124,7 +124,7 @@ def test_a_dash_on_a_terminal_asks_twice_and_shows_nothing(dsn: str) -> None:
     assert GOOD not in shown
 
 
-@pytest.mark.parametrize("password", ["short", "password123", "1234567890", "aishathibrahim1"])
+@pytest.mark.parametrize("password", ["short", "password123", "1234567890"])
 def test_a_live_customer_gets_no_weak_password(laari: Laari, password: str) -> None:
     ended = laari(*CREATE, "--password", password)
     refused(ended, "--password")

@@ -172,14 +172,6 @@ async def test_an_operators_password_has_to_be_changed_where_people_are_real(con
     assert await logins.set_password(connection, "nobody@shop.mv", "x") is None
 
 
-async def test_what_is_known_of_a_person(connection) -> None:
-    customer = await person(connection, mobile="7771234", email="a@b.mv", vpa="ali")
-    await merchants.create(connection, bytes(32), name="Shop", mode="live", email="a@shop.mv")
-    known = await logins.contacts_of(connection, customer.id)
-    assert known == ["Ali", "7771234", "a@b.mv", "ali"]
-    assert await logins.contacts_of(connection, "a@shop.mv") == ["a@shop.mv", "Shop"]
-
-
 async def test_merchants_people_have_sessions_of_their_own(connection) -> None:
     made = await merchants.create(
         connection, bytes(32), name="Shop", mode="live", email="a@shop.mv", password="secret"

@@ -70,7 +70,7 @@ async def create(
         if address is None:
             raise LaariError(f"{vpa!r} is not a virtual payment address of this service")
     if password is not None and mode == "live":  # in the sandbox it guards nobody's money
-        refuse_weak_password(password, name, mobile, email, address)
+        refuse_weak_password(password)
     async with connection_to(service.dsn) as connection:
         new = await customers.create(
             connection,

@@ -102,8 +102,8 @@ def _checked(name: str, value: str, check: Callable[[str], str]) -> str:
         raise click.BadParameter(error.message, param_hint=f"'--{name}'") from None
 
 
-def refuse_weak_password(password: str, *others: str | None) -> None:
-    """The rule of the pages; `others` are the owner's name and contacts."""
-    problem = password_problem(password, *others)
+def refuse_weak_password(password: str) -> None:
+    """The rule of the pages."""
+    problem = password_problem(password)
     if problem is not None:
         raise click.BadParameter(problem, param_hint="'--password'")

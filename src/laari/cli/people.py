@@ -16,6 +16,7 @@ from laari.cli.operation import operation
 from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
+from laari.rules.records import Mode
 from laari.store import logins, merchants, people, sessions
 from laari.store.database import Connection, connection_to
 from laari.store.passwords import hash_password, new_password
@@ -50,8 +51,7 @@ async def add(
     The password is shown only now; live people change it at their next log-in.
     """
     async with connection_to(service.dsn) as connection:
-        name = (await merchants.show(connection, merchant_id)).name
-        password = _chosen(password, email, name)
+        password = _chosen(password)
         await people.add_user(connection, merchant_id, email, hash_password(password))
     return {"merchant_id": merchant_id, "email": email, "password": password}
 
@@ -99,8 +99,7 @@ async def reset_user_password(
     The password is shown only now; live people change it at their next log-in.
     """
     async with connection_to(service.dsn) as connection:
-        name = (await merchants.show(connection, merchant_id)).name
-        password = _chosen(password, email, name)
+        password = _chosen(password)
         ended = await people.reset_user(connection, merchant_id, email, hash_password(password))
     return {
         "merchant_id": merchant_id,
@@ -122,9 +121,8 @@ async def reset_customer_password(
     The password is shown only now; live people change it at their next log-in.
     """
     async with connection_to(service.dsn) as connection:
-        found = await _customer(connection, customer_id)
-        if found.mode == "live":
-            password = _chosen(password, *found.contacts)
+        if await _mode_of_customer(connection, customer_id) == "live":
+            password = _chosen(password)
         password = password or new_password()
         ended = await logins.set_password(
             connection, customer_id, hash_password(password), must_change=True
@@ -151,7 +149,7 @@ async def end(service: Service, email: str | None, customer_id: UUID | None) -> 
         raise LaariError("name one: --email of a merchant's person, or --customer with an id")
     async with connection_to(service.dsn) as connection:
         if customer_id is not None:
-            await _customer(connection, customer_id)
+            await _mode_of_customer(connection, customer_id)
             ended = await sessions.end_all(connection, customer_id)
             shown = ids.show_id(ids.CUSTOMER, customer_id)
             return {"customer_id": shown, "sessions_ended": ended}
@@ -161,17 +159,17 @@ async def end(service: Service, email: str | None, customer_id: UUID | None) -> 
         return {"email": email, "sessions_ended": await sessions.end_all(connection, email)}
 
 
-async def _customer(connection: Connection, customer_id: UUID) -> people.Customer:
-    found = await people.find_customer(connection, customer_id)
-    if found is None:
+async def _mode_of_customer(connection: Connection, customer_id: UUID) -> Mode:
+    mode = await people.mode_of_customer(connection, customer_id)
+    if mode is None:
         shown = ids.show_id(ids.CUSTOMER, customer_id)
         raise LaariError(f"no customer with a log-in has the id {shown}")
-    return found
+    return mode
 
 
-def _chosen(password: str | None, *others: str | None) -> str:
+def _chosen(password: str | None) -> str:
     """The operator's choice, held to the rule of the pages, or a new one."""
     if password is None:
         return new_password()
-    refuse_weak_password(password, *others)
+    refuse_weak_password(password)
     return password

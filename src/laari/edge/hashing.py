@@ -9,27 +9,28 @@ and somebody who comes for the first time, or from a browser that is known, wait
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import os
-import sys
-from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from itertools import count
-from typing import NamedTuple, TypeAlias
+from multiprocessing import get_context
+from typing import Any, NamedTuple, TypeAlias, TypeVar, TypeVarTuple
 
 from laari.edge.http import ClientGone
 from laari.edge.overload import Overloaded
-from laari.store.password_process import FAILED, FITS
+from laari.store.passwords import hash_password, password_fits, yield_to_payments
 
 log = logging.getLogger(__name__)
+
+Ts = TypeVarTuple("Ts")
+T = TypeVar("T")
 
 Disconnected: TypeAlias = Callable[[], Awaitable[None]]  # returns when the client has gone
 
 MOST_WAITING = 8  # about three seconds' work: beyond it, being told to come back beats waiting
 LONGEST_WAIT_SECONDS = 8.0  # in the queue: less than half of it, unless the machine is full
-LONGEST_HASH_SECONDS = 20.0  # a fifth of a second, on a machine that has nothing left for it
 RETRY_AFTER_SECONDS = 3
 FIRST = -1.0  # the rank of those who go before all others
 
@@ -105,124 +106,59 @@ class RankedQueue:
         following.admitted.set_result(None)
 
 
-class HashingProcess:
-    """The process that hashes: started when it is needed first, and again where it ended."""
-
-    def __init__(self) -> None:
-        self._process: Process | None = None
-
-    @property
-    def pid(self) -> int | None:
-        return None if self._process is None else self._process.pid
-
-    async def ask(self, password: str, password_hash: str | None) -> str:
-        """One job; not for two at once. It is tried in a second process where the first ends."""
-        line = json.dumps([password, password_hash]).encode() + b"\n"
-        for _ in range(2):
-            try:
-                async with asyncio.timeout(LONGEST_HASH_SECONDS):
-                    reply = await self._exchange(line)
-                if reply.endswith(b"\n"):
-                    return reply.decode().rstrip("\n")
-                how = "ended"
-            # No memory, too many processes, no reply; RuntimeError is how uvloop says that the
-            # pipe to a process is closed since it ended.
-            except (OSError, RuntimeError, TimeoutError) as error:
-                how = f"failed ({type(error).__name__})"
-            log.warning("the process that hashes passwords %s; starting another one", how)
-            await self.end()
-        raise Overloaded(RETRY_AFTER_SECONDS)
-
-    async def _exchange(self, line: bytes) -> bytes:
-        if self._process is None:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                *("-m", "laari.store.password_process"),
-                stdin=PIPE,
-                stdout=PIPE,
-                env={k: v for k, v in os.environ.items() if not k.startswith("LAARI_")},
-            )
-        reading, writing = self._process.stdout, self._process.stdin
-        assert reading is not None
-        assert writing is not None
-        writing.write(line)
-        await writing.drain()
-        return await reading.readline()
-
-    async def end(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        with suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-
-
-class _Job:
-    """One password to verify or to hash."""
-
-    def __init__(self, password: str, password_hash: str | None, rank: float) -> None:
-        self.password = password
-        self.password_hash = password_hash
-        self.rank = rank
-        self.begun = False
-
-
 class Hashing:
     """What the pages use: a password verified or hashed, in turn, for who is still connected."""
 
     def __init__(self) -> None:
         self._queue = RankedQueue()
-        self._process = HashingProcess()
-        self._tasks: set[asyncio.Task[str]] = set()
-
-    @property
-    def pid(self) -> int | None:
-        return self._process.pid
+        self._pool: ProcessPoolExecutor | None = None
 
     async def fits(
         self, password: str, password_hash: str, *, rank: float, disconnected: Disconnected
     ) -> bool:
-        return await self._run(_Job(password, password_hash, rank), disconnected) == FITS
+        work = self._work(rank, password_fits, password, password_hash)
+        return await _while_connected(work, disconnected)
 
     async def hash(self, password: str, *, rank: float, disconnected: Disconnected) -> str:
-        return await self._run(_Job(password, None, rank), disconnected)
+        return await _while_connected(self._work(rank, hash_password, password), disconnected)
 
-    async def _run(self, job: _Job, disconnected: Disconnected) -> str:
-        """Raises ClientGone as soon as the client has gone: nobody would read the result."""
-        task = asyncio.create_task(self._work(job))
-        self._tasks.add(task)
-        task.add_done_callback(self._over)
-        gone = asyncio.ensure_future(disconnected())
+    async def _work(self, rank: float, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
+        await self._queue.acquire(rank)
         try:
-            await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
-                raise ClientGone
-            result = task.result()
-        finally:
-            gone.cancel()
-            if not job.begun:  # of one that is with the process, the result has to be read
-                task.cancel()
-        if result == FAILED:
-            raise RuntimeError("a stored password hash cannot be read, or there is no memory")
-        return result
-
-    async def _work(self, job: _Job) -> str:
-        await self._queue.acquire(job.rank)
-        job.begun = True
-        try:
-            return await self._process.ask(job.password, job.password_hash)
+            return await self._run(function, *arguments)
         finally:
             self._queue.release()
 
-    def _over(self, task: asyncio.Task[str]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # told to whoever asked, if they are still there
+    async def _run(self, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
+        """In a process of its own: the first one, or a second if the first ends meanwhile."""
+        for _ in range(2):
+            if self._pool is None:
+                context = get_context("spawn")  # a fork would copy open connections and locks
+                self._pool = ProcessPoolExecutor(1, context, initializer=yield_to_payments)
+            loop, pool = asyncio.get_running_loop(), self._pool
+            try:
+                return await loop.run_in_executor(pool, partial(function, *arguments))
+            except (BrokenProcessPool, OSError) as error:  # killed, or it could not be started
+                log.warning("the process that hashes passwords ended (%s)", type(error).__name__)
+                if self._pool is pool:
+                    self._pool = None
+                pool.shutdown(wait=False)
+        raise Overloaded(RETRY_AFTER_SECONDS)
 
     async def close(self) -> None:
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self._process.end()
+        if self._pool is not None:
+            await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
+
+
+async def _while_connected(work: Coroutine[Any, Any, T], disconnected: Disconnected) -> T:
+    """Raises ClientGone as soon as the client has gone: nobody would read the result."""
+    task = asyncio.create_task(work)
+    gone = asyncio.ensure_future(disconnected())
+    try:
+        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise ClientGone
+        return task.result()
+    finally:
+        gone.cancel()
+        task.cancel()

@@ -83,21 +83,6 @@ async def password_hash_of(connection: asyncpg.Connection, whose: Whose) -> str 
     return password_hash
 
 
-async def contacts_of(connection: asyncpg.Connection, whose: Whose) -> list[str]:
-    """What everybody may know of a person, and which is therefore no password."""
-    if isinstance(whose, UUID):
-        row = await connection.fetchrow(
-            "SELECT name, mobile, email, vpa FROM customers WHERE id = $1", whose
-        )
-    else:
-        row = await connection.fetchrow(
-            "SELECT u.email, m.name FROM merchant_users u "
-            "JOIN merchants m ON m.id = u.merchant_id WHERE u.email = $1",
-            whose,
-        )
-    return [text for text in row or () if text]
-
-
 async def set_password(
     connection: asyncpg.Connection,
     whose: Whose,

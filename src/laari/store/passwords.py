@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import base64
+import multiprocessing
+import os
+import resource
 import secrets
+import signal
+import threading
 
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
@@ -11,6 +16,10 @@ from argon2.exceptions import VerifyMismatchError
 _hasher = PasswordHasher()  # the library's defaults follow RFC 9106
 _LETTERS = "abcdefghjkmnpqrstvwxyz23456789"  # nothing to misread
 _GROUPS = 4  # of four letters
+
+NICENESS = 15  # a hash runs in four threads, each with a share: together they yield to one process
+PROCESSORS_EACH = 4  # of this number of processors, one is for passwords
+MEMORY_BYTES = 1 << 30  # of address space: a hash takes 64 MiB, the interpreter about as much
 
 
 def new_password() -> str:
@@ -38,3 +47,31 @@ def password_fits(password: str, password_hash: str) -> bool:
         return _hasher.verify(password_hash, password)
     except VerifyMismatchError:
         return False
+
+
+def yield_to_payments() -> None:
+    """Prepares a process that does nothing but hash.
+
+    A hash takes a processor for a fifth of a second. In a thread of an interface process it would
+    compete with payments at the same priority, or be put aside while it holds the interpreter's
+    lock. So it runs in a process that yields to all others, on few processors: a lower priority
+    alone still delays each process that wakes up on a processor at work.
+    """
+    # The parent is told to end and finishes the work under way; its end is this process's too.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.nice(NICENESS)
+    if hasattr(os, "sched_setaffinity"):
+        allowed = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, allowed[-max(1, len(allowed) // PROCESSORS_EACH) :])
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # it would hold passwords
+
+
+def _end_with_parent() -> None:
+    """A worker of a pool does not notice by itself that its parent was killed."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(0)

@@ -26,13 +26,6 @@ class User(NamedTuple):
     sessions: int
 
 
-class Customer(NamedTuple):
-    """Who a customer is, as far as a password must not repeat it."""
-
-    mode: Mode
-    contacts: tuple[str | None, ...]
-
-
 async def add_user(
     connection: asyncpg.Connection, merchant_id: str, email: str, password_hash: str
 ) -> None:
@@ -89,13 +82,12 @@ async def _lock_user(connection: asyncpg.Connection, merchant_id: str, email: st
         raise LaariError(f"{email} does not log in to {merchant_id}")
 
 
-async def find_customer(connection: asyncpg.Connection, customer_id: UUID) -> Customer | None:
-    """A customer who can have a log-in: not the one that a merchant's sandbox stands in for."""
-    row = await connection.fetchrow(
-        "SELECT mode, name, mobile, email, vpa FROM customers WHERE id = $1 AND sandbox_of IS NULL",
-        customer_id,
+async def mode_of_customer(connection: asyncpg.Connection, customer_id: UUID) -> Mode | None:
+    """Of a customer who can have a log-in: a merchant's own sandbox customer has none."""
+    mode: Mode | None = await connection.fetchval(
+        "SELECT mode FROM customers WHERE id = $1 AND sandbox_of IS NULL", customer_id
     )
-    return None if row is None else Customer(row[0], (*row,)[1:])
+    return mode
 
 
 async def is_user(connection: asyncpg.Connection, email: str) -> bool:

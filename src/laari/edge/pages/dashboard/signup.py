@@ -32,7 +32,7 @@ async def sign_up(visit: Visit) -> Reply:
         return _page(visit, 422, NO_NAME)
     if email is None or not email.isprintable():
         return _page(visit, 422, NO_EMAIL)
-    problem = password_problem(password, name, email)
+    problem = password_problem(password)
     if problem is not None:
         return _page(visit, 422, problem)
     made = await make_merchant(visit.backend, visit.http, name=name, email=email, password=password)
