@@ -34,6 +34,13 @@ def test_every_answer_is_uncacheable_and_names_the_version(shop: Merchant) -> No
         assert response.headers["Service-Version"] == VERSION
 
 
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_the_base_address_itself_answers_as_the_interface(service: Service, slash: str) -> None:
+    response = httpx.get(f"{service.origin}/merchant{slash}")
+    assert error(response) == (404, "not_found")
+    assert response.headers["Service-Version"] == VERSION
+
+
 @pytest.mark.parametrize("path", ["/", "", "/nowhere", "/payments/", "/payments/x/y", "//payments"])
 def test_unknown_routes_need_no_credentials(service: Service, path: str) -> None:
     response = httpx.get(f"{service.origin}/merchant/nowhere{path}")

@@ -72,6 +72,57 @@ def test_faults_have_the_shape_of_the_interface(shop: Merchant) -> None:
         assert fault(path).headers["connection"] == "close"
 
 
+@pytest.mark.parametrize(
+    ("path", "shape"),
+    [
+        ("/merchant", "merchant"),
+        ("/merchant/payments", "merchant"),
+        ("/merchant/oauth/token", "token"),
+        ("/merchant/oauth%2Ftoken", "merchant"),
+        ("/%6derchant/oauth/token", "token"),
+        ("/wallet", "wallet"),
+        ("/wallet/balance?limit=1", "wallet"),
+        ("/wallet/" + "x" * 70_000, "wallet"),
+        ("/pay/x", "page"),
+    ],
+)
+def test_a_head_too_large_is_refused_in_the_shape_of_the_interface(
+    shop: Merchant, path: str, shape: str
+) -> None:
+    request = f"GET {path} HTTP/1.1\r\nHost: a\r\nX: {'y' * 70_000}\r\n\r\n".encode()
+    response = send(shop, Case(path, [request], (431,), closes=True)).responses[0]
+    assert response.status == 431
+    assert _shape(response) == shape
+
+
+@pytest.mark.parametrize(
+    ("start", "shape"),
+    [
+        (b"GET /wallet/balance HTTP/1.1\n", "wallet"),
+        (b"POST /merchant/oauth/token HTTP/1.1\r\nHost: a\n", "token"),
+        (b"GET /wal\n", "page"),
+        (b"\n", "merchant"),
+    ],
+)
+def test_lines_without_their_end_are_refused_in_the_shape_of_the_interface(
+    shop: Merchant, start: bytes, shape: str
+) -> None:
+    response = send(shop, Case("newline", [start], (400,), closes=True)).responses[0]
+    assert _shape(response) == shape
+
+
+def _shape(response: Response) -> str:
+    if "json" not in response.headers["content-type"]:
+        return "page"
+    shown = response.json()
+    if shown.get("success") is False:
+        return "wallet"
+    if isinstance(shown["error"], str):
+        return "token"
+    assert "service-version" in response.headers
+    return "merchant"
+
+
 def test_too_much_header_says_so(shop: Merchant) -> None:
     answer = send(shop, CASES["a head over 64 KiB"])
     assert answer.responses[0].json()["error"]["code"] == "request_too_large"

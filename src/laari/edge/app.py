@@ -87,7 +87,7 @@ class App:
         path = request.path
         if self._scrapes.is_metrics_listener(request):  # which serves nothing else
             return None
-        if path.startswith("/merchant/"):
+        if path == "/merchant" or path.startswith("/merchant/"):
             return self._tokens if path == TOKEN_ADDRESS else self._merchant
         if path == "/wallet" or path.startswith("/wallet/"):
             return self._wallet

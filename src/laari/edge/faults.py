@@ -17,7 +17,7 @@ def fault_reply(refusal: Refusal, path: str | None) -> Reply:
     """`path` is None where the request was not understood so far: most are programs' then."""
     if path == TOKEN_ADDRESS:
         return token_refused(refusal).plus(*TOKEN_HEADERS)
-    if path is None or path.startswith((f"{_MERCHANT}/", f"{_SANDBOX}/")):
+    if path is None or path == _MERCHANT or path.startswith((f"{_MERCHANT}/", f"{_SANDBOX}/")):
         return merchant.refused(refusal).plus(*merchant.HEADERS)
     if path == _WALLET or path.startswith(f"{_WALLET}/"):
         return wallet.refused(refusal).plus(*wallet.HEADERS)

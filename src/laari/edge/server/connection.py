@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from laari.edge.server.chunks import Chunks
 from laari.edge.server.cycle import Cycle, write_head
-from laari.edge.server.head import CHUNKED, Fault, Fields, Head, read_head
+from laari.edge.server.head import CHUNKED, Fault, Fields, Head, read_head, unread_fault
 from laari.rules.refusals import Refusal, refuse
 
 if TYPE_CHECKING:
@@ -156,9 +156,10 @@ class Connection(asyncio.Protocol):
             has_bare_newline = buffer.count(b"\n", self._seen) != lines
             self._seen = len(buffer)
             if len(buffer) >= limits.head_bytes:
-                self._answer_fault(Fault(refuse("header_too_large")))
+                self._answer_fault(unread_fault(refuse("header_too_large"), buffer))
             elif has_bare_newline:
-                self._answer_fault(Fault(refuse("invalid_request", "Lines must end in CRLF.")))
+                bare = refuse("invalid_request", "Lines must end in CRLF.")
+                self._answer_fault(unread_fault(bare, buffer))
             elif buffer:
                 self._wait(State.HEAD)
             return False
@@ -279,7 +280,9 @@ class Connection(asyncio.Protocol):
         """Ends a connection whose request is not complete, and says why."""
         head = self._head
         self._write_and_close(
-            Fault(refusal) if head is None else Fault(refusal, head.path, head.method)
+            unread_fault(refusal, self._buffer)
+            if head is None
+            else Fault(refusal, head.path, head.method)
         )
 
     def _write_and_close(self, fault: Fault) -> None:

@@ -29,6 +29,10 @@ _ABSOLUTE = re.compile(rb"(?i:https?)://([^/?#]++)")
 _DIGITS = re.compile(rb"[0-9]{1,18}")
 _ENCODED_SLASH = re.compile("%2[Ff]")
 
+_LINE_START = re.compile(rb"(?P<method>%b{1,32}+) (?P<target>[\x21-\x7e]++)" % _TOKEN)
+_START_BYTES = 1024
+_LONGEST_PATH = 200  # bytes: the path of the token endpoint, even if all of it is percent-encoded
+
 CHUNKED = -1  # the length of a body that says where it ends
 
 
@@ -105,6 +109,20 @@ def read_head(head: bytes, most_fields: int, last: Fields | None = None) -> Head
         modern and fields.expects_continue,
         "1.1" if modern else "1.0",
     )
+
+
+def unread_fault(refusal: Refusal, start: bytes | bytearray) -> Fault:
+    """Why a head is not read to its end, with the path and method that its start names.
+
+    A path that is too long to be one of ours is cut; half of one is none.
+    """
+    line = _LINE_START.match(start[:_START_BYTES])
+    if line is None or (line.end() == len(start) and len(line["target"]) < _LONGEST_PATH):
+        return Fault(refusal)
+    place = _read_target(line["target"])
+    if place is None:
+        return Fault(refusal)
+    return Fault(refusal, _decode(place[0][:_LONGEST_PATH]), line["method"].decode("ascii"))
 
 
 def is_field(line: bytes) -> bool:
