@@ -61,6 +61,7 @@ def test_basic_credentials_may_be_form_encoded(shop: Merchant) -> None:
     [
         (None, "payments:create payments:read"),
         ("", "payments:create payments:read"),
+        ("  ", "payments:create payments:read"),
         ("payments:read", "payments:read"),
         ("payments:read payments:create", "payments:create payments:read"),
         ("payments:read payments:read", "payments:read"),

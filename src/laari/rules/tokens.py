@@ -32,9 +32,9 @@ def write_scope(names: frozenset[str]) -> str:
 
 def granted_scope(of_client: str, asked: str | None) -> str | None:
     """What a token gets: all the client has, or the part asked for; None where it may not."""
-    if asked is None:
+    names = frozenset((asked or "").split(" ")) - {""}
+    if not names:
         return of_client
-    names = frozenset(asked.split(" ")) - {""}
     return write_scope(names) if names <= recognised(of_client) else None
 
 
