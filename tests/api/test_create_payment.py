@@ -71,6 +71,7 @@ REFUSED: list[tuple[str, Any]] = [
         for value in (0, -1, MAX_AMOUNT + 1, 10**40, 5.0, "5", True, None, [5], {})
     ),
     *(("reference", value) for value in ("", "  ", None, 5, "x" * 101, "a\0b", ["a"])),
+    *(("reference", value) for value in ("\u200b", " \u2060\ufeff\u3164 ", "\U000e0020")),
     ("title", "x" * 256),
     ("title", 5),
     ("title", "nul\0"),
@@ -91,6 +92,14 @@ REFUSED: list[tuple[str, Any]] = [
     ("return_url", "https://shop.example:99999/"),
     ("return_url", "https://shop.example/a b"),
     ("return_url", "https://[::1"),
+    *(
+        ("return_url", f"https://{host}/")
+        for host in (
+            *(".", "..", "a..b", ".shop.example", "%00.example", "%2e", "shop%20.example"),
+            *("*", "a|b", "a^b", "\u200b", "\u3002", "\uff0500.example", f"{'x' * 64}.example"),
+            *("x." * 130 + "mv", "256.1.1.1", "1.2.3", "[v1.a]", "[fe80::1%25eth0]", "[1.2.3.4]"),
+        )
+    ),
     ("return_url", "https://shop.example/" + "x" * 2028),
     ("return_url", "https://shop.example/" + "ދ" * 1014),
     ("expires_at", "2020-01-01T00:00:00Z"),
@@ -99,6 +108,8 @@ REFUSED: list[tuple[str, Any]] = [
     ("expires_at", "tomorrow"),
     ("expires_at", "2099-02-30"),
     ("expires_at", "2099-01-01T10:00"),
+    ("expires_at", "0001-01-01"),
+    ("expires_at", "9999-12-31T23:59:59Z"),  # the year 10000 in +05:00
     ("expires_at", "2099-01-01T10:00:00+05"),
     ("expires_at", 4102444800),
     ("metadata", None),
@@ -144,6 +155,8 @@ ACCEPTED: list[tuple[str, Any, Any]] = [
     ("reference", " ކ" * 50, (" ކ" * 50).strip()),
     ("title", "x" * 255, "x" * 255),
     ("title", "  ", None),
+    ("title", "\u200b", None),
+    ("reference", "\u200ba\u200b", "\u200ba\u200b"),
     ("title", None, None),
     ("description", "😀" * 500, "😀" * 500),
     ("terminal_label", " " + "ދ" * 10 + " ", "ދ" * 10),
@@ -153,9 +166,18 @@ ACCEPTED: list[tuple[str, Any, Any]] = [
     ("bill_number", "A" * 25, "A" * 25),
     ("return_url", "", None),
     ("return_url", "HTTP://shop.example", "HTTP://shop.example"),
+    *(
+        ("return_url", f"https://{host}/", f"https://{host}/")
+        for host in (
+            *("shop.example.", "my_shop.example", "xn--vq8a.example", "ދިވެހި.mv", "☕.example"),
+            *("192.0.2.1", "192.0.2.1:8080", "[2001:db8::1]", "[2001:db8::1]:1", "shop.example:"),
+        )
+    ),
     ("return_url", "http://localhost:3000/x", "http://localhost:3000/x"),
     ("return_url", "https://shop.example/" + "x" * 2027, "https://shop.example/" + "x" * 2027),
     ("expires_at", "2099-01-01", "2099-01-01T00:00:00+05:00"),
+    ("expires_at", "2099-12-31T23:59:60Z", "2100-01-01T05:00:00+05:00"),
+    ("expires_at", "9999-12-31T23:59:59", "9999-12-31T23:59:59+05:00"),
     ("expires_at", "2099-01-01T00:00:00", "2099-01-01T00:00:00+05:00"),
     ("expires_at", "2099-01-01T00:00:00-03:30", "2099-01-01T08:30:00+05:00"),
     ("metadata", {}, {}),

@@ -95,9 +95,50 @@ def test_unknown_parameters_are_ignored(shop: Merchant) -> None:
     assert listed(shop, page="2", colour="blue") == ["only"]
 
 
-@pytest.mark.parametrize("text", ["%ff", "%zz", "a=%f0%28"])
+@pytest.mark.parametrize("query", ["after=%ff", "page=%ff", "%ff=1", "%f0%28[]=1&%ff"])
+def test_bytes_that_are_no_text_start_at_the_first_page_or_are_ignored(
+    shop: Merchant, query: str
+) -> None:
+    shop.payment(reference="only")
+    response = shop.get(f"/payments?{query}")
+    assert response.status_code == 200, response.text
+    assert refs(response.json()) == ["only"]
+    assert ("Laari-Warning" in response.headers) == ("after" not in query)
+
+
+@pytest.mark.parametrize(
+    "name", ["limit", "status", "created_from", "terminal_label", "bill_number"]
+)
+def test_bytes_that_are_no_text_are_refused_in_a_filter(shop: Merchant, name: str) -> None:
+    shop.payment(terminal_label="\ufffd")
+    response = shop.get(f"/payments?{name}=%ff")
+    assert response.status_code == 400
+    assert response.json()["error"]["field"] == name
+
+
+@pytest.mark.parametrize("text", ["%zz", "a=%f0%28"])
 def test_odd_query_strings_do_no_harm(shop: Merchant, text: str) -> None:
     assert shop.get(f"/payments?terminal_label={text}").status_code in (200, 400)
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        *("0001-01-01", "0000-01-01", "0001-01-01T00:00:00+23:59"),
+        *("2016-12-31T23:59:60Z", "1990-12-31T15:59:60-08:00", "2017-01-01T04:59:60"),
+    ],
+)
+def test_dates_at_the_edge_of_the_calendar_are_bounds(shop: Merchant, moment: str) -> None:
+    shop.payment(reference="only")
+    assert listed(shop, created_from=moment) == ["only"]
+    assert listed(shop, created_to=moment) == []
+
+
+@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59Z", "9999-12-31T23:59:60-23:59"])
+def test_dates_beyond_the_calendar_are_bounds(shop: Merchant, moment: str) -> None:
+    shop.payment(reference="only")
+    assert listed(shop, created_from=moment) == []
+    assert listed(shop, created_to=moment) == ["only"]
 
 
 def test_created_bounds(shop: Merchant) -> None:

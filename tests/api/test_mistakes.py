@@ -17,6 +17,16 @@ BODIES: dict[str, tuple[dict[str, Any], str, tuple[str, ...]]] = {
     "rufiyaa with a point": ({"amount": 125.5}, "amount", ("integer", "laari", LAARI)),
     "rufiyaa in a string": ({"amount": "125.50"}, "amount", ("integer", "laari", LAARI)),
     "nothing to pay": ({"amount": 0}, "amount", ("between 1 and 9999999999", LAARI)),
+    "an endless amount": (
+        {"amount": 10**31},
+        "amount",
+        ("between 1 and 9999999999", LAARI),
+    ),
+    "a deadline before the calendar": (
+        {"expires_at": "0001-01-01"},
+        "expires_at",
+        ("must be in the future",),
+    ),
     "a slip of the finger": ({"titel": "Tea"}, "titel", ("Did you mean title?",)),
     "another way of writing": (
         {"returnUrl": "https://shop.mv"},
@@ -48,6 +58,33 @@ def test_a_wrong_field_is_told_what_is_right(shop: Merchant, mistake: str) -> No
     for words in teaches:
         assert words in error["message"]
     assert shop.get("/payments").json()["data"] == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "field"),
+    [
+        ({"per_payment": 10**31}, "limits.per_payment"),
+        ({"period": {"interval": "day", "amount": -(10**31)}}, "limits.period.amount"),
+        ({"total": 10**31}, "limits.total"),
+        ({"max_payments": 10**31}, "limits.max_payments"),
+    ],
+)
+def test_an_endless_limit_is_told_its_range(
+    shop: Merchant, limits: dict[str, Any], field: str
+) -> None:
+    error = shop.post("/authorizations", {"reference": "A", "title": "T", "limits": limits}).json()
+    assert error["error"]["field"] == field
+    assert f"{field} must be between 1 and " in error["error"]["message"]
+
+
+@pytest.mark.parametrize("name", ["created_from", "created_to"])
+def test_a_bare_plus_in_a_date_is_told_how_to_write_it(shop: Merchant, name: str) -> None:
+    for date, told in (("2026-01-01T00:00:00+05:00", True), ("1+January+2026", False)):
+        response = shop.get(f"/payments?{name}={date}")
+        assert response.status_code == 400
+        message = response.json()["error"]["message"]
+        assert "RFC 3339" in message
+        assert ("%2B" in message) == told
 
 
 def test_a_nested_amount_and_a_nested_field_are_told_by_their_whole_names(shop: Merchant) -> None:

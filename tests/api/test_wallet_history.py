@@ -166,3 +166,13 @@ def test_cursors_are_each_accounts_own(service: Service, shop: Merchant, purse: 
     assert error(purse.get("/transactions", before=mine.lower())) == (400, "invalid_pagination")
     twice = purse.get(f"/transactions?before={mine}&before={mine}")
     assert error(twice) == (400, "invalid_pagination")
+
+
+@pytest.mark.parametrize(
+    ("query", "status"), [("page=%ff", 200), ("%ff=1", 200), ("before=%ff", 400)]
+)
+def test_bytes_that_are_no_text_matter_in_known_parameters_only(
+    purse: Purse, query: str, status: int
+) -> None:
+    response = purse.http.get(f"/transactions?{query}")
+    assert response.status_code == status, response.text

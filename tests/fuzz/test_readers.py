@@ -238,11 +238,6 @@ def test_cursors(cases: int, wire: Wire, fuzzed: Service) -> None:
     def check(cursor: bytes) -> None:
         target = b"/merchant/payments?limit=1&after=" + quote_from_bytes(cursor).encode()
         response = wire.send("GET", target, headers, b"")
-        try:
-            cursor.decode()
-        except UnicodeDecodeError:
-            assert response.status == 400
-            return
         assert response.status == 200
         shown = json.loads(response.body)["data"]
         assert (shown == first["data"]) == (cursor != real), (cursor, real)

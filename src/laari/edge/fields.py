@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
-from urllib.parse import urlsplit
 
 import msgspec
 
 from laari.edge.nearest import nearest
-from laari.rules.calendar import read_timestamp
+from laari.edge.strict_json import LongInteger
+from laari.edge.web_address import is_web_address
+from laari.rules.calendar import LAST_SHOWN, read_timestamp
 from laari.rules.refusals import Refusal, invalid
 
 T = TypeVar("T")
@@ -130,12 +131,30 @@ def _shown(name: str) -> str:
     return name if len(name) <= 60 else name[:60] + "…"
 
 
+# Characters that take no room: Unicode's Default_Ignorable_Code_Point.
+_INVISIBLE = (
+    r"\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
+)
+_BEYOND_16_BITS = r"\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+_BLANK = re.compile(rf"[\s{_INVISIBLE}{_BEYOND_16_BITS}]*+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 def text_of(value: object, name: str) -> str | Refusal:
     if not isinstance(value, str):
         return invalid(name, f"{name} must be a string.")
     if "\0" in value:
         return invalid(name, f"{name} must not contain NUL.")
+    if not value.isascii() and _SURROGATE.search(value):  # in a query: bytes that are no UTF-8
+        return invalid(name, f"{name} is not valid UTF-8.")
     return value
+
+
+def trim(text: str) -> str:
+    """The text without the whitespace around it; empty if nothing in it can be seen."""
+    trimmed = text.strip()
+    return "" if _BLANK.fullmatch(trimmed) else trimmed
 
 
 def text(
@@ -152,7 +171,7 @@ def text(
         checked = text_of(value, path)
         if isinstance(checked, Refusal):
             return checked
-        trimmed = checked.strip()
+        trimmed = trim(checked)
         if not trimmed:
             return invalid(path, f"{path} must not be blank.") if required else None
         if len(trimmed) > longest:
@@ -163,7 +182,7 @@ def text(
 
     schema: Schema = {"type": "string", "maxLength": longest}
     if required:
-        schema |= {"minLength": 1, "pattern": r"\S"}  # not blank
+        schema |= {"minLength": 1, "pattern": rf"[^\s{_INVISIBLE}]"}  # not blank
     if pattern is not None:
         schema["pattern"] = f"^({pattern.pattern})?$"
         schema["description"] = f"May contain only {charset}."
@@ -173,11 +192,11 @@ def text(
 def integer(name: str, low: int, high: int, *, required: bool = False) -> Field:
     def read(value: object, path: str) -> int | Refusal:
         # bool is an int in Python but not in JSON.
-        if type(value) is not int:
-            return invalid(path, f"{path} must be an integer.")
-        if not low <= value <= high:
+        if type(value) is int and low <= value <= high:
+            return value
+        if type(value) in (int, LongInteger):
             return invalid(path, f"{path} must be between {low} and {high}.")
-        return value
+        return invalid(path, f"{path} must be an integer.")
 
     schema = {"type": "integer", "format": "int64", "minimum": low, "maximum": high}
     return Field(name, read, schema, required)
@@ -220,6 +239,8 @@ def timestamp(name: str) -> Field:
         moment = read_timestamp(value.strip()) if isinstance(value, str) else None
         if moment is None:
             return invalid(path, f"{path} must be an RFC 3339 date or timestamp.")
+        if moment > LAST_SHOWN:
+            return invalid(path, f"{path} must be before the year 10000.")
         return moment.replace(microsecond=0)
 
     schema = {
@@ -230,9 +251,6 @@ def timestamp(name: str) -> Field:
     return Field(name, read, schema)
 
 
-_NOT_IN_URLS = re.compile(r"[\x00-\x20\x7f\\<>\"]")
-
-
 def web_address(name: str, longest: int, *, count_bytes: bool = True) -> Field:
     """An absolute http or https URL without credentials; kept exactly, but for trimming."""
 
@@ -240,7 +258,7 @@ def web_address(name: str, longest: int, *, count_bytes: bool = True) -> Field:
         checked = text_of(value, path)
         if isinstance(checked, Refusal):
             return checked
-        trimmed = checked.strip()
+        trimmed = trim(checked)
         if not trimmed:
             return None
         if (len(trimmed.encode()) if count_bytes else len(trimmed)) > longest:
@@ -259,17 +277,6 @@ def web_address(name: str, longest: int, *, count_bytes: bool = True) -> Field:
         "description": "An absolute http or https URL without credentials.",
     }
     return Field(name, read, schema)
-
-
-def is_web_address(url: str) -> bool:
-    if _NOT_IN_URLS.search(url):
-        return False
-    try:
-        parts = urlsplit(url)
-        _ = parts.port  # raises where it is not a number a port can have
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and "@" not in parts.netloc and bool(parts.hostname)
 
 
 def text_map(name: str, *, entries: int, longest_key: int, longest_value: int) -> Field:

@@ -29,13 +29,8 @@ def warned(reply: Reply, query: bytes, known: Collection[str] = ()) -> Reply:
 
 
 def _unknown(query: bytes, known: Collection[str]) -> list[str]:
-    """Each unknown name once, in the order sent; what cannot be read names nothing."""
-    try:
-        pairs = parse_qsl(
-            query.decode("ascii"), keep_blank_values=True, encoding="utf-8", errors="strict"
-        )
-    except ValueError:
-        return []
+    """Each unknown name once, in the order sent."""
+    pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="surrogateescape")
     names = (name.partition("[")[0] for name, _ in pairs)
     return [name for name in dict.fromkeys(names) if name not in known]
 

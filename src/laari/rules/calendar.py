@@ -12,45 +12,71 @@ MALDIVES = timezone(timedelta(hours=5))
 Interval = Literal["day", "week", "month", "year"]
 
 _TIMESTAMP = re.compile(
-    r"(\d{4})-(\d{2})-(\d{2})"
-    r"(?:[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})?)?",
+    r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})"
+    r"(?:[Tt ](?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})(?:\.(?P<fraction>\d+))?"
+    r"(?P<offset>[Zz]|[+-]\d{2}:\d{2})?)?",
     re.ASCII,
 )
+_LEAP = 60
+
+
+EARLIEST = datetime.min.replace(tzinfo=UTC)
+LATEST = datetime.max.replace(tzinfo=UTC)
+LAST_SHOWN = datetime.max.replace(tzinfo=MALDIVES).astimezone(UTC)  # the year has four digits
 
 
 def read_timestamp(text: str) -> datetime | None:
     """A date, or a date and time with seconds; without an offset it is Maldives time.
 
-    None where the text is neither, or names no instant that a calendar or the database has.
+    None if the text is neither, or names a day or a second that no calendar has. RFC 3339 can write
+    a few instants before `EARLIEST` and after `LATEST`: these are read as the nearer of the two.
     """
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         return None
-    year, month, day, hour, minute, second, fraction, offset = match.groups()
-    zone = MALDIVES
-    if offset in ("Z", "z"):
-        zone = UTC
-    elif offset:
-        hours, minutes = int(offset[1:3]), int(offset[4:6])
-        if hours > 23 or minutes > 59:
-            return None
-        shift = timedelta(hours=hours, minutes=minutes)
-        zone = timezone(-shift if offset[0] == "-" else shift)
-    try:
-        moment = datetime(
-            int(year),
-            int(month),
-            int(day),
-            int(hour or 0),
-            int(minute or 0),
-            int(second or 0),
-            int((fraction or "0")[:6].ljust(6, "0")),
-            zone,
-        ).astimezone(UTC)
-        moment.astimezone(MALDIVES)  # the last hours of year 9999 cannot be shown
-    except (ValueError, OverflowError):
+    shift = _shift(match["offset"])
+    if shift is None:
         return None
-    return moment
+    year, month, day, hour, minute, second = (
+        int(match[name] or 0) for name in ("year", "month", "day", "hour", "minute", "second")
+    )
+    microsecond = int((match["fraction"] or "")[:6].ljust(6, "0"))
+    is_leap = second == _LEAP
+    # The year 0000 has the calendar of the year 2000, but Python has no datetime for it.
+    try:
+        local = datetime(
+            year or 2000, month, day, hour, minute, second - is_leap, microsecond, tzinfo=UTC
+        )
+    except ValueError:
+        return None
+    try:
+        moment = local - shift if year else EARLIEST
+        return moment if not is_leap else _after_leap_second(moment)
+    except OverflowError:
+        return EARLIEST if year == 1 else LATEST
+
+
+def _shift(offset: str | None) -> timedelta | None:
+    """How far a local time is ahead of UTC."""
+    if offset is None:
+        return MALDIVES.utcoffset(None)
+    if offset in ("Z", "z"):
+        return timedelta()
+    hours, minutes = int(offset[1:3]), int(offset[4:6])
+    if hours > 23 or minutes > 59:
+        return None
+    shift = timedelta(hours=hours, minutes=minutes)
+    return -shift if offset[0] == "-" else shift
+
+
+def _after_leap_second(moment: datetime) -> datetime | None:
+    """The moment after `moment`, the second before a leap second, which our clocks do not have.
+
+    None if there cannot be one: they come at the end of a month in UTC only.
+    """
+    after = moment + timedelta(seconds=1)
+    starts_month = (after.day, after.hour, after.minute, after.second) == (1, 0, 0, 0)
+    return after if starts_month else None
 
 
 def show(moment: datetime) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -29,7 +30,7 @@ def text(longest: int, *, required: bool = False, characters: Any = None) -> Rea
         if not isinstance(value, str) or "\0" in value:
             raise invalid(field)
         value = value.strip()
-        if not value:
+        if not any(map(_is_seen, value)):
             if required:
                 raise invalid(field)
             return None
@@ -38,6 +39,11 @@ def text(longest: int, *, required: bool = False, characters: Any = None) -> Rea
         return value
 
     return read
+
+
+def _is_seen(character: str) -> bool:
+    """Characters without width, such as U+200B, do not make a text that is not blank."""
+    return not character.isspace() and unicodedata.category(character) != "Cf"
 
 
 def integer(low: int, high: int) -> Reader:
@@ -61,10 +67,15 @@ def choice(*values: str) -> Reader:
 def timestamp(value: Any, field: str) -> int:
     """RFC 3339; without an offset it is +05:00, without a time midnight."""
     try:
-        moment = datetime.fromisoformat(value)
+        leap = value[17:19] == "60"  # the second that follows it is the one our clocks have
+        moment = datetime.fromisoformat(f"{value[:17]}59{value[19:]}" if leap else value)
     except (TypeError, ValueError):
         raise invalid(field) from None
-    return int((moment if moment.tzinfo else moment.replace(tzinfo=MALDIVES)).timestamp())
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=MALDIVES)
+    after = moment.astimezone(UTC) + timedelta(seconds=1) if leap else moment
+    if leap and (after.day, after.hour, after.minute, after.second) != (1, 0, 0, 0):
+        raise invalid(field)
+    return int(after.timestamp())
 
 
 def web_address(value: Any, field: str) -> str | None:
@@ -73,10 +84,15 @@ def web_address(value: Any, field: str) -> str | None:
     if address is None:
         return None
     parts = urlsplit(address)
-    ours = parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc
+    host = (parts.hostname or "").removesuffix(".")
+    ours = parts.scheme in ("http", "https") and "@" not in parts.netloc and _is_host(host)
     if not ours or len(address.encode()) > 2048:
         raise invalid(field)
     return str(address)
+
+
+def _is_host(host: str) -> bool:
+    return all(re.fullmatch(r"[\w-]{1,63}", label) for label in host.split(".")) or ":" in host
 
 
 def metadata(value: Any, field: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from laari.edge.cursors import Cursors
 from laari.edge.fields import Field, Schema, check_fields, choice, described, text
 from laari.rules.calendar import read_timestamp
-from laari.rules.refusals import Refusal, invalid, refuse
+from laari.rules.refusals import Refusal, invalid
 from laari.rules.shapes.envelopes import Page, Pagination, to_json
 from laari.rules.shapes.fields import CURSOR_EXAMPLE
 from laari.store.listing import Found, Listed, Position, Window
@@ -56,12 +56,10 @@ class Query(Generic[T]):
     def read(self, query: bytes) -> T | Refusal:
         values: dict[str, object] = {}
         if query:
-            try:
-                pairs = parse_qsl(
-                    query.decode("ascii"), keep_blank_values=True, encoding="utf-8", errors="strict"
-                )
-            except (UnicodeError, ValueError):
-                return refuse("invalid_request", "The query string is not valid.")
+            # Bytes that are no UTF-8 are kept: only the field that gets them knows what they mean.
+            pairs = parse_qsl(
+                query.decode("ascii"), keep_blank_values=True, errors="surrogateescape"
+            )
             refusal = self._read_pairs(pairs, values)
             if refusal is not None:
                 return refusal
@@ -103,8 +101,14 @@ def _read_limit(value: object, name: str) -> int | Refusal:
 
 
 def _read_bound(value: object, name: str) -> datetime | Refusal:
-    moment = read_timestamp(value) if isinstance(value, str) else None
-    return moment or invalid(name, f"{name} must be an RFC 3339 date or timestamp.")
+    written = str(value)
+    moment = read_timestamp(written)
+    if moment is not None:
+        return moment
+    # A form reads a bare + as a space.
+    date, space, offset = written.rpartition(" ")
+    hint = "; write + as %2B" if space and read_timestamp(f"{date}+{offset}") else ""
+    return invalid(name, f"{name} must be an RFC 3339 date or timestamp{hint}.")
 
 
 def _bound(name: str, meaning: str) -> Field:

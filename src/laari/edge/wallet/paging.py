@@ -41,12 +41,7 @@ class Paging(NamedTuple):
 
 def read_paging(query: bytes) -> Paging | Refusal:
     """Reads `limit` and `before`; others are ignored, arrays of these two refused."""
-    try:
-        pairs = parse_qsl(
-            query.decode("ascii"), keep_blank_values=True, encoding="utf-8", errors="strict"
-        )
-    except (UnicodeError, ValueError):
-        return refuse("invalid_pagination", "The query string is not valid.")
+    pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="surrogateescape")
     given: dict[str, str] = {}
     for name, value in pairs:
         base, bracket, _ = name.partition("[")
