@@ -12,6 +12,7 @@ import pytest
 from laari.cli.main import run
 from laari.rules.actors import Payer
 from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
+from laari.rules.records import MODES, Mode
 from laari.store import tenants
 from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
@@ -44,14 +45,20 @@ def laari(dsn: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     return command
 
 
-def make_payment(dsn: str, merchant_id: str, payer: int | None = None) -> str:
-    """A payment of MVR 100.00 in the live mode, paid where there is a payer."""
+def make_payment(
+    dsn: str,
+    merchant_id: str,
+    payer: int | None = None,
+    mode: Mode = "sandbox",
+    reference: str = "order-1",
+) -> str:
+    """A payment of MVR 100.00, paid if there is a payer."""
 
     async def make() -> str:
         async with connection_to(dsn) as connection:
-            tenant = await tenants.of_merchant(connection, merchant_id, "live")
+            tenant = await tenants.of_merchant(connection, merchant_id, mode)
         runner = BatchRunner(dsn, "http://laari.test")
-        [payment] = await runner.run([CreatePayment(tenant, PaymentDraft("order-1", 10_000))], 1)
+        [payment] = await runner.run([CreatePayment(tenant, PaymentDraft(reference, 10_000))], 1)
         if payer is not None:
             await runner.run([PayPayment(tenant, payment.id, Payer(payer, tenant.mode))], 1)
         await runner.close()
@@ -71,6 +78,7 @@ def test_a_merchant_is_made_shown_and_listed(laari: Laari) -> None:
     assert made["password"]
     secrets = {"secret_key", "email", "password"}
     shown = laari("merchant", "show", made["merchant_id"], "--json").json
+    assert shown.pop("balance") == {"live": 0, "sandbox": 0}
     assert shown == {name: value for name, value in made.items() if name not in secrets}
     assert shown.pop("created_at").endswith("+05:00")
     assert shown == {
@@ -115,15 +123,21 @@ def test_a_new_secret_key_replaces_the_old(laari: Laari) -> None:
 def test_a_customer_is_made_with_money(laari: Laari) -> None:
     made = laari(
         *("customer", "create", "Aisha", "--mobile", "+960 777-1234", "--vpa", "Aisha@fp"),
-        *("--balance", "5000", "--password", "correct horse", "--json"),
+        *("--balance", "5000", "--password", "correct horse", "--mode", "live", "--json"),
     ).json
     assert set(made) == {"customer_id", "account_number", "api_key", "password", "mode"}
     assert made["customer_id"].startswith("cus_")
     assert made["api_key"].startswith("wk_")
     assert (made["password"], made["mode"]) == ("correct horse", "live")
-    again = laari("customer", "create", "Other", "--mobile", "7771234")
+    again = laari("customer", "create", "Other", "--mobile", "7771234", "--mode", "live")
     assert (again.status, again.out) == (1, "")
     assert again.err == "laari: another customer has this mobile number\n"
+
+
+def test_merchants_and_customers_are_made_in_the_same_mode(laari: Laari) -> None:
+    shop = laari("merchant", "create", "Shop", "--json").json
+    customer = laari("customer", "create", "Aisha", "--json").json
+    assert shop["mode"] == customer["mode"] == "sandbox"
 
 
 def test_money_is_moved_both_ways(laari: Laari) -> None:
@@ -173,6 +187,45 @@ def test_a_paid_payment_is_refunded_once(laari: Laari, dsn: str) -> None:
     assert again.err.count("\n") == 1
     assert "refunded" in again.err
     assert laari("audit", "--json").json["ok"] is True
+
+
+@pytest.mark.parametrize("reason", ["duplicate", None])
+def test_the_reason_of_a_refund_is_kept(laari: Laari, dsn: str, reason: str | None) -> None:
+    merchant_id = laari("merchant", "create", "Shop", "--json").json["merchant_id"]
+    customer = laari("customer", "create", "Aisha", "--balance", "10000", "--json").json
+    payment_id = make_payment(dsn, merchant_id, int(customer["account_number"]))
+    before = laari("payment", "show", payment_id, "--json").json
+    assert (before["refunded_at"], before["refund_reason"]) == (None, None)
+    assert (before["merchant_id"], before["mode"]) == (merchant_id, "sandbox")
+    unknown = laari("payment", "refund", payment_id, "--reason", "weather")
+    assert (unknown.status, "requested_by_customer" in unknown.err) == (1, True)
+    given = () if reason is None else ("--reason", reason)
+    refunded = laari("payment", "refund", payment_id, *given, "--json").json
+    assert "refund_reason" not in refunded  # the payment as merchants see it
+    shown = laari("payment", "show", payment_id, "--json").json
+    assert (shown["status"], shown["refund_reason"]) == ("refunded", reason)
+    assert shown["refunded_at"].endswith("+05:00")
+    # A second refund does not replace it.
+    assert laari("payment", "refund", payment_id, "--reason", "other").status == 1
+    assert laari("payment", "show", payment_id, "--json").json == shown
+    assert laari("audit", "--json").json["ok"] is True
+
+
+def test_a_merchant_is_shown_with_its_balances(laari: Laari, dsn: str) -> None:
+    fees = ("--fee-bps", "150", "--fee-fixed", "7")
+    merchant_id = laari("merchant", "create", "Shop", *fees, "--json").json["merchant_id"]
+    other = laari("merchant", "create", "Other", "--json").json["merchant_id"]
+    for mode in MODES:
+        made = laari("customer", "create", "A", "--balance", "50000", "--mode", mode, "--json").json
+        payer = int(made["account_number"])
+        make_payment(dsn, merchant_id, payer, mode, "kept")
+        if mode == "sandbox":  # the fee of a refunded payment stays with the service
+            refunded = make_payment(dsn, merchant_id, payer, mode, "refunded")
+            assert laari("payment", "refund", refunded).status == 0
+    shown = laari("merchant", "show", merchant_id, "--json").json
+    assert shown["balance"] == {"live": 10_000 - 157, "sandbox": 10_000 - 157 - 157}
+    assert laari("merchant", "show", other, "--json").json["balance"] == {"live": 0, "sandbox": 0}
+    assert "9843" in laari("merchant", "show", merchant_id).out
 
 
 def test_a_pending_payment_is_not_refunded(laari: Laari, dsn: str) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -104,7 +105,7 @@ def test_a_merchant_gets_a_log_in_later(laari: Laari, shop: str, dsn: str) -> No
 
 def test_an_operators_password_is_to_be_changed(laari: Laari, shop: str, dsn: str) -> None:
     laari("merchant", "user", "add", shop, EMAIL)
-    made = laari("customer", "create", "Aisha").json["customer_id"]
+    made = laari("customer", "create", "Aisha", "--mode", "live").json["customer_id"]
     laari("customer", "reset-password", made)
     waiting = (
         "SELECT bool_and(password_must_change) FROM "
@@ -158,7 +159,7 @@ def test_a_users_new_password_ends_the_sessions(laari: Laari, shop: str, dsn: st
 
 
 def test_a_customers_new_password_ends_the_sessions(laari: Laari, dsn: str) -> None:
-    made = laari("customer", "create", "Aisha").json
+    made = laari("customer", "create", "Aisha", "--mode", "live").json
     whose = UUID(made["customer_id"].removeprefix("cus_"))
     log_in(dsn, whose, 2)
     reset = laari("customer", "reset-password", made["customer_id"]).json
@@ -176,6 +177,22 @@ def test_a_customers_new_password_ends_the_sessions(laari: Laari, dsn: str) -> N
     assert weak["password"] == "short"
 
 
+def test_a_password_from_a_file_is_not_printed(
+    laari: Laari, shop: str, dsn: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "password"
+    file.write_text("three grey herons\n")
+    given = ("--password-file", str(file))
+    customer = laari("customer", "create", "Aisha", "--mode", "live", *given).json
+    assert customer["password"] is None
+    reset = ("customer", "reset-password", customer["customer_id"])
+    assert laari(*reset, *given).json["password"] is None
+    user = ("merchant", "user")
+    assert laari(*user, "add", shop, EMAIL, *given).json["password"] is None
+    assert laari(*user, "reset-password", shop, EMAIL, *given).json["password"] is None
+    assert password_fits("three grey herons", password_hash(dsn))
+
+
 def test_only_customers_with_a_log_in_get_a_password(laari: Laari, shop: str, dsn: str) -> None:
     stand_in = ask(dsn, "SELECT id FROM customers WHERE sandbox_of IS NOT NULL")
     refused(laari("customer", "reset-password", f"cus_{stand_in.hex}"), "no customer")
@@ -185,7 +202,7 @@ def test_only_customers_with_a_log_in_get_a_password(laari: Laari, shop: str, ds
 
 def test_sessions_are_ended_and_the_password_stays(laari: Laari, shop: str, dsn: str) -> None:
     laari("merchant", "user", "add", shop, EMAIL)
-    made = laari("customer", "create", "Aisha").json["customer_id"]
+    made = laari("customer", "create", "Aisha", "--mode", "live").json["customer_id"]
     log_in(dsn, EMAIL, 2)
     log_in(dsn, UUID(made.removeprefix("cus_")), 3)
     before = password_hash(dsn)

@@ -57,6 +57,7 @@ SHOWS = {
     "client list",
     "client revoke",
     "payment refund",
+    "payment show",
     "authorization suspend",
     "webhook show",
     "webhook test",

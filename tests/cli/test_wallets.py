@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import asyncpg
 import pytest
 
 from laari.rules.money import MAX_MONEY
@@ -151,7 +153,7 @@ def test_a_slip_entered_twice_at_once_is_one_top_up(
 def test_a_customer_is_shown_by_id_and_by_account(laari: Laari) -> None:  # noqa: F811
     made = laari(
         *("customer", "create", "Aisha", "--mobile", "7771234", "--email", "a@b.mv"),
-        *("--vpa", "aisha", "--balance", "5000", "--json"),
+        *("--vpa", "aisha", "--balance", "5000", "--mode", "live", "--json"),
     ).json
     shown = laari("customer", "show", made["customer_id"], "--json").json
     assert shown == laari("customer", "show", made["account_number"], "--json").json
@@ -170,7 +172,75 @@ def test_a_customer_is_shown_by_id_and_by_account(laari: Laari) -> None:  # noqa
         "email": "a@b.mv",
         "vpa": "aisha",
         "merchant_id": None,
+        "freezes": [],
     }
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("7771234", "+960 777-1234", "a@B.mv", "Aisha.I", "aisha.i@fp", "aisha.i@fahipay"),
+        *("aishath IBRAHIM", "ibra", " Aishath Ibrahim "),
+    ],
+)
+def test_a_customer_is_shown_by_contact_and_by_name(laari: Laari, written: str) -> None:  # noqa: F811
+    made = laari(
+        *("customer", "create", "Aishath Ibrahim", "--mobile", "7771234", "--email", "a@b.mv"),
+        *("--vpa", "aisha.i", "--json"),
+    ).json
+    new_account(laari, name="Hassan")
+    assert laari("customer", "show", written, "--json").json["customer_id"] == made["customer_id"]
+
+
+def test_customers_of_one_name_or_contact_are_listed(laari: Laari) -> None:  # noqa: F811
+    contact = ("--mobile", "7771234", "--json")
+    live = laari("customer", "create", "Ali", "--mode", "live", *contact).json
+    other = laari("customer", "create", "ALI", *contact).json
+    vpa = laari("customer", "create", "Hassan", "--vpa", "ali", "--json").json
+    longer = laari("customer", "create", "Alia", "--json").json
+
+    def found(written: str) -> list[str]:
+        shown = laari("customer", "show", written, "--json").json
+        return [each["customer_id"] for each in shown]
+
+    assert found("7771234") == [other["customer_id"], live["customer_id"]]
+    # What fits exactly comes alone; a part of a name is looked for only if nothing does.
+    assert found("ali") == [vpa["customer_id"], other["customer_id"], live["customer_id"]]
+    assert found("al") == [each["customer_id"] for each in (longer, other, live)]
+    assert "Hassan" in laari("customer", "show", "ali").out
+    # A change wants to know exactly whom it is about.
+    for change in (("set-tier", "ali", "verified"), ("freeze", "7771234", "--reason", "x")):
+        assert laari("customer", *change).status == 1
+
+
+def test_more_customers_than_are_listed_are_told_of(
+    laari: Laari,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("laari.cli.customers.MOST_MATCHES", 2)
+    for _ in range(3):
+        new_account(laari)
+    shown = laari("customer", "show", "Aisha", "--json")
+    assert (shown.status, len(json.loads(shown.out))) == (0, 2)
+    assert "more than 2 customers match" in shown.err
+
+
+def test_a_wallets_history_is_listed_in_pages(laari: Laari) -> None:  # noqa: F811
+    account, other = new_account(laari, 5_000), new_account(laari)
+    made = [
+        laari("wallet", "adjust", account, amount, "--reason", "R", "--json").json["tid"]
+        for amount in ("-1", "-2", "-3")
+    ]
+    history = ("wallet", "history", account, "--json")
+    first = laari(*history).json
+    assert set(first[0]) == TRANSACTION
+    assert [each["amount"] for each in first] == [-3, -2, -1, 5_000]
+    assert [each["tid"] for each in first[:3]] == made[::-1]
+    assert laari(*history, "--limit", "2").json == first[:2]
+    assert laari(*history, "--limit", "2", "--before", first[1]["tid"]).json == first[2:]
+    assert laari("wallet", "history", other, "--json").json == []
+    foreign = laari("wallet", "history", other, "--before", made[0])
+    assert (foreign.status, "no transaction" in foreign.err) == (1, True)
 
 
 def test_customers_are_listed_newest_first_in_pages(laari: Laari) -> None:  # noqa: F811
@@ -220,6 +290,30 @@ def test_a_wallet_is_frozen_for_a_reason_and_lifted(laari: Laari) -> None:  # no
     assert laari("customer", "unfreeze", account, "--json").json == lifted
 
 
+def test_every_freeze_is_kept(laari: Laari, dsn: str) -> None:  # noqa: F811
+    account = new_account(laari)
+    laari("customer", "unfreeze", account)  # it was not frozen
+    for reason in ("Lost phone", "Court order 12"):
+        laari("customer", "freeze", account, "--reason", reason)
+        laari("customer", "freeze", account, "--reason", "Again")  # it was frozen
+        laari("customer", "unfreeze", account)
+    laari("customer", "freeze", account, "--reason", "Third")
+    shown = laari("customer", "show", account, "--json").json
+    assert [(each["action"], each["reason"]) for each in shown["freezes"]] == [
+        ("frozen", "Lost phone"),
+        ("unfrozen", None),
+        ("frozen", "Court order 12"),
+        ("unfrozen", None),
+        ("frozen", "Third"),
+    ]
+    assert shown["freezes"][-1]["time"] == shown["frozen_at"]
+    assert "Court order 12" in laari("customer", "show", account).out
+    for change in ("UPDATE wallet_freezes SET reason = 'x'", "DELETE FROM wallet_freezes"):
+        with pytest.raises(asyncpg.PostgresError):
+            query(dsn, change)
+    assert laari("audit", "--json").json["ok"] is True
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -232,6 +326,8 @@ def test_a_wallet_is_frozen_for_a_reason_and_lifted(laari: Laari) -> None:  # no
         "customer freeze 7799999999999 --reason x",
         "customer freeze 7799999999999 --reason ''",
         "customer unfreeze 7799999999999",
+        "wallet history 7799999999999",
+        "wallet history 7799999999999 --limit 0",
         "customer list --limit 0",
         "customer list --limit 1001",
         "customer list --after nobody",

@@ -133,8 +133,8 @@ async def test_an_older_check_of_metadata_becomes_the_new_one(dsn: str, empty_ds
 # Analyzing them costs nothing that a payment could notice, however long the service runs.
 SMALL = """
     access_tokens customers daily_figures figures_upto installation merchant_users merchants
-    oauth_clients sandbox_periods schema_migrations seals sessions tenants tiers topup_slips
-    wallet_keys
+    oauth_clients refund_reasons sandbox_periods schema_migrations seals sessions tenants tiers
+    topup_slips wallet_freezes wallet_keys
 """.split()
 
 

@@ -7,14 +7,15 @@ import re
 import click
 
 from laari.cli import fields
-from laari.cli.given import refuse_weak_password, secret_options
+from laari.cli.given import printed, refuse_weak_password, secret_options
 from laari.cli.open import Service
 from laari.cli.operation import operation, submit
+from laari.cli.terminal import complain
 from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
-from laari.rules.contacts import read_vpa
+from laari.rules.contacts import read_email, read_mobile, read_vpa
 from laari.rules.money import MAX_MONEY
 from laari.rules.operator import OPERATOR, FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.records import Mode
@@ -23,6 +24,7 @@ from laari.store.database import connection_to
 from laari.store.holders import Holder
 
 MOST_LISTED = 1_000
+MOST_MATCHES = 100
 _ACCOUNT = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 
@@ -40,7 +42,7 @@ def customer() -> None:
 @click.option(
     *("--mode", "mode"),
     type=fields.MODE,
-    default="live",
+    default="sandbox",
     show_default=True,
     help="Which mode the wallet is in.",
 )
@@ -62,7 +64,7 @@ async def create(
 ) -> dict[str, object]:
     """Make a customer with a wallet.
 
-    Its API key and its password are shown only now.
+    Its API key is shown only now, and so is a password that you did not type in or keep in a file.
     """
     address = None
     if vpa is not None:
@@ -88,7 +90,7 @@ async def create(
         "customer_id": ids.show_id(ids.CUSTOMER, new.id),
         "account_number": str(new.account),
         "api_key": new.api_key,
-        "password": new.password,
+        "password": printed(new.password),
         "mode": new.mode,
     }
 
@@ -96,12 +98,19 @@ async def create(
 @customer.command()
 @click.argument("customer")
 @operation
-async def show(service: Service, customer: str) -> dict[str, object]:
-    """Show a customer and the wallet.
+async def show(service: Service, customer: str) -> object:
+    """Show a customer, the wallet, and when it was frozen.
 
-    CUSTOMER is a customer's id or the account number of the wallet; amounts are in laari.
+    CUSTOMER is a customer's id, the account number of the wallet, a mobile number, an email
+    address, a virtual payment address or a name. If several match, they are listed. Amounts are in
+    laari.
     """
-    return described(await _find(service, customer))
+    found = await _matching(service, customer)
+    if len(found) > MOST_MATCHES:
+        complain(f"more than {MOST_MATCHES} customers match {customer!r}: these are the newest")
+    if len(found) > 1:
+        return [described(holder) for holder in found[:MOST_MATCHES]]
+    return await _with_freezes(service, found[0])
 
 
 @customer.command("list")
@@ -168,6 +177,38 @@ async def unfreeze(service: Service, customer: str) -> dict[str, object]:
     holder = await _find(service, customer)
     await submit(service, UnfreezeWallet(OPERATOR, holder.account))
     return described(await _find(service, customer))
+
+
+async def _matching(service: Service, written: str) -> list[Holder]:
+    """The customers who are named so in any way: at least one, and one more than are listed."""
+    async with connection_to(service.dsn) as connection:
+        customer_id = ids.read_id(ids.CUSTOMER, written)
+        if customer_id is not None:
+            holder = await holders.by_customer(connection, customer_id)
+            found = [] if holder is None else [holder]
+        else:
+            found = await holders.matching(
+                connection,
+                written.strip(),
+                MOST_MATCHES + 1,
+                account=int(written) if _ACCOUNT.fullmatch(written) else None,
+                mobile=read_mobile(written),
+                email=read_email(written),
+                vpa=read_vpa(written, service.settings.vpa_suffixes),
+            )
+    if not found:
+        raise LaariError(f"no customer has the id, account number, contact or name {written!r}")
+    return found
+
+
+async def _with_freezes(service: Service, holder: Holder) -> dict[str, object]:
+    async with connection_to(service.dsn) as connection:
+        freezes = await holders.freezes(connection, holder.account)
+    history = [
+        {"time": show_time(each.time), "action": each.action, "reason": each.reason}
+        for each in freezes
+    ]
+    return {**described(holder), "freezes": history}
 
 
 async def _find(service: Service, written: str) -> Holder:

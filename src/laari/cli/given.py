@@ -22,6 +22,17 @@ ASK = "-"  # in the place of the secret
 MAX_BYTES = 4096
 
 
+class Unseen(str):
+    """A secret that was given out of sight, and is not to be printed."""
+
+    __slots__ = ()
+
+
+def printed(secret: str) -> str | None:
+    """What a command prints of a secret: nothing of one that its operator kept out of sight."""
+    return None if isinstance(secret, Unseen) else secret
+
+
 def secret_options(
     name: str,
     help: str,
@@ -60,9 +71,9 @@ def _taken(name: str, written: str | None, file: str | None, twice: bool) -> str
     if written is not None and file is not None:
         raise click.BadOptionUsage(name, f"--{name} and --{name}-file exclude each other.")
     if file is not None:
-        return _from_file(name, file)
+        return Unseen(_from_file(name, file))
     if written == ASK:
-        return _from_standard_input(name, twice)
+        return Unseen(_from_standard_input(name, twice))
     return written
 
 

@@ -14,6 +14,7 @@ from laari.rules.records import Mode
 from laari.rules.webhooks import check_webhook_url
 from laari.store import merchants
 from laari.store.database import connection_to
+from laari.store.figures import balances
 from laari.store.merchants import described
 
 
@@ -112,9 +113,10 @@ async def update(
 @click.argument("merchant_id")
 @operation
 async def show(service: Service, merchant_id: str) -> dict[str, object]:
-    """Show one merchant."""
+    """Show one merchant, and its balance in laari in each mode."""
     async with connection_to(service.dsn) as connection:
-        return described(await merchants.show(connection, merchant_id))
+        found = described(await merchants.show(connection, merchant_id))
+        return {**found, "balance": await balances(connection, merchant_id)}
 
 
 @merchant.command("list")

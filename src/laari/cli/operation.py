@@ -36,16 +36,26 @@ def operation(
 ) -> Callable[..., None]:
     """Runs a command with the service open, and prints what it returns; adds `--json`."""
 
-    async def run(*arguments: P.args, **options: P.kwargs) -> object:
-        async with open_service(read_settings(os.environ)) as service:
-            return await function(service, *arguments, **options)
-
     @json_option
     @functools.wraps(function)
     def command(as_json: bool, *arguments: P.args, **options: P.kwargs) -> None:
-        show(asyncio.run(run(*arguments, **options)), as_json)
+        show(in_service(function, *arguments, **options), as_json)
 
     return command
+
+
+def in_service(
+    function: Callable[Concatenate[Service, P], Awaitable[T]],
+    *arguments: P.args,
+    **options: P.kwargs,
+) -> T:
+    """What the function returns, called with the service open."""
+
+    async def run() -> T:
+        async with open_service(read_settings(os.environ)) as service:
+            return await function(service, *arguments, **options)
+
+    return asyncio.run(run())
 
 
 async def origin_of(service: Service) -> str:

@@ -1,14 +1,23 @@
-"""`laari payment`: what the operator does to payments."""
+"""`laari payment`: what the operator looks up and does about payments."""
 
 from __future__ import annotations
 
+from typing import get_args
+
 import click
+import msgspec
 
 from laari.cli.open import Service
-from laari.cli.operation import operation, origin_of, submit
+from laari.cli.operation import in_service, json_option, operation, origin_of, submit
+from laari.cli.operation import show as show_answer
+from laari.cli.terminal import confirm, is_interactive
 from laari.errors import LaariError
 from laari.rules import ids
+from laari.rules.calendar import show_or_none
+from laari.rules.money import rufiyaa
 from laari.rules.payments import RefundPayment
+from laari.rules.records import Payment, RefundReason, Tenant
+from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.payments import payment_shape
 from laari.store import payments, tenants
 from laari.store.database import connection_to
@@ -22,13 +31,57 @@ def payment() -> None:
 @payment.command()
 @click.argument("payment_id")
 @operation
-async def refund(service: Service, payment_id: str) -> object:
+async def show(service: Service, payment_id: str) -> dict[str, object]:
+    """Show a payment, and when and why it was refunded."""
+    found, tenant = await _find(service, payment_id)
+    async with connection_to(service.dsn) as connection:
+        reason = await payments.refund_reason(connection, found.id)
+    shown = msgspec.json.decode(to_json(payment_shape(found, await origin_of(service))))
+    return {
+        **shown,
+        "refunded_at": show_or_none(found.refunded_at),
+        "refund_reason": reason,
+        "merchant_id": tenant.merchant_id,
+        "mode": tenant.mode,
+    }
+
+
+@payment.command()
+@click.argument("payment_id")
+@click.option("--reason", type=click.Choice(get_args(RefundReason)), help="Kept with the refund.")
+@click.option("--yes", is_flag=True, help="Do not ask first, as is done on a terminal.")
+@json_option
+def refund(payment_id: str, reason: RefundReason | None, yes: bool, as_json: bool) -> None:
     """Give a paid payment's whole amount back to its payer."""
+    # Asked outside of the event loop, where Ctrl-C works.
+    question = in_service(_question, payment_id) if is_interactive() and not yes else None
+    if question is not None and not confirm(question):
+        raise LaariError("nothing was refunded")
+    show_answer(in_service(_refund, payment_id, reason), as_json)
+
+
+async def _question(service: Service, payment_id: str) -> str | None:
+    """None for a payment that cannot be refunded: the refusal says why."""
+    found, tenant = await _find(service, payment_id)
+    if found.status != "paid":
+        return None
+    whose = f"{tenant.merchant_name} ({tenant.merchant_id}, {tenant.mode})"
+    return (
+        f"Refund MVR {rufiyaa(found.amount)} of {found.reference!r} from {whose} "
+        f"to account {found.payer_account}?"
+    )
+
+
+async def _refund(service: Service, payment_id: str, reason: RefundReason | None) -> object:
+    found, tenant = await _find(service, payment_id)
+    refunded = await submit(service, RefundPayment(tenant, found.id, reason))
+    return payment_shape(refunded, await origin_of(service))
+
+
+async def _find(service: Service, payment_id: str) -> tuple[Payment, Tenant]:
     number = ids.read_id(ids.PAYMENT, payment_id)
     async with connection_to(service.dsn) as connection:
         found = (await payments.by_id(connection, [number])).get(number) if number else None
         if found is None:
             raise LaariError(f"no payment has the id {payment_id}")
-        tenant = (await tenants.by_id(connection, [found.tenant_id]))[found.tenant_id]
-    refunded = await submit(service, RefundPayment(tenant, found.id))
-    return payment_shape(refunded, await origin_of(service))
+        return found, (await tenants.by_id(connection, [found.tenant_id]))[found.tenant_id]

@@ -9,7 +9,7 @@ import click
 
 from laari.cli import fields
 from laari.cli.customers import customer
-from laari.cli.given import refuse_weak_password, secret_options
+from laari.cli.given import printed, refuse_weak_password, secret_options
 from laari.cli.merchants import merchant
 from laari.cli.open import Service
 from laari.cli.operation import operation
@@ -53,7 +53,7 @@ async def add(
     async with connection_to(service.dsn) as connection:
         password = _chosen(password)
         await people.add_user(connection, merchant_id, email, hash_password(password))
-    return {"merchant_id": merchant_id, "email": email, "password": password}
+    return {"merchant_id": merchant_id, "email": email, "password": printed(password)}
 
 
 @user.command("list")
@@ -104,7 +104,7 @@ async def reset_user_password(
     return {
         "merchant_id": merchant_id,
         "email": email,
-        "password": password,
+        "password": printed(password),
         "sessions_ended": ended,
     }
 
@@ -128,7 +128,11 @@ async def reset_customer_password(
             connection, customer_id, hash_password(password), must_change=True
         )
     shown = ids.show_id(ids.CUSTOMER, customer_id)
-    return {"customer_id": shown, "password": password, "sessions_ended": ended or 0}
+    return {
+        "customer_id": shown,
+        "password": printed(password),
+        "sessions_ended": ended or 0,
+    }
 
 
 @click.group()

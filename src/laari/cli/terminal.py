@@ -61,6 +61,16 @@ def complain_of_defect(error: BaseException) -> None:
     click.echo("\n".join(map(visible, lines)), err=True)
 
 
+def is_interactive() -> bool:
+    """Whether somebody is there to be asked."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def confirm(question: str) -> bool:
+    """Asks, and takes nothing but a yes for a yes."""
+    return click.confirm(visible(question), err=True)
+
+
 def say_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     from rich.console import Console  # noqa: PLC0415  # only a table pays for these
     from rich.table import Table  # noqa: PLC0415

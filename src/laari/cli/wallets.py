@@ -1,4 +1,4 @@
-"""`laari wallet`: money that comes from outside the books, and corrections."""
+"""`laari wallet`: its history, money that comes from outside the books, and corrections."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import click
 from laari.cli import fields
 from laari.cli.open import Service
 from laari.cli.operation import operation, submit
+from laari.errors import LaariError
 from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
 from laari.rules.operator import OPERATOR, MoveMoney
 from laari.rules.records import Tenant, Transaction
-from laari.store import holders, tenants
+from laari.store import holders, tenants, wallets
 from laari.store.database import connection_to
 
+MOST_LISTED = 1_000
 _NEGATIVE = re.compile(r"-[0-9]+", re.ASCII)
 
 
@@ -39,7 +41,7 @@ class SignedAmount(click.Command):
 
 @click.group()
 def wallet() -> None:
-    """Top-ups and corrections of customers' wallets."""
+    """Customers' wallets: their history, top-ups and corrections."""
 
 
 @wallet.command(cls=SignedAmount)
@@ -86,6 +88,30 @@ async def adjust(
             below_zero=below_zero,
         ),
     )
+
+
+@wallet.command()
+@click.argument("account", type=fields.account)
+@click.option(
+    "--limit",
+    type=fields.integer(1, MOST_LISTED),
+    default=20,
+    show_default=True,
+    help=f"How many, up to {MOST_LISTED}.",
+)
+@click.option("--before", metavar="TID", help="Go on behind this transaction.")
+@operation
+async def history(
+    service: Service, account: int, limit: int, before: str | None
+) -> list[dict[str, object]]:
+    """List a wallet's transactions, newest first; amounts are in laari."""
+    async with connection_to(service.dsn) as connection:
+        if await holders.by_account(connection, account) is None:
+            raise LaariError(f"no wallet has the account number {account}")
+        found = await wallets.history(connection, account, before, limit)
+    if found is None:
+        raise LaariError(f"account {account} has no transaction {before!r}")
+    return [described(transaction) for transaction in found[0]]
 
 
 async def _move(

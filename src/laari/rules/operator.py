@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from laari.rules.command import Command
 from laari.rules.money import MAX_MONEY, rufiyaa
-from laari.rules.records import MODES, Tenant, TopupSlip, Transaction, Wallet
+from laari.rules.records import MODES, Tenant, TopupSlip, Transaction, Wallet, WalletFreeze
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import move_outside_money
 from laari.rules.world import Needs, World
@@ -125,6 +125,7 @@ class FreezeWallet(Command[Wallet]):
             return _no_wallet(self.account)
         if wallet.frozen_at is not None:
             return wallet
+        world.freezes.append(WalletFreeze(self.account, world.now, "frozen", self.reason))
         return _changed(world, replace(wallet, frozen_at=world.now, frozen_reason=self.reason))
 
 
@@ -142,6 +143,9 @@ class UnfreezeWallet(Command[Wallet]):
         wallet = world.wallets.get(self.account)
         if wallet is None:
             return _no_wallet(self.account)
+        if wallet.frozen_at is None:
+            return wallet
+        world.freezes.append(WalletFreeze(self.account, world.now, "unfrozen", None))
         return _changed(world, replace(wallet, frozen_at=None, frozen_reason=None))
 
 

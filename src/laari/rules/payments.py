@@ -29,7 +29,14 @@ from laari.rules.payable import (
     announce,
     move,
 )
-from laari.rules.records import Payment, PaymentKind, ReferenceClaim, Tenant
+from laari.rules.records import (
+    Payment,
+    PaymentKind,
+    ReasonedRefund,
+    ReferenceClaim,
+    RefundReason,
+    Tenant,
+)
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import refund_to_wallet
 from laari.rules.world import Needs, World
@@ -185,6 +192,7 @@ class PayPayment(Pay[Payment]):
         return move(PAYMENTS, world, self.tenant, payable, "pay", **booked)
 
 
+@dataclass(frozen=True, slots=True)
 class RefundPayment(OnePayable[Payment]):
     """Returns the whole amount to the payer; the fee stays with the service.
 
@@ -192,6 +200,7 @@ class RefundPayment(OnePayable[Payment]):
     """
 
     kind = PAYMENTS
+    reason: RefundReason | None = None
 
     def needs(self, needs: Needs) -> None:
         needs.refunding(self.id)
@@ -204,6 +213,8 @@ class RefundPayment(OnePayable[Payment]):
         if account is None or not world.same_mode(self.tenant, account):
             return refuse("not_found")
         refund_to_wallet(world, self.tenant, payable)
+        if self.reason is not None:
+            world.refund_reasons.append(ReasonedRefund(payable.id, self.reason))
         if payable.request_id is not None:
             request = world.requests.get(payable.request_id)
             assert request is not None

@@ -186,6 +186,15 @@ class Wallet(Struct, frozen=True):
     frozen_reason: str | None = None  # the operator's, shown to nobody else
 
 
+class WalletFreeze(Struct, frozen=True):
+    """A wallet was frozen, or let go again; never changed, never deleted."""
+
+    account: int
+    time: datetime
+    action: Literal["frozen", "unfrozen"]
+    reason: str | None
+
+
 class SandboxPeriod(Struct, frozen=True):
     """What a sandbox's wallet or authorization counted in a period that it has left."""
 
@@ -219,6 +228,16 @@ class Transfer(Struct, frozen=True):
     payment_id: UUID | None
     tid: str
     created_at: datetime
+
+
+RefundReason = Literal["requested_by_customer", "duplicate", "fraudulent", "other"]
+
+
+class ReasonedRefund(Struct, frozen=True):
+    """Why a payment was refunded."""
+
+    payment_id: UUID
+    reason: RefundReason
 
 
 class TopupSlip(Struct, frozen=True):

@@ -26,6 +26,7 @@ from laari.rules.records import (
     Mode,
     Payment,
     PaymentRequest,
+    ReasonedRefund,
     ReferenceClaim,
     SandboxPeriod,
     SavedResponse,
@@ -36,6 +37,7 @@ from laari.rules.records import (
     Transaction,
     Transfer,
     Wallet,
+    WalletFreeze,
 )
 from laari.rules.tables import Journal, K, Loaded, Lookup, R, Table
 
@@ -96,6 +98,7 @@ class World:
     )
     # Top-ups by the bank slip that they came with.
     topups = Lookup[tuple[Mode, str], Transaction]()
+    freezes = Journal(WalletFreeze, "wallet_freezes")
     slips = Journal(TopupSlip, "topup_slips", contested=("mode", "slip"))
     # References of payments, charges and payment requests: one name space.
     references = Table[ReferenceKey, ReferenceClaim](
@@ -108,6 +111,7 @@ class World:
     authorization_ids = Lookup[ReferenceKey, UUID]()
     transfers = Journal(Transfer, "transfers")
     transactions = Journal(Transaction, "transactions")
+    refund_reasons = Journal(ReasonedRefund, "refund_reasons")
     access_tokens = Journal(AccessToken, "access_tokens")
     events = Journal(Event, "events")
 

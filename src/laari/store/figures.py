@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import asyncpg
 
+from laari.rules.records import MODES, Mode
 from laari.store.horizon import horizon, require_not_moved
 
 STEP = 200_000  # transactions that are added at a time
@@ -124,6 +125,18 @@ async def of_days(connection: asyncpg.Connection, span: Span) -> list[Day]:
         await connection.execute(_FINDING)
         rows = await connection.fetch(_READ, *span)
     return [Day(day, label, Figures(*sums)) for day, label, *sums in rows]
+
+
+async def balances(connection: asyncpg.Connection, merchant_id: str) -> dict[Mode, int | None]:
+    """What a merchant has in each mode; None in a mode that it does not have."""
+    rows = await connection.fetch(
+        "SELECT mode, id FROM tenants WHERE merchant_id = $1", merchant_id
+    )
+    found: dict[Mode, int | None] = dict.fromkeys(MODES)
+    for mode, tenant_id in rows:
+        days = await of_days(connection, Span(tenant_id, date.min, date.max))
+        found[mode] = sum(day.figures.net for day in days)
+    return found
 
 
 async def add_up(connection: asyncpg.Connection, step: int = STEP) -> bool:

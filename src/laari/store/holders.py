@@ -8,7 +8,7 @@ from uuid import UUID
 import asyncpg
 from msgspec import Struct
 
-from laari.rules.records import Mode
+from laari.rules.records import Mode, WalletFreeze
 
 
 class Holder(Struct, frozen=True):
@@ -45,6 +45,43 @@ async def by_customer(connection: asyncpg.Connection, customer_id: UUID) -> Hold
 async def by_account(connection: asyncpg.Connection, account: int) -> Holder | None:
     row = await connection.fetchrow(f"{_SELECT} WHERE w.account = $1", account)
     return None if row is None else Holder(*row)
+
+
+async def matching(
+    connection: asyncpg.Connection,
+    name: str,
+    limit: int,
+    *,
+    account: int | None,
+    mobile: str | None,
+    email: str | None,
+    vpa: str | None,
+) -> list[Holder]:
+    """Customers with this account, contact or name, newest first.
+
+    If there are none, those with the text in their names. Names have no index: this reads all
+    customers, as only an operator does.
+    """
+    rows = await connection.fetch(
+        f"{_SELECT} WHERE w.account = $3 OR c.mobile = $4 OR c.email = $5 OR c.vpa = $6 "
+        "OR lower(c.name) = lower($1) ORDER BY c.id DESC LIMIT $2",
+        *(name, limit, account, mobile, email, vpa),
+    )
+    rows = rows or await connection.fetch(
+        f"{_SELECT} WHERE position(lower($1) IN lower(c.name)) > 0 ORDER BY c.id DESC LIMIT $2",
+        *(name, limit),
+    )
+    return [Holder(*row) for row in rows]
+
+
+async def freezes(connection: asyncpg.Connection, account: int) -> list[WalletFreeze]:
+    """Every time the wallet was frozen and let go again, in that order."""
+    rows = await connection.fetch(
+        "SELECT account, time, action, reason FROM wallet_freezes WHERE account = $1 "
+        "ORDER BY recorded",
+        account,
+    )
+    return [WalletFreeze(*row) for row in rows]
 
 
 async def newest(

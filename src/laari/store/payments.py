@@ -24,6 +24,14 @@ async def by_id(connection: asyncpg.Connection, payment_ids: list[UUID]) -> dict
     return {row["id"]: PAYMENTS.read(row) for row in rows}
 
 
+async def refund_reason(connection: asyncpg.Connection, payment_id: UUID) -> str | None:
+    """Why it was refunded, if the operator said so."""
+    reason: str | None = await connection.fetchval(
+        "SELECT reason FROM refund_reasons WHERE payment_id = $1", payment_id
+    )
+    return reason
+
+
 async def by_token(connection: asyncpg.Connection, tokens: list[str]) -> dict[str, Payment]:
     rows = await connection.fetch(f"{PAYMENTS.select} WHERE token = ANY($1)", tokens)
     return {row["token"]: PAYMENTS.read(row) for row in rows}

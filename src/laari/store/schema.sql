@@ -386,6 +386,12 @@ ALTER TABLE ONLY public.reference_claims ALTER COLUMN reference SET STATISTICS 1
 ALTER TABLE ONLY public.reference_claims ALTER COLUMN kind SET STATISTICS 10;
 ALTER TABLE ONLY public.reference_claims ALTER COLUMN resource_id SET STATISTICS 10;
 
+CREATE TABLE public.refund_reasons (
+    payment_id uuid NOT NULL,
+    reason text NOT NULL,
+    CONSTRAINT refund_reasons_reason_check CHECK ((reason = ANY (ARRAY['requested_by_customer'::text, 'duplicate'::text, 'fraudulent'::text, 'other'::text])))
+);
+
 CREATE TABLE public.sandbox_periods (
     owner uuid NOT NULL,
     unit text NOT NULL,
@@ -582,6 +588,26 @@ CREATE SEQUENCE public.wallet_accounts
     NO MAXVALUE
     CACHE 1;
 
+CREATE TABLE public.wallet_freezes (
+    recorded bigint NOT NULL,
+    account bigint NOT NULL,
+    "time" timestamp with time zone NOT NULL,
+    action text NOT NULL,
+    reason text,
+    CONSTRAINT frozen_for_a_reason CHECK (((action = 'frozen'::text) = (reason IS NOT NULL))),
+    CONSTRAINT wallet_freezes_action_check CHECK ((action = ANY (ARRAY['frozen'::text, 'unfrozen'::text]))),
+    CONSTRAINT wallet_freezes_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 255)))
+);
+
+ALTER TABLE public.wallet_freezes ALTER COLUMN recorded ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.wallet_freezes_recorded_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.wallet_keys (
     digest bytea NOT NULL,
     account bigint NOT NULL,
@@ -701,6 +727,9 @@ ALTER TABLE ONLY public.payments
 ALTER TABLE ONLY public.reference_claims
     ADD CONSTRAINT reference_claims_pkey PRIMARY KEY (tenant_id, reference);
 
+ALTER TABLE ONLY public.refund_reasons
+    ADD CONSTRAINT refund_reasons_pkey PRIMARY KEY (payment_id);
+
 ALTER TABLE ONLY public.sandbox_periods
     ADD CONSTRAINT sandbox_periods_pkey PRIMARY KEY (owner, unit, start);
 
@@ -736,6 +765,9 @@ ALTER TABLE ONLY public.transactions
 
 ALTER TABLE ONLY public.transfers
     ADD CONSTRAINT transfers_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.wallet_freezes
+    ADD CONSTRAINT wallet_freezes_pkey PRIMARY KEY (recorded);
 
 ALTER TABLE ONLY public.wallet_keys
     ADD CONSTRAINT wallet_keys_pkey PRIMARY KEY (digest);
@@ -822,7 +854,11 @@ CREATE INDEX transfers_by_xid ON public.transfers USING brin (xid) WITH (pages_p
 
 CREATE UNIQUE INDEX transfers_once_per_payment ON public.transfers USING btree (payment_id, kind) WHERE (payment_id IS NOT NULL);
 
+CREATE INDEX wallet_freezes_by_account ON public.wallet_freezes USING btree (account, recorded);
+
 CREATE INDEX wallet_keys_by_account ON public.wallet_keys USING btree (account, created_at);
+
+CREATE TRIGGER refund_reasons_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.refund_reasons FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
 CREATE TRIGGER seals_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.seals FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
@@ -833,6 +869,8 @@ CREATE TRIGGER transactions_insert_only BEFORE UPDATE OR TRUNCATE ON public.tran
 CREATE TRIGGER transactions_keep_money BEFORE DELETE ON public.transactions FOR EACH ROW WHEN ((old.status <> 'failed'::text)) EXECUTE FUNCTION public.refuse_change();
 
 CREATE TRIGGER transfers_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.transfers FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
+
+CREATE TRIGGER wallet_freezes_insert_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.wallet_freezes FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_change();
 
 ALTER TABLE ONLY public.customers
     ADD CONSTRAINT customers_sandbox_of_fkey FOREIGN KEY (sandbox_of) REFERENCES public.tenants(id);
@@ -846,6 +884,9 @@ ALTER TABLE ONLY public.merchant_users
 ALTER TABLE ONLY public.oauth_clients
     ADD CONSTRAINT oauth_clients_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES public.merchants(id);
 
+ALTER TABLE ONLY public.refund_reasons
+    ADD CONSTRAINT refund_reasons_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES public.payments(id);
+
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES public.customers(id) ON DELETE CASCADE;
 
@@ -854,6 +895,9 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.tenants
     ADD CONSTRAINT tenants_merchant_id_fkey FOREIGN KEY (merchant_id) REFERENCES public.merchants(id);
+
+ALTER TABLE ONLY public.wallet_freezes
+    ADD CONSTRAINT wallet_freezes_account_fkey FOREIGN KEY (account) REFERENCES public.wallets(account);
 
 ALTER TABLE ONLY public.wallet_keys
     ADD CONSTRAINT wallet_keys_account_fkey FOREIGN KEY (account) REFERENCES public.wallets(account);
