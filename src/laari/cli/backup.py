@@ -15,11 +15,12 @@ import click
 from laari.cli.open import open_engine
 from laari.cli.operation import json_option, show
 from laari.cli.progress import progress_bar
-from laari.cli.terminal import path_text
+from laari.cli.terminal import complain, path_text
 from laari.errors import LaariError
 from laari.settings import Settings, read_settings
 from laari.store.backup import Source, make_backup
 from laari.store.home import refuse_shared
+from laari.store.migrate import known_migrations
 from laari.store.restore import Wanted, restore, restore_cluster
 
 MALE = timezone(timedelta(hours=5))  # of a moment without an offset, as everywhere in Laari
@@ -141,14 +142,29 @@ def restore_command(
         "timeline": made.timeline,
         "last_transaction_at": made.last_transaction_at,
         "schema_version": made.schema_version,
+        "audited": report is not None,
         "ok": report.ok if report else None,
         "payments": report.payments if report else None,
         "transfers": report.transfers if report else None,
         "differences": report.differences if report else [],
     }
     show(shown, as_json)
-    if report is not None and not report.ok:
+    if report is None:
+        complain(_why_not_audited(made.schema_version))
+    elif not report.ok:
         raise LaariError("restored, but the books do not balance: see `laari audit`")
+
+
+def _why_not_audited(version: int) -> str:
+    own = len(known_migrations())
+    then = (
+        "run `laari migrate` and then `laari audit`"
+        if version < own
+        else "audit it with the version of Laari that made it"
+    )
+    return (
+        f"restored, but not audited: its schema is version {version}, this program's {own}; {then}"
+    )
 
 
 def _restore_cluster(folder: Path, cluster: Path, wanted: Wanted, as_json: bool) -> None:
