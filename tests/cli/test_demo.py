@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import httpx
 
 from laari.cli.demo import CUSTOMER_EMAIL, EMAIL, demo_settings, greeting, prepare
 from laari.cli.open import Service
+from laari.rules.money import fee_for
 from laari.rules.scopes import SCOPES
 from laari.settings import read_settings
 from laari.store import customers, logins, merchants, oauth, tenants
@@ -46,11 +48,21 @@ async def test_a_second_start_finds_the_demo_again(dsn: str) -> None:
         [password] = re.findall(rf"{EMAIL}  (\S+)", first)
         stored = await connection.fetchval("SELECT password_hash FROM merchant_users")
         assert password_fits(password, stored)
-        [(client_id, client_secret)] = re.findall(r"(cl_\w+)  (cs_\w+)", first)
+        [client_id], [client_secret] = re.findall(r"cl_\w+", first), re.findall(r"cs_\w+", first)
         found = await oauth.usable_clients(connection, [client_id])
         assert found[client_id].secret_digest == digest(client_secret)
         assert found[client_id].scope == " ".join(SCOPES)
         assert (await audit(connection)).ok
+
+
+async def test_the_greeting_fits_a_terminal(dsn: str) -> None:
+    """Of 24 lines two are for the address of the service and of its metrics."""
+    origin = "http://127.0.0.1:65535"
+    demo = await prepare(Service(dsn, bytes(32), read_settings({"LAARI_PUBLIC_URL": origin})))
+    lines = greeting(replace(demo, signup=True)).split("\n")
+    assert "Sign-up" in "\n".join(lines)
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 20
 
 
 def _without_reference(text: str) -> str:
@@ -82,14 +94,17 @@ def test_a_demo_switches_on_what_is_not_said_otherwise() -> None:
 class Demo:
     """A running demo, and what it has told about itself."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, **settings: str) -> None:
         own = {name: v for name, v in os.environ.items() if not name.startswith("LAARI_")}
-        self.env = {**own, "LAARI_DATA_DIR": str(directory)}
-        self.process = subprocess.Popen(
-            self._command("serve", "--demo", "--json", "--port", "0", "--workers", "1"),
-            env=self.env,
-            stdout=subprocess.PIPE,
-        )
+        self.env = {**own, **settings, "LAARI_DATA_DIR": str(directory)}
+        self.log = directory.with_suffix(".log")
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                self._command("serve", "--demo", "--json", "--port", "0", "--workers", "1"),
+                env=self.env,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
         assert self.process.stdout is not None
         self.facts: dict[str, Any] = json.loads(self.process.stdout.readline())
         self.url: str = self.facts["url"]
@@ -109,8 +124,8 @@ class Demo:
 
 
 @contextmanager
-def demonstrating(directory: Path) -> Iterator[Demo]:
-    demo = Demo(directory)
+def demonstrating(directory: Path, **settings: str) -> Iterator[Demo]:
+    demo = Demo(directory, **settings)
     try:
         yield demo
     finally:
@@ -137,6 +152,11 @@ def test_there_is_something_to_look_at_and_to_pay(tmp_path: Path) -> None:
         for name in ("dashboard_url", "reference_url", "wallet_application_url", "signup_url"):
             assert httpx.get(facts[name], follow_redirects=True, timeout=30).is_success, name
         assert {each["status"] for each in demo.listed("payments")} >= {"paid", "pending"}
+        tills = {each["terminal_label"] for each in demo.listed("payments") if "qr_url" in each}
+        assert len(tills - {None}) == 2
+        paid = [each for each in demo.listed("payments") if each["status"] == "paid"]
+        assert all(each["fee"] == fee_for(each["amount"], 150, 0) for each in paid)
+        assert "LAARI_WEBHOOK_ALLOW_PRIVATE" not in demo.log.read_text()
         assert {each["status"] for each in demo.listed("authorizations")} == {"active", "pending"}
         waiting = [each for each in demo.listed("payment-requests") if each["status"] == "pending"]
         customer = facts["customer"]
@@ -151,16 +171,18 @@ def test_there_is_something_to_look_at_and_to_pay(tmp_path: Path) -> None:
             page = browser.get(f"/app/requests/{waiting[0]['id']}")
             page = form(browser, page, f"/app/requests/{waiting[0]['id']}/pay")
             assert page.status_code == 200, page.text
-        [paid] = [
+        [asked] = [
             each for each in demo.listed("payment-requests") if each["id"] == waiting[0]["id"]
         ]
-        assert paid["status"] == "paid"
+        assert asked["status"] == "paid"
         hook = {"webhook_url": "http://127.0.0.1:9/hook"}
         assert httpx.post(f"{demo.url}/sandbox/merchants", json=hook, timeout=30).status_code == 201
         assert demo.laari("audit") == 0
         before = demo.listed("payments?limit=100")
         assert demo.laari("merchant", "create", "Real Shop", "--mode", "live") == 0
-    with demonstrating(tmp_path / "data") as demo:
+    with demonstrating(tmp_path / "data", LAARI_WEBHOOK_ALLOW_PRIVATE="on") as demo:
+        # The operator asked for it, so it is warned of.
+        assert "LAARI_WEBHOOK_ALLOW_PRIVATE is on" in demo.log.read_text()
         again = {name: value for name, value in demo.facts.items() if "url" not in name}
         assert again == {name: value for name, value in facts.items() if "url" not in name}
         assert [e["id"] for e in demo.listed("payments?limit=100")] == [e["id"] for e in before]

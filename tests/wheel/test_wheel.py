@@ -131,7 +131,7 @@ def demo(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         )
     try:
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while "Read it back" not in (greeting := output.read_text()):
+        while "Create a payment" not in (greeting := output.read_text()):
             assert process.poll() is None, "it ended"
             assert time.monotonic() < deadline, greeting
             time.sleep(0.05)

@@ -21,8 +21,10 @@ from laari.store.secrets import derive
 from laari.store.wallet_keys import sandbox_wallet_key
 
 NAME = "Demo Shop"
+FEE_BPS = 150  # 1.5 %, so that gross and net differ
 EMAIL = "demo@laari.test"  # its login is how the demo of an earlier start is found again
 CUSTOMER_EMAIL = "customer@laari.test"  # of the sandbox customer, for the wallet application
+_DOCUMENTS = ("Guides", "Reference")
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,7 @@ async def prepare(service: Service) -> Demo:
                 service.master_key,
                 name=NAME,
                 mode="sandbox",
+                fee_bps=FEE_BPS,
                 email=EMAIL,
                 password=password,
             )
@@ -150,41 +153,28 @@ def _text(key: bytes) -> str:
 
 
 def greeting(demo: Demo) -> str:
-    """For people."""
+    """For people: with what else is said at the start it fits a terminal of 80 by 24."""
     order = int(time.time())  # another reference at every start: an old one would be a retry
-    base, credentials = f"{demo.origin}/merchant", f"-H 'X-API-Key: {demo.secret_key}'"
     facts = {
         "Merchant id": demo.tenant.merchant_id,
         "Secret key": demo.secret_key,
-        "OAuth client": f"{demo.client_id}  {demo.client_secret}",
+        "OAuth client": demo.client_id,
+        "OAuth secret": demo.client_secret,
         "Dashboard login": f"{EMAIL}  {demo.password}",
         "Sandbox customer": f"account {demo.tenant.sandbox_account}",
         "Its wallet API key": demo.wallet_key,
         "Its login": f"{CUSTOMER_EMAIL}  {demo.customer_password}",
     }
+    guides = {"Guides and reference": f"{demo.origin}/docs/guides, /docs"}
+    pages = {name: url for name, url in demo.addresses.items() if name not in _DOCUMENTS}
     return f"""{visible(demo.tenant.merchant_name)} is ready, in sandbox mode.
+{_listed(facts | pages | guides)}
 
-{_listed(facts)}
-
-Look around:
-
-{_listed(demo.addresses)}
-
-Create a payment:
-
-  curl -sS {base}/payments {credentials} \\
+Create a payment, and pay it at the `payment_url` of the answer:
+  curl -sS {demo.origin}/merchant/payments \\
+    -H 'X-API-Key: {demo.secret_key}' \\
     -H 'Content-Type: application/json' \\
-    -d '{{"reference": "order-{order}", "amount": 12550, "title": "Two coffees and a cake"}}'
-
-Let the sandbox customer pay it:
-
-  export PAYMENT_ID=pay_…   # the id in the answer
-  curl -sS -X POST {base}/sandbox/payments/$PAYMENT_ID/pay {credentials}
-
-Read it back:
-
-  curl -sS {base}/payments/$PAYMENT_ID {credentials}
-"""
+    -d '{{"reference": "order-{order}", "amount": 12550, "title": "Coffee"}}'"""
 
 
 def _listed(facts: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from laari.cli.api import Api, open_api
 
 DAY_SECONDS = 24 * 3600
+CAFE, BEACH = "Cafe", "Beach"  # the shop's two tills
 
 
 async def make_samples(url: str, secret_key: str, recipient: str) -> None:
@@ -25,10 +26,10 @@ async def make_samples(url: str, secret_key: str, recipient: str) -> None:
 
 async def _past(api: Api, recipient: str) -> None:
     await _move(api, -9)
-    await _paid(api, "SAMPLE-1001", 12_550, "Two coffees and a cake")
+    await _paid(api, "SAMPLE-1001", 12_550, "Two coffees and a cake", CAFE)
     await _move(api, 3)
-    await _paid(api, "SAMPLE-1002", 48_000, "Snorkel and mask")
-    forgotten = await api.create("/payments", reference="SAMPLE-1003", amount=9_900, title="Towel")
+    await _paid(api, "SAMPLE-1002", 48_000, "Snorkel and mask", BEACH)
+    forgotten = await _payment(api, "SAMPLE-1003", 9_900, "Towel", BEACH)
     await api.post(f"/payments/{forgotten['id']}/cancel")
     await _move(api, 3)
     box = await api.create(
@@ -46,14 +47,14 @@ async def _past(api: Api, recipient: str) -> None:
         title="The first box",
     )
     await _move(api, 2)
-    await _paid(api, "SAMPLE-1004", 31_500, "Ferry to Villingili, for two")
+    await _paid(api, "SAMPLE-1004", 31_500, "Ferry to Villingili, for two", BEACH)
     asked = await _request(api, recipient, "SAMPLE-2001", 20_000, "Deposit for the boat")
     await api.post(f"/sandbox/payment-requests/{asked['id']}/pay")
 
 
 async def _present(api: Api, recipient: str) -> None:
     """What waits for the customer: to pay on its page or in the wallet application."""
-    await api.create("/payments", reference="SAMPLE-1005", amount=7_500, title="Coconut juice")
+    await _payment(api, "SAMPLE-1005", 7_500, "Coconut juice", CAFE)
     await _request(api, recipient, "SAMPLE-2002", 65_000, "Sunset trip")
     await api.create("/authorizations", reference="SAMPLE-BOX-2", title="Weekly fish box")
 
@@ -62,8 +63,14 @@ async def _move(api: Api, days: int) -> None:
     await api.post("/sandbox/clock", {"advance_seconds": days * DAY_SECONDS})
 
 
-async def _paid(api: Api, reference: str, amount: int, title: str) -> None:
-    made = await api.create("/payments", reference=reference, amount=amount, title=title)
+async def _payment(api: Api, reference: str, amount: int, title: str, till: str) -> dict[str, str]:
+    return await api.create(
+        "/payments", reference=reference, amount=amount, title=title, terminal_label=till
+    )
+
+
+async def _paid(api: Api, reference: str, amount: int, title: str, till: str) -> None:
+    made = await _payment(api, reference, amount, title, till)
     await api.post(f"/sandbox/payments/{made['id']}/pay")
 
 

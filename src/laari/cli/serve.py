@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 from dataclasses import replace
@@ -22,6 +23,8 @@ from laari.store.database import connection_to
 from laari.store.horizon import check_not_moved
 from laari.store.installation import note_public_url
 from laari.store.signup import is_live
+
+log = logging.getLogger(__name__)
 
 MAX_WORKERS = 64
 USUAL_WORKERS = 4  # at most, where none are asked for: the database wants processors too
@@ -75,7 +78,13 @@ async def _serve(host: str, port: int, workers: int, demo: bool, as_json: bool) 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     # What is wrong with them is worth saying before anything is taken.
-    asked_for_signup = read_settings(os.environ).sandbox_signup
+    asked_for = read_settings(os.environ)
+    if asked_for.webhook_allow_private:  # by the operator: a demo takes it for this machine alone
+        log.warning(
+            "LAARI_WEBHOOK_ALLOW_PRIVATE is on: webhooks may go to private addresses and over "
+            "plain http. Anyone who can set a webhook URL can reach your internal network. "
+            "Use this for development only."
+        )
     if demo:
         os.environ.update(demo_settings(os.environ, host))  # for the other processes too
     listener = listen(host, port)
@@ -84,7 +93,7 @@ async def _serve(host: str, port: int, workers: int, demo: bool, as_json: bool) 
     metrics = None if settings.metrics_address is None else listen(*settings.metrics_address)
     async with open_service(settings, "upgrade") as service:
         if settings.sandbox_signup and await _is_live(service):
-            _close_signup(asked_for_signup)
+            _close_signup(asked_for.sandbox_signup)
             settings = read_settings(os.environ, host, port)
         async with connection_to(service.dsn) as connection:
             await check_not_moved(connection)

@@ -231,12 +231,6 @@ async def run(
     limits: Limits | None = None,
 ) -> None:
     """Delivers webhooks until `stop` is set."""
-    if settings.webhook_allow_private:
-        log.warning(
-            "LAARI_WEBHOOK_ALLOW_PRIVATE is on: webhooks may go to private addresses and over "
-            "plain http. Anyone who can set a webhook URL can reach your internal network. "
-            "Use this for development only."
-        )
 
     @lru_cache(maxsize=4096)
     def secret_of(merchant_id: str, encrypted: bytes) -> str:
