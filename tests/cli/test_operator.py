@@ -45,6 +45,9 @@ def laari(dsn: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
     return command
 
 
+SANDBOX = ("--mode", "sandbox")
+
+
 def make_payment(
     dsn: str,
     merchant_id: str,
@@ -134,10 +137,10 @@ def test_a_customer_is_made_with_money(laari: Laari) -> None:
     assert again.err == "laari: another customer has this mobile number\n"
 
 
-def test_merchants_and_customers_are_made_in_the_same_mode(laari: Laari) -> None:
+def test_merchants_start_in_the_sandbox_and_customers_live(laari: Laari) -> None:
     shop = laari("merchant", "create", "Shop", "--json").json
     customer = laari("customer", "create", "Aisha", "--json").json
-    assert shop["mode"] == customer["mode"] == "sandbox"
+    assert (shop["mode"], customer["mode"]) == ("sandbox", "live")
 
 
 def test_money_is_moved_both_ways(laari: Laari) -> None:
@@ -174,7 +177,7 @@ def test_tiers_are_listed_and_set(laari: Laari) -> None:
 
 def test_a_paid_payment_is_refunded_once(laari: Laari, dsn: str) -> None:
     merchant_id = laari("merchant", "create", "Shop", "--json").json["merchant_id"]
-    customer = laari("customer", "create", "Aisha", "--balance", "10000", "--json").json
+    customer = laari("customer", "create", "Aisha", *SANDBOX, "--balance", "10000", "--json").json
     payment_id = make_payment(dsn, merchant_id, int(customer["account_number"]))
     refunded = laari("payment", "refund", payment_id, "--json").json
     assert (refunded["id"], refunded["status"], refunded["amount"]) == (
@@ -192,7 +195,7 @@ def test_a_paid_payment_is_refunded_once(laari: Laari, dsn: str) -> None:
 @pytest.mark.parametrize("reason", ["duplicate", None])
 def test_the_reason_of_a_refund_is_kept(laari: Laari, dsn: str, reason: str | None) -> None:
     merchant_id = laari("merchant", "create", "Shop", "--json").json["merchant_id"]
-    customer = laari("customer", "create", "Aisha", "--balance", "10000", "--json").json
+    customer = laari("customer", "create", "Aisha", *SANDBOX, "--balance", "10000", "--json").json
     payment_id = make_payment(dsn, merchant_id, int(customer["account_number"]))
     before = laari("payment", "show", payment_id, "--json").json
     assert (before["refunded_at"], before["refund_reason"]) == (None, None)

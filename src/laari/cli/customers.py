@@ -42,9 +42,9 @@ def customer() -> None:
 @click.option(
     *("--mode", "mode"),
     type=fields.MODE,
-    default="sandbox",
+    default="live",
     show_default=True,
-    help="Which mode the wallet is in.",
+    help="Which mode the wallet is in. A sandbox customer pays sandbox merchants only.",
 )
 @click.option(
     "--balance", type=fields.integer(0, MAX_MONEY), default=0, help="Opening balance in laari."
