@@ -17,6 +17,8 @@ import psutil
 import pytest
 
 from laari.edge.metrics import PROCESS_BYTES, Metrics
+from laari.store.database import connection_to
+from tests.audit.books import MASTER_KEY, seal_all, write_books
 from tests.serving import Service, serving
 
 
@@ -103,6 +105,21 @@ def test_webhooks_that_wait_are_counted(service: Service) -> None:
     finally:
         service.execute("DELETE FROM deliveries WHERE tenant_id = 0")
     assert merchant.id
+
+
+async def test_the_last_seal_is_shown(dsn: str, tmp_path: Path) -> None:
+    """A history of metrics on another machine is a place to keep it."""
+    await write_books(dsn)
+    seals = await seal_all(dsn)
+    async with connection_to(dsn) as connection:
+        await connection.execute(
+            "SET session_replication_role = replica; "
+            "UPDATE seals SET sealed_at = sealed_at - interval '1 day' WHERE number = 1"
+        )
+    with serving(dsn, tmp_path, LAARI_MASTER_KEY=MASTER_KEY.hex()) as service:
+        samples = scrape(service)
+    assert samples["laari_last_seal_number"] == seals[-1].number
+    assert samples[f'laari_kept_seal_info{{seal="1:{seals[0].mac.hex()}"}}'] == 1
 
 
 def test_each_answer_has_a_request_id_of_its_own(service: Service) -> None:

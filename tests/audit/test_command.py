@@ -14,10 +14,10 @@ import pytest
 
 from laari.cli.main import run
 from laari.store.database import connection_to
+from laari.store.last_seal_file import KnownSeal, last_seal_file, note_seal
 from laari.store.retention import remove_next
 from laari.store.retired import SANDBOX_EVENTS
-from laari.store.witness import KnownSeal, note_path, note_seal
-from tests.audit.books import KEY, seal_all, write_books
+from tests.audit.books import KEY, MASTER_KEY, seal_all, write_books
 
 Audit = Callable[..., tuple[int, str, str]]
 
@@ -29,9 +29,10 @@ def audit(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> Audit:
-    """Runs the command on books that are sealed."""
+    """Runs the command on books that are sealed, with the last seal in its file."""
     asyncio.run(write_books(dsn))
     asyncio.run(seal_all(dsn))
+    note_seal(last_seal_file(tmp_path, MASTER_KEY), _last_seal(dsn))
     monkeypatch.setenv("LAARI_DATABASE_URL", dsn)
     monkeypatch.setenv("LAARI_MASTER_KEY", "00" * 32)
     monkeypatch.setenv("LAARI_DATA_DIR", str(tmp_path))
@@ -51,12 +52,8 @@ def _execute(dsn: str, statement: str) -> Any:
     return asyncio.run(execute())
 
 
-def _note(dsn: str, tmp_path: Path) -> Path:
-    async def path() -> Path:
-        async with connection_to(dsn) as connection:
-            return await note_path(connection, tmp_path)
-
-    return asyncio.run(path())
+def _last_seal(dsn: str) -> KnownSeal:
+    return KnownSeal(*_execute(dsn, "SELECT number, mac FROM seals ORDER BY number DESC LIMIT 1"))
 
 
 def test_the_report_says_how_far_it_is_sealed(audit: Audit, dsn: str) -> None:
@@ -103,16 +100,14 @@ def test_since_the_seal(audit: Audit) -> None:
 
 
 def test_a_seal_that_was_kept_has_to_be_there(audit: Audit, dsn: str, tmp_path: Path) -> None:
-    number, mac = _execute(dsn, "SELECT number, mac FROM seals ORDER BY number DESC LIMIT 1")
-    kept = KnownSeal(number, mac)
+    number, mac = kept = _last_seal(dsn)
     assert audit("--kept-seal", str(kept))[0] == 0
-    note_seal(_note(dsn, tmp_path), kept)
     assert audit()[0] == 0
     status, out, err = audit("--kept-seal", str(KnownSeal(number + 1, mac)))
     assert status == 1
     assert f"seal {number + 1}" in out
     assert err == "laari: the books do not balance: seal_lost 1\n"
-    note_seal(_note(dsn, tmp_path), KnownSeal(number, bytes(32)))
+    note_seal(last_seal_file(tmp_path, MASTER_KEY), KnownSeal(number, bytes(32)))
     assert audit()[2] == "laari: the books do not balance: seal_lost 1\n"
 
 
@@ -124,8 +119,21 @@ def test_what_is_no_seal_is_refused_in_one_line(audit: Audit, text: str) -> None
     assert "64 hexadecimal digits" in err
 
 
-def test_a_note_that_cannot_be_read_is_an_error(audit: Audit, dsn: str, tmp_path: Path) -> None:
-    path = _note(dsn, tmp_path)
+def test_an_end_that_nothing_proves_is_warned_of(audit: Audit, dsn: str, tmp_path: Path) -> None:
+    """Without a seal from elsewhere nobody can tell that the newest ones were removed."""
+    kept = str(_last_seal(dsn))
+    _, out, err = audit("--json")
+    assert (json.loads(out)["kept_seals"], err) == ([kept], "")
+    last_seal_file(tmp_path, MASTER_KEY).unlink()
+    status, out, err = audit("--json")
+    assert (status, json.loads(out)["kept_seals"]) == (0, [])
+    assert err.startswith("laari: no seal that was kept outside the database was found")
+    assert "--kept-seal" in err
+    assert audit("--kept-seal", kept)[2] == ""
+
+
+def test_a_file_that_cannot_be_read_is_an_error(audit: Audit, tmp_path: Path) -> None:
+    path = last_seal_file(tmp_path, MASTER_KEY)
     path.write_text("gibberish")
     status, _, err = audit()
     assert status == 1

@@ -17,9 +17,9 @@ from laari.store import caught_up as catching_up
 from laari.store import customers
 from laari.store.caught_up import caught_up
 from laari.store.database import connection_to
+from laari.store.last_seal_file import KnownSeal, last_seal_file, note_seal
 from laari.store.seals import last_seal
-from laari.store.witness import KnownSeal, note_path, note_seal
-from tests.audit.books import seal_all, write_books
+from tests.audit.books import MASTER_KEY, seal_all, write_books
 from tests.replication import Pair, replicated
 
 Audit = Callable[..., tuple[int, str, str]]
@@ -88,7 +88,7 @@ def test_a_seal_that_is_noted_before_the_standby_has_it_is_not_lost(
         async with connection_to(pair.primary) as connection:
             seal = await last_seal(connection)
             assert seal is not None
-            note_seal(await note_path(connection, tmp_path), KnownSeal(seal.number, seal.mac))
+        note_seal(last_seal_file(tmp_path, MASTER_KEY), KnownSeal(seal.number, seal.mac))
 
     async def resume_later() -> None:
         await asyncio.sleep(1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -13,10 +12,17 @@ from msgspec.structs import replace
 from laari.store import customers, deliveries, figures, merchants
 from laari.store.database import connection_to
 from laari.store.horizon import MovedError, check_not_moved
+from laari.store.last_seal_file import (
+    KnownSeal,
+    last_seal_file,
+    note_seal,
+    noted_seal,
+    read_seal,
+    shown_seals,
+)
 from laari.store.migrate import FOLDER, known_migrations, migrate
 from laari.store.sealing import ADVISORY_LOCK, seal_next, summarize
 from laari.store.seals import Seal, mac_of
-from laari.store.witness import KnownSeal, note_path, note_seal, noted_seal, read_seal
 from laari.workers.sealing import Sealer
 from tests.audit.books import (
     KEY,
@@ -28,6 +34,7 @@ from tests.audit.books import (
     write_books,
     write_more,
 )
+from tests.conftest import Engine
 
 
 async def seal_once(dsn: str, chunk: int = 10_000) -> list[Seal]:
@@ -297,7 +304,7 @@ async def test_the_background_seals_and_notes_the_last_seal(dsn: str, tmp_path: 
     await write_books(dsn)
     async with pool_of(dsn) as pool:
         await run_all(Sealer(pool, MASTER_KEY, tmp_path))
-        noted = noted_seal(await pool.read(note_path, tmp_path))
+    noted = noted_seal(last_seal_file(tmp_path, MASTER_KEY))
     assert noted is not None
     report = await look(dsn, known=[noted])
     assert report.differences == []
@@ -312,7 +319,7 @@ async def test_rows_that_came_while_sealing_wait_for_the_next_time(
     await write_books(dsn)
     async with pool_of(dsn) as pool:
         sealer = Sealer(pool, MASTER_KEY, tmp_path)
-        path = await pool.read(note_path, tmp_path)
+        path = last_seal_file(tmp_path, MASTER_KEY)
         noted = []
         for number in range(2):
             await pay(dsn, f"meanwhile {number}")
@@ -343,7 +350,7 @@ async def test_seals_that_were_taken_back_are_noticed_though_new_ones_were_made(
     async with pool_of(dsn) as pool:
         sealer = Sealer(pool, MASTER_KEY, tmp_path)
         await run_all(sealer)
-        path = await pool.read(note_path, tmp_path)
+        path = last_seal_file(tmp_path, MASTER_KEY)
         before = noted_seal(path)
         async with connection_to(dsn) as connection:
             await connection.execute(
@@ -369,10 +376,95 @@ def test_a_seal_is_read_as_it_is_written(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-async def test_two_databases_note_their_seals_apart(dsn: str, engine: Any, tmp_path: Path) -> None:
-    async with connection_to(dsn) as one, connection_to(engine.dsn) as other:
-        paths = [await note_path(each, tmp_path) for each in (one, other, one)]
-    assert paths[0] == paths[2] != paths[1]
+def test_two_installations_note_their_seals_apart(tmp_path: Path) -> None:
+    one, other = (last_seal_file(tmp_path, key) for key in (MASTER_KEY, bytes(range(32))))
+    assert one == last_seal_file(tmp_path, MASTER_KEY) != other
+    assert MASTER_KEY.hex()[:8] not in one.name
+
+
+async def test_a_copy_that_is_put_in_place_is_compared_with_the_same_file(
+    dsn: str, engine: Engine, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A copy has another OID: the file belongs to the installation, not to one database."""
+    await write_books(dsn)
+    async with pool_of(dsn) as pool:
+        await run_all(Sealer(pool, MASTER_KEY, tmp_path))
+    copy = engine.named("copy")
+    original = dsn.partition("@/")[2].partition("?")[0]
+    await engine.execute(f"CREATE DATABASE {copy} TEMPLATE {original}")
+    async with connection_to(engine.url(copy)) as connection:
+        await connection.execute(
+            "SET session_replication_role = replica; DELETE FROM seals; "
+            "DELETE FROM transactions WHERE status = 'failed'"
+        )
+    async with pool_of(engine.url(copy)) as pool:
+        await run_all(Sealer(pool, MASTER_KEY, tmp_path))
+    assert "is not in the database" in caplog.text
+    noted = noted_seal(last_seal_file(tmp_path, MASTER_KEY))
+    assert noted is not None
+    assert set((await look(engine.url(copy), known=[noted])).counts) == {"seal_lost"}
+
+
+async def test_a_file_that_is_missing_is_warned_of_once(
+    dsn: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await write_books(dsn)
+    async with pool_of(dsn) as pool:
+        sealer = Sealer(pool, MASTER_KEY, tmp_path)
+        await run_all(sealer)
+        assert caplog.text == ""  # the first seals of all: there was nothing to keep before
+        last_seal_file(tmp_path, MASTER_KEY).unlink()
+        sealer = Sealer(pool, MASTER_KEY, tmp_path)
+        for _ in range(2):
+            await run_all(sealer)
+    [warning] = caplog.records
+    assert warning.levelname == "WARNING"
+    assert f"{last_seal_file(tmp_path, MASTER_KEY)} is missing" in warning.getMessage()
+
+
+async def test_a_data_directory_that_is_missing_is_warned_of_once(
+    dsn: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An external database needs no data directory, so nobody would miss the file."""
+    nowhere = tmp_path / "nowhere"
+    async with pool_of(dsn) as pool:
+        sealer = Sealer(pool, MASTER_KEY, nowhere)
+        for _ in range(2):
+            await run_all(sealer)
+        [warning] = caplog.records
+        assert f"{nowhere} does not exist" in warning.getMessage()
+        await write_books(dsn)
+        await run_all(sealer)
+    assert not nowhere.exists()
+
+
+async def test_the_log_says_the_last_seal(
+    dsn: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "laari.workers.sealing")
+    await write_books(dsn)
+    async with pool_of(dsn) as pool:
+        await run_all(Sealer(pool, MASTER_KEY, tmp_path / "nowhere"))
+    last = (await look(dsn)).last_seal
+    assert last is not None
+    assert f"the ledger is sealed up to {last.number}:{last.mac}" in caplog.messages
+
+
+async def test_the_seal_to_keep_changes_once_an_hour(dsn: str) -> None:
+    """Each one is a time series of its own where metrics are kept."""
+    await write_books(dsn)
+    async with connection_to(dsn) as connection:
+        assert await shown_seals(connection) is None
+        seals = await seal_all(dsn)
+        await connection.execute(
+            "SET session_replication_role = replica; "
+            "UPDATE seals SET sealed_at = date_trunc('hour', now())"
+        )
+        assert await shown_seals(connection) == (seals[-1].number, None)
+        await connection.execute(
+            "UPDATE seals SET sealed_at = sealed_at - interval '1 microsecond' WHERE number <= 2"
+        )
+        assert await shown_seals(connection) == (seals[-1].number, (2, seals[1].mac))
 
 
 async def test_a_database_that_was_moved_by_a_dump_is_told_of(dsn: str) -> None:

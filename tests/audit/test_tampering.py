@@ -15,7 +15,7 @@ from laari.store import figures
 from laari.store.audit import CHECKS, Report, audit
 from laari.store.audit.report import look
 from laari.store.database import connection_to
-from laari.store.witness import KnownSeal
+from laari.store.last_seal_file import KnownSeal
 from tests.audit.books import KEY, seal_all, write_books, write_more
 
 CATALOGUE = tomllib.loads(Path(__file__).with_name("catalogue.toml").read_text())["tampering"]

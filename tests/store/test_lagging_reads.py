@@ -16,8 +16,8 @@ import pytest
 
 from laari.store import standby
 from laari.store.database import Pool
+from laari.store.last_seal_file import KnownSeal
 from laari.store.standby import NOT_YET, LaggingReads, Mark, State, obstacle
-from laari.store.witness import KnownSeal
 from tests.replication import Pair, copy_of, replicated
 
 AT = datetime(2026, 11, 15, 12, tzinfo=UTC)

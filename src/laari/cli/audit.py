@@ -14,14 +14,14 @@ from msgspec.structs import replace
 from laari.cli.open import open_service
 from laari.cli.operation import json_option, show, show_table
 from laari.cli.progress import Tell, step_bar
-from laari.cli.terminal import say
+from laari.cli.terminal import complain, say
 from laari.errors import LaariError
 from laari.settings import read_settings
 from laari.store.audit import Report, audit
 from laari.store.caught_up import caught_up
 from laari.store.database import connection_to
+from laari.store.last_seal_file import KnownSeal, last_seal_file, noted_seal, read_seal
 from laari.store.seals import sealing_key
-from laari.store.witness import KnownSeal, note_path, noted_seal, read_seal
 
 # Connections more that check at the same time. Most machines have two processors, and each
 # connection waits now and then for what it fetches to be digested here.
@@ -70,6 +70,11 @@ def audit_command(
         show(report, as_json)
     else:
         _say(report, since_seal)
+    if report.last_seal is not None and not report.kept_seals:
+        complain(
+            "no seal that was kept outside the database was found, so the newest seals may have "
+            "been removed: name one with --kept-seal (docs/audit.md)"
+        )
     if not report.ok:
         found = ", ".join(f"{kind} {count}" for kind, count in report.counts.items())
         raise LaariError(f"the books do not balance: {found}")
@@ -96,9 +101,8 @@ def _say(report: Report, since_seal: bool) -> None:
 
 async def _audit(since_seal: bool, kept: KnownSeal | None, primary: bool, tell: Tell) -> Report:
     async with open_service(read_settings(os.environ)) as service, AsyncExitStack() as stack:
-        # The note comes first: the standby is read once it has what the primary has after it.
-        async with connection_to(service.dsn) as first:
-            noted = noted_seal(await note_path(first, service.settings.data_dir))
+        # The file comes first: the standby is read once it has what the primary has after it.
+        noted = noted_seal(last_seal_file(service.settings.data_dir, service.master_key))
         standby, upto = service.settings.database_read_url, None
         if standby is None or primary:
             connections = [

@@ -34,6 +34,7 @@ from laari.store.announce import Announcer
 from laari.store.batch import BatchRunner
 from laari.store.database import Connection, Pool
 from laari.store.figures import Day, Span
+from laari.store.last_seal_file import shown_seals
 from laari.store.listing import Found, Listed, Listing
 from laari.store.secrets import derive
 from laari.store.standby import LaggingReads
@@ -134,13 +135,15 @@ class Backend:
     async def measure(self) -> bytes:
         """The figures of the whole service, for Prometheus; without the database, most of them."""
         self._set_gauges()
-        up, backlog = await asyncio.gather(self.is_ready(), self._backlog())
-        return self.metrics.text(up, backlog)
+        up, backlog, seals = await asyncio.gather(
+            self.is_ready(), self._measured(deliveries.backlog), self._measured(shown_seals)
+        )
+        return self.metrics.text(up, backlog, seals)
 
-    async def _backlog(self) -> tuple[int, float] | None:
+    async def _measured(self, query: Callable[[Connection], Awaitable[A | None]]) -> A | None:
         try:
             async with asyncio.timeout(SCRAPE_SECONDS):
-                return await self.ask(deliveries.backlog)
+                return await self.ask(query)
         except (UnavailableError, TimeoutError):
             return None
 

@@ -12,6 +12,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
+from laari.store.last_seal_file import ShownSeals
+
 PROCESS_BYTES = 1 << 16  # the part of one process
 OTHER = "other"  # the operation of a request that is neither the interfaces' nor the pages'
 
@@ -108,12 +110,17 @@ class Metrics:
         self._counts[cell + bisect_left(bounds, value)] += 1
         self._sums[cell + len(bounds) + 1] += value
 
-    def text(self, database_up: bool, backlog: tuple[int, float] | None) -> bytes:
+    def text(
+        self,
+        database_up: bool,
+        backlog: tuple[int, float] | None,
+        seals: ShownSeals | None = None,
+    ) -> bytes:
         """Everything there is to say, of all processes together, and of webhooks that wait.
 
-        Their number and the age of the oldest are left out where they are not known.
+        Their number, the age of the oldest and the seals are left out if they are not known.
         """
-        lines = [*self._lines(), *_database_lines(database_up, backlog)]
+        lines = [*self._lines(), *_database_lines(database_up, backlog), *_seal_lines(seals)]
         return "".join(f"{line}\n" for line in lines).encode()
 
     def _lines(self) -> Iterator[str]:
@@ -174,6 +181,18 @@ def _database_lines(up: bool, backlog: tuple[int, float] | None) -> Iterator[str
     name = "laari_webhooks_oldest_seconds"
     yield from _head(name, "gauge", "Age of the oldest event that is not delivered yet.")
     yield f"{name} {oldest_seconds:.3f}"
+
+
+def _seal_lines(seals: ShownSeals | None) -> Iterator[str]:
+    if seals is None:
+        return
+    name = "laari_last_seal_number"
+    yield from _head(name, "gauge", "Number of the ledger's last seal; it never falls.")
+    yield f"{name} {seals.last_number}"
+    if seals.to_keep is not None:
+        name = "laari_kept_seal_info"
+        yield from _head(name, "gauge", "The last seal before this hour: laari audit --kept-seal.")
+        yield f'{name}{{seal="{seals.to_keep}"}} 1'
 
 
 def _places(outcomes: Iterable[tuple[int, str]]) -> dict[tuple[int, str], int]:

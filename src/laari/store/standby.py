@@ -25,7 +25,7 @@ from laari.errors import UnavailableError
 from laari.store.connect import NO_STANDBY, is_lost
 from laari.store.connections import Connections
 from laari.store.database import Pool
-from laari.store.witness import KnownSeal
+from laari.store.last_seal_file import KnownSeal
 
 log = logging.getLogger(__name__)
 

@@ -102,7 +102,11 @@ async def _serve(dsn: str, directory: Path, given: dict[str, str]) -> None:
 
     listener = listen(HOST, 0)
     port = listener.getsockname()[1]
-    own = {"LAARI_DATABASE_URL": dsn, "LAARI_MASTER_KEY": MASTER_KEY.hex()}
+    own = {
+        "LAARI_DATABASE_URL": dsn,
+        "LAARI_MASTER_KEY": MASTER_KEY.hex(),
+        "LAARI_DATA_DIR": str(directory),
+    }
     settings = read_settings({**SETTINGS, **given, **own}, HOST, port)
     stop = asyncio.Event()
     _stop_with_parent(stop)

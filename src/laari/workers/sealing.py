@@ -9,9 +9,15 @@ from pathlib import Path
 
 from laari.errors import LaariError
 from laari.store.database import Pool
+from laari.store.last_seal_file import (
+    KnownSeal,
+    is_in_chain,
+    last_seal_file,
+    note_seal,
+    noted_seal,
+)
 from laari.store.sealing import seal_next, summarize
-from laari.store.seals import sealing_key
-from laari.store.witness import KnownSeal, is_in_chain, note_path, note_seal, noted_seal
+from laari.store.seals import last_seal, sealing_key
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +30,8 @@ class Sealer:
     def __init__(self, pool: Pool, master_key: bytes, data_dir: Path) -> None:
         self._pool = pool
         self._key = sealing_key(master_key)
-        self._data_dir = data_dir
+        self._file = last_seal_file(data_dir, master_key)
+        self._is_file_checked = False
         self._last: KnownSeal | None = None  # made and not noted yet
         self._logged_at = -LOG_EVERY_SECONDS
         self._is_behind = False
@@ -37,6 +44,8 @@ class Sealer:
         nothing to do.
         """
         began = time.monotonic()
+        if not self._is_file_checked:
+            await self._check_file()
         if not self._is_behind:
             # What is not taken up into the indexes is read by everyone who looks for new rows.
             await self._pool.write_each(summarize)
@@ -57,6 +66,24 @@ class Sealer:
         if made:
             self._last = KnownSeal(made[-1].number, made[-1].mac)
 
+    async def _check_file(self) -> None:
+        """Warns, once, if nothing outside the database can prove the end of the chain."""
+        directory = self._file.parent
+        if not directory.is_dir():
+            log.warning(
+                "the data directory %s does not exist, so the last seal is not kept outside the "
+                "database: make the directory, or keep the seal of this log or of the metrics "
+                "(docs/audit.md)",
+                directory,
+            )
+        elif not self._file.exists() and await self._pool.read(last_seal) is not None:
+            log.warning(
+                "%s is missing, so seals that were removed until now go unnoticed: run "
+                "`laari audit --kept-seal` with a seal that was kept elsewhere (docs/audit.md)",
+                self._file,
+            )
+        self._is_file_checked = True
+
     async def _note(self) -> None:
         last, self._last = self._last, None
         if last is None:
@@ -65,17 +92,16 @@ class Sealer:
             self._logged_at = time.monotonic()
             log.info("the ledger is sealed up to %s", last)
         try:
-            path = await self._pool.read(note_path, self._data_dir)
-            noted = noted_seal(path)
+            noted = noted_seal(self._file)
             if noted is not None and not await self._pool.read(is_in_chain, noted):
                 log.error(
-                    "seal %d, noted in %s, is not in the database: it was restored, or its seals "
-                    "were removed: run `laari audit`",
+                    "seal %d, noted in %s, is not in the database: it was restored, its seals were "
+                    "removed, or the file is another database's: run `laari audit`",
                     noted.number,
-                    path,
+                    self._file,
                 )
                 return
-            if self._data_dir.is_dir():
-                note_seal(path, last)
+            if self._file.parent.is_dir():
+                note_seal(self._file, last)
         except (OSError, LaariError) as error:
             log.warning("the last seal could not be noted: %s", error)

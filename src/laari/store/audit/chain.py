@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from laari.store.audit.difference import Difference
 from laari.store.copied import Copied, divider
+from laari.store.last_seal_file import KnownSeal
 from laari.store.retired import LAYERS, RECORDS, Retired
 from laari.store.sealed_rows import (
     ALSO,
@@ -30,7 +31,6 @@ from laari.store.sealed_rows import (
 )
 from laari.store.seals import COLUMNS, Seal, mac_of
 from laari.store.settled import settled
-from laari.store.witness import KnownSeal
 
 PAGE = 2_000  # seals held at a time
 STEP_ROWS = 20_000  # sealed rows that one statement reads

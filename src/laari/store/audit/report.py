@@ -35,10 +35,10 @@ from laari.store.audit.chain import (
 from laari.store.audit.difference import MEMORY, Check, Difference, Queries, shown_event
 from laari.store.audit.schema import verify_schema
 from laari.store.audit.scope import Scope, everything, since
+from laari.store.last_seal_file import KnownSeal, is_in_chain
 from laari.store.retired import LAYERS, Retired, read_retired
 from laari.store.seals import Seal, last_seal, sealed_places
 from laari.store.settled import settled
-from laari.store.witness import KnownSeal, is_in_chain
 
 SHOWN = 100  # differences of each kind; how many there are in all is counted
 
@@ -85,6 +85,7 @@ class Report(Struct, frozen=True):
 
     `last_seal` and `unsealed` are null where the audit had no key to look at the chain.
     `standby_upto` is the moment up to which a standby had everything, where one was read.
+    `kept_seals` are those from outside the database that the chain was compared with.
     `removed` is what was removed for its age: by kind, when the newest of it had been sealed.
     """
 
@@ -96,6 +97,7 @@ class Report(Struct, frozen=True):
     last_seal: LastSeal | None = None
     unsealed: Unsealed | None = None
     standby_upto: str | None = None
+    kept_seals: tuple[str, ...] = ()
     removed: dict[str, str] = {}
 
 
@@ -137,7 +139,8 @@ async def look(
         scope.apply("SELECT (SELECT count(*) FROM payments), (SELECT count(*) FROM transfers)"),
         *scope.parameters,
     )
-    steps = _steps(scope, _Chain(key, last, tuple(known), retired), since_seal)
+    kept = tuple(known)
+    steps = _steps(scope, _Chain(key, last, kept, retired), since_seal)
     found = await _run(connection, beside, steps, since_seal, tell)
     unsealed = None if key is None else await count_unsealed(connection, places)
     differences = [difference for each in found for difference in each.differences]
@@ -154,6 +157,7 @@ async def look(
         dict(counts),
         ends,
         unsealed,
+        kept_seals=tuple(map(str, kept)),
         removed=removed,
     )
 

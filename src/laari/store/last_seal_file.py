@@ -1,9 +1,9 @@
-"""The last seal, kept outside the database: what is taken back there does not go unnoticed.
+"""The last seal, kept outside the database: a chain does not show that its end was cut off.
 
-Whoever can write to the database can also remove its newest seals, or put an older copy of it in
-place. So the background process notes the last seal in the data directory, and the audit asks for
-it. A file that the database contradicts is never overwritten: an operator who knows why (a restored
-backup) removes it.
+Somebody who can write to the database can also remove its newest seals, or put an older copy of it
+in place. So the background process notes the last seal in a file, and the audit asks for it. If the
+database contradicts the file, the file stays: an operator who knows why (a restored backup) removes
+it. The metrics show a seal as well, for installations that keep it elsewhere.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import asyncpg
 
 from laari.errors import LaariError
+from laari.store.secrets import fingerprint
 
 _FORM = re.compile(r"([1-9][0-9]{0,18}):([0-9a-f]{64})", re.ASCII)
 
@@ -35,19 +36,16 @@ def read_seal(text: str) -> KnownSeal | None:
     return None if form is None else KnownSeal(int(form[1]), bytes.fromhex(form[2]))
 
 
-async def note_path(connection: asyncpg.Connection, data_dir: Path) -> Path:
-    """Where the last seal of this database is noted: several may share a data directory.
+def last_seal_file(data_dir: Path, master_key: bytes) -> Path:
+    """Where the last seal of an installation is noted.
 
-    A cluster's identifier stays the same in backups and standbys, and no statement changes it.
+    The master key names the installation: nothing in the database can lead to another file.
     """
-    name: str = await connection.fetchval(
-        "SELECT 'last-seal-' || c.system_identifier || '-' || d.oid "
-        "FROM pg_control_system() c, pg_database d WHERE d.datname = current_database()"
-    )
-    return data_dir / name
+    return data_dir / f"last-seal-{fingerprint(master_key)[:16]}"
 
 
 def noted_seal(path: Path) -> KnownSeal | None:
+    """The seal in the file; None if there is no file."""
     try:
         text = path.read_text()
     except FileNotFoundError:
@@ -65,6 +63,27 @@ def note_seal(path: Path, seal: KnownSeal) -> None:
     new = path.with_name(f"{path.name}.new")
     new.write_text(f"{seal}\n")
     new.replace(path)
+
+
+class ShownSeals(NamedTuple):
+    """The end of the chain, for the metrics; `to_keep` is the last seal before this hour.
+
+    `to_keep` changes once an hour, because every value is a time series of its own.
+    """
+
+    last_number: int
+    to_keep: KnownSeal | None
+
+
+async def shown_seals(connection: asyncpg.Connection) -> ShownSeals | None:
+    last: int | None = await connection.fetchval("SELECT max(number) FROM seals")
+    if last is None:
+        return None
+    row = await connection.fetchrow(
+        "SELECT number, mac FROM seals WHERE sealed_at < date_trunc('hour', now()) "
+        "ORDER BY number DESC LIMIT 1"
+    )
+    return ShownSeals(last, None if row is None else KnownSeal(*row))
 
 
 async def is_in_chain(connection: asyncpg.Connection, seal: KnownSeal) -> bool:
