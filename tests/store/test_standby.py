@@ -10,20 +10,24 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import asyncpg
 import pytest
 
+from laari.rules.authorizations import AuthorizationDraft, CreateAuthorization
 from laari.rules.command import Command
-from laari.rules.payments import CreatePayment, PaymentDraft
+from laari.rules.payment_requests import CreateRequest, RequestDraft
+from laari.rules.payments import CancelPayment, CreatePayment, PaymentDraft
 from laari.rules.records import AccessToken, Tenant
-from laari.rules.refusals import refuse
+from laari.rules.refusals import Refusal, refuse
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store.backup import Source, make_backup
 from laari.store.batch import BatchRunner
 from laari.store.connect import DatabaseUnreachableError, connect
-from laari.store.database import Pool, open_pool
+from laari.store.database import Pool, connection_to, open_pool
 from tests.replication import Pair, replicated
 
 
@@ -171,6 +175,76 @@ async def test_a_commit_that_is_told_not_to_wait_for_its_standby_is_in_doubt(
         await pair.execute("ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()")
         await spine.close()
         await runner.close()
+
+
+SANDBOX = Tenant(2, "mer_a", "Shop", "sandbox", 0, 0, 0, 1, True)
+SHOP = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
+RETRIES: dict[str, Command[Any]] = {
+    "payment": CreatePayment(SHOP, PaymentDraft("retried", 100)),
+    "request": CreateRequest(SANDBOX, RequestDraft("asked", 100, "email", "a@b.example"), True),
+    "authorization": CreateAuthorization(SHOP, AuthorizationDraft("allowed", "Rent")),
+}
+
+
+@pytest.mark.parametrize("kind", RETRIES)
+async def test_a_retry_is_not_answered_before_the_standby_has_the_row(
+    pair: Pair, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("laari.store.batch.COMMIT_SECONDS", 60.0)
+    await retry_on_the_primary_alone(pair, [RETRIES[kind]])
+
+
+async def test_a_retry_beside_a_lock_that_finds_no_row_waits_too(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A transaction that has written and locked nothing waits for no standby by itself."""
+    monkeypatch.setattr("laari.store.batch.COMMIT_SECONDS", 60.0)
+    retried = CreatePayment(SHOP, PaymentDraft("beside", 100))
+    await retry_on_the_primary_alone(pair, [retried, CancelPayment(SHOP, UUID(int=0))])
+
+
+async def retry_on_the_primary_alone(pair: Pair, commands: list[Command[Any]]) -> None:
+    """A commit that is told not to wait is visible on the primary alone, and can still be lost."""
+    first, second = (BatchRunner(pair.primary, "http://laari.test") for _ in range(2))
+    for runner in (first, second):  # a new connection would wait by itself
+        await runner.run([CreatePayment(SHOP, PaymentDraft("before", 100))], 1.0)
+    try:
+        await pair.execute(
+            "ALTER SYSTEM SET synchronous_commit = on",
+            "ALTER SYSTEM SET synchronous_standby_names = 'nobody'",
+            "SELECT pg_reload_conf()",
+        )
+        await asyncio.sleep(0.2)
+        created = asyncio.create_task(first.run(commands, 1.0))
+        while not await pair.waiting_commits():
+            await asyncio.sleep(0.05)
+        await pair.execute(
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        )
+        with pytest.raises(OutcomeUnknown):
+            await created
+        retried = asyncio.create_task(second.run(commands, 1.0))
+        while not await pair.waiting_commits():
+            assert not retried.done()
+            await asyncio.sleep(0.05)
+    finally:
+        await pair.execute("ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()")
+    assert not isinstance((await retried)[0], Refusal)
+    await first.close()
+    await second.close()
+
+
+async def test_a_retry_commits_nothing_without_a_synchronous_standby(pair: Pair) -> None:
+    runner = BatchRunner(pair.primary, "http://laari.test")
+    command = CreatePayment(SHOP, PaymentDraft("alone", 100))
+    for _ in range(2):
+        await runner.run([command], 1.0)
+    async with connection_to(pair.primary) as connection:
+        before = await connection.fetchval("SELECT pg_snapshot_xmax(pg_current_snapshot())::text")
+        await runner.run([command], 1.0)
+        after = await connection.fetchval("SELECT pg_snapshot_xmax(pg_current_snapshot())::text")
+    assert before == after
+    await runner.close()
 
 
 async def test_another_write_that_is_told_not_to_wait_is_in_doubt_too(pair: Pair) -> None:

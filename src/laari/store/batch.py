@@ -23,7 +23,7 @@ from laari.spine.engine import (
     SlowCommit,
     TooSlow,
 )
-from laari.store.connect import STALE_SECONDS, close, connect, is_lost
+from laari.store.connect import COMMIT_NOTHING, STALE_SECONDS, close, connect, is_lost
 from laari.store.load import load
 from laari.store.presuming import Presuming, proves
 from laari.store.watch import Watch
@@ -52,6 +52,11 @@ SECOND_LOOK_SECONDS = 1.0
 PLAN_SECONDS = 5.0
 
 COMMIT = ["COMMIT"]
+# A row whose commit was interrupted can be read before a synchronous standby has it. A retry that
+# finds such a row must not be answered sooner than a commit would be. So a batch that writes
+# nothing commits a message, which comes after the row in the log; without a standby, nothing.
+WAIT_FOR_STANDBY = [f"{COMMIT_NOTHING} WHERE current_setting('synchronous_standby_names') <> ''"]
+WAIT_AND_COMMIT = [f"{WAIT_FOR_STANDBY[0]}; COMMIT"]
 
 # Whether a transaction of ours has been waiting for the log to be written or to reach a standby.
 _SLOW_COMMIT = """
@@ -170,9 +175,10 @@ class BatchRunner:
                 outcomes = [command.decide(world) for command in commands]
             last = writing(world)
             to_send = False
-            if locks:
-                if last:
-                    to_send = bool(await connection.fetch(*last))
+            if not last:
+                last = WAIT_AND_COMMIT if locks else WAIT_FOR_STANDBY
+            elif locks:
+                to_send = bool(await connection.fetch(*last))
                 last = COMMIT
         except BaseException as error:
             if _is_unusable(error):
@@ -180,9 +186,7 @@ class BatchRunner:
             elif locks:
                 await self._roll_back(connection)
             raise await self._explained(error) from error
-        if last:
-            to_send = await self._finish(connection, last) or to_send
-        if to_send:
+        if await self._finish(connection, last) or to_send:
             self._announce()
         return outcomes
 
@@ -193,14 +197,15 @@ class BatchRunner:
         """
         self._watch.expect(connection, COMMIT_SECONDS)
         self._warned = False
+        is_writing = statement not in (COMMIT, WAIT_AND_COMMIT, WAIT_FOR_STANDBY)
         try:
-            if statement == COMMIT:
-                done = await connection.execute(*statement)
-            else:
+            if is_writing:
                 done = await connection.fetch(*statement)
+            else:
+                done = await connection.execute(*statement)
         except BaseException as error:
             if isinstance(error, asyncpg.PostgresError) and not is_lost(error):
-                if _is_unusable(error):
+                if _is_unusable(error) or statement == WAIT_AND_COMMIT:  # not rolled back
                     self._forget()
                 raise await self._explained(error) from error
             self._forget()
@@ -212,7 +217,7 @@ class BatchRunner:
         if done == "ROLLBACK":  # what a transaction that has failed is answered to its COMMIT
             self._forget()
             raise Rerun("the transaction had failed before its commit")
-        return statement != COMMIT and bool(done)
+        return is_writing and bool(done)
 
     async def _explained(self, error: BaseException) -> BaseException:
         """The error in the spine's terms; whoever waited in vain may have waited for a disk.

@@ -50,7 +50,7 @@ SELECT CASE
 END
 """
 # Something to commit that is in no table and meets no lock. It waits for standbys like any other.
-_COMMIT_NOTHING = "SELECT pg_logical_emit_message(true, 'laari', '')"
+COMMIT_NOTHING = "SELECT pg_logical_emit_message(true, 'laari', '')"
 
 NO_STANDBY = "it is no standby: it was promoted, or never followed a primary"
 
@@ -252,7 +252,7 @@ async def prove_writable(connection: asyncpg.Connection) -> None:
     obstacle = await connection.fetchval(_OBSTACLE)
     if obstacle is not None:
         raise DatabaseUnreachableError(f"the database cannot be written: {obstacle}")
-    await connection.execute(_COMMIT_NOTHING)
+    await connection.execute(COMMIT_NOTHING)
 
 
 async def close(connection: asyncpg.Connection) -> None:
