@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -249,6 +250,26 @@ def test_nothing_shows_across_merchants_or_modes(service: Service, shop: Merchan
     assert listed(shop) == []
     service.execute("UPDATE merchants SET mode = 'sandbox' WHERE id = $1", shop.id)
     assert shop.get(f"/payments/{payment['id']}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "make"),
+    [
+        ("/payments", Merchant.payment),
+        ("/payment-requests", Merchant.request),
+        ("/authorizations", Merchant.authorization),
+        ("/events", Merchant.payment),
+    ],
+)
+def test_every_list_is_of_one_merchant_and_one_mode(
+    service: Service, shop: Merchant, path: str, make: Callable[[Merchant], object]
+) -> None:
+    make(shop)
+    assert len(shop.get(path).json()["data"]) == 1
+    make(service.merchant())
+    assert len(shop.get(path).json()["data"]) == 1
+    service.execute("UPDATE merchants SET mode = 'live' WHERE id = $1", shop.id)
+    assert shop.get(path).json()["data"] == []
 
 
 def test_lists_asked_for_together_are_each_callers_own(service: Service, shop: Merchant) -> None:

@@ -10,8 +10,10 @@ import asyncpg
 import pytest
 
 from laari.rules.webhooks import signature
+from laari.settings import read_settings
 from laari.store import deliveries, merchants
 from laari.store.deliveries import save_events
+from laari.workers.webhooks import delivery
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
 from laari.workers.webhooks.windows import Limits
@@ -139,6 +141,30 @@ async def test_a_retry_is_signed_anew_with_the_secret_of_now(
     assert stamps[1] > stamps[0]
     assert before == signature(shop.secret, stamps[0], event.body)
     assert after == signature(new_secret, stamps[1], event.body)
+
+
+async def test_the_process_does_not_keep_a_secret_that_was_rotated(
+    dsn: str, connection: asyncpg.Connection, plain: Receiver
+) -> None:
+    """The whole of it, as the background process runs it: secrets that were opened are kept."""
+    shop = await open_shop(connection, at(plain))
+    settings, stop = read_settings({"LAARI_WEBHOOK_ALLOW_PRIVATE": "on"}), asyncio.Event()
+    running = asyncio.create_task(delivery.run(dsn, MASTER_KEY, settings, stop, QUICK))
+    secrets = [shop.secret]
+    try:
+        for number in (1, 2):
+            await emit(connection, shop)
+            await until(lambda count=number: len(plain.received) == count)
+            secrets.append(
+                (await merchants.rotate_key(connection, MASTER_KEY, shop.merchant_id))[1]
+            )
+    finally:
+        stop.set()
+        await running
+    for got, secret in zip(plain.received, secrets, strict=False):
+        header = got.headers["service-signature"]
+        stamp = int(header.split(",")[0].removeprefix("t="))
+        assert header == signature(secret, stamp, got.body)
 
 
 async def test_sent_again_with_the_same_id_after_failing(

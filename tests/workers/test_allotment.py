@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from laari.workers.webhooks.sender import TIMEOUT_SECONDS
 from laari.workers.webhooks.windows import Limits, TenantWindow, allot
 
 
@@ -54,6 +55,11 @@ def test_a_window_grows_by_one_and_halves_within_its_bounds() -> None:
         changing.record(acknowledged, limits)
         sizes.append(changing.size)
     assert sizes == [5, 5, 2, 3, 2, 2]
+
+
+def test_a_lease_outlasts_an_attempt_that_begins_as_late_as_it_may() -> None:
+    """Half may pass in the queue. With less for the request, another sender would repeat it."""
+    assert Limits().lease_seconds / 2 > TIMEOUT_SECONDS
 
 
 windows_of_all_kinds = st.builds(
