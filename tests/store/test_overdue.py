@@ -11,12 +11,14 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from laari.rules import authorizations as authorization_rules
 from laari.rules import payment_requests as request_rules
 from laari.rules import payments as payment_rules
+from laari.rules.actors import Payer
 from laari.rules.lifecycle import shown_state, state_of
 from laari.rules.records import Tenant
 from laari.rules.wallets import SetSandboxWallet
-from laari.store import merchants, payment_requests, payments, tenants
+from laari.store import authorizations, merchants, payment_requests, payments, tenants
 from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
 from laari.store.listing import Window, page
@@ -103,6 +105,40 @@ async def test_sql_and_the_rules_agree_on_what_is_overdue(dsn: str, table: str) 
                 and shown_state(row, moment).replace("processing", "pending") == status
             ]
             assert named(found.rows) == named(expected), (moment - NOW, status, narrowed)
+    await runner.close()
+
+
+async def test_sql_and_the_rules_agree_on_which_authorizations_have_expired(dsn: str) -> None:
+    runner = BatchRunner(dsn, "http://laari.test")
+    async with connection_to(dsn) as connection:
+        shop = await merchants.create(connection, bytes(32), name="Shop", mode="sandbox")
+        tenant = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
+        payer = Payer(shop.sandbox_account, "sandbox")
+        approve = authorization_rules.ApproveAuthorization
+        made_so: dict[str, list[Any]] = {
+            "pending": [],
+            "active": [approve],
+            "suspended": [approve, authorization_rules.SuspendAuthorization],
+            "revoked": [approve, authorization_rules.RevokeAuthorization],
+        }
+        for status, name in product(made_so, [*DEADLINES, "none"]):
+            draft = authorization_rules.AuthorizationDraft(f"{status}/{name}", "Box")
+            [made] = await runner.run([authorization_rules.CreateAuthorization(tenant, draft)], 1.0)
+            for command in made_so[status]:
+                await runner.run([command(tenant, made.id, payer)], 1.0)
+            await connection.execute(
+                "UPDATE authorizations SET expires_at = $2, "
+                "approval_expires_at = coalesce($2, approval_expires_at) WHERE id = $1",
+                *(made.id, DEADLINES.get(name)),
+            )
+        ids = [row[0] for row in await connection.fetch("SELECT id FROM authorizations")]
+        rows = list((await authorizations.by_id(connection, ids)).values())
+        for moment, status in product((NOW, NOW - INSTANT, NOW + INSTANT), (*made_so, "expired")):
+            listing = authorizations.of_tenant(tenant.id, moment, Window(100), status)
+            found = (await page(connection, listing)).rows
+            shown = [row for row in rows if authorization_rules.as_of(row, moment).status == status]
+            assert named(found) == named(shown), (moment - NOW, status)
+            assert shown
     await runner.close()
 
 

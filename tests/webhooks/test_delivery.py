@@ -285,6 +285,45 @@ async def test_a_late_failure_does_not_count_against_the_next_attempt(
     assert (await delivery_of(connection, event.id))["status"] == "delivered"
 
 
+async def test_what_is_sent_again_has_all_its_attempts_before_it(
+    connection: asyncpg.Connection,
+) -> None:
+    shop = await open_shop(connection, "https://shop.example")
+    (event,) = await emit(connection, shop)
+    (leased,) = await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=60)
+    await deliveries.record(connection, [failure(leased, None)])
+    assert (await delivery_of(connection, event.id))["status"] == "failed"
+    assert await deliveries.resend(connection, event.id)
+    (again,) = await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=60)
+    assert (leased.failed_attempts, again.failed_attempts) == (0, 0)
+
+
+async def test_only_what_is_due_is_leased(connection: asyncpg.Connection) -> None:
+    """A tenant that has something due may have more that waits for its next attempt."""
+    shop = await open_shop(connection, "https://shop.example")
+    due, waiting = await emit(connection, shop, 2)
+    await connection.execute(
+        "UPDATE deliveries SET next_attempt_at = now() + interval '1 minute' WHERE event_id = $1",
+        waiting.id,
+    )
+    leased = await deliveries.lease(connection, {shop.tenant_id: 10}, lease_seconds=60)
+    assert [each.event_id for each in leased] == [due.id]
+
+
+async def test_a_process_that_stops_releases_its_own_leases_alone(
+    connection: asyncpg.Connection,
+) -> None:
+    """Its lease may have run out: then another process is sending the same event."""
+    shop = await open_shop(connection, "https://shop.example")
+    await emit(connection, shop)
+    (old,) = await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=0)
+    (new,) = await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=60)
+    await deliveries.release(connection, [old])
+    assert await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=60) == []
+    await deliveries.release(connection, [new])
+    assert len(await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=60)) == 1
+
+
 async def test_a_lease_that_a_crash_of_the_database_forgot_is_told_by_its_attempt(
     connection: asyncpg.Connection,
 ) -> None:
