@@ -18,6 +18,7 @@ from laari.rules.refusals import Refusal
 from laari.store import customers, merchants, tenants
 from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
+from laari.store.search import search
 
 TABLES = ("payments", "payment_requests", "authorizations", "wallets", "transfers")
 
@@ -92,6 +93,30 @@ async def test_nothing_of_another_tenant_is_found(dsn: str, mode: Mode) -> None:
             [outcome] = await runner.run([make(tenant, owned, payer)], 1.0)
             found = not isinstance(outcome, Refusal) or not outcome.code.endswith("not_found")
             assert found, (name, outcome)
+    await runner.close()
+
+
+async def test_the_search_finds_nothing_of_another_tenant(dsn: str) -> None:
+    """By none of the things that people have at hand, a customer's receipt among them."""
+    runner = BatchRunner(dsn, "http://laari.test")
+    async with connection_to(dsn) as connection:
+        own = await merchants.create(connection, bytes(32), name="Shop", mode="sandbox")
+        other = await merchants.create(connection, bytes(32), name="Other", mode="sandbox")
+        tenant = await tenants.of_merchant(connection, own.merchant.id, "sandbox")
+        payer = Payer(tenant.sandbox_account, "sandbox")
+        draft = payments.PaymentDraft("reference", 100, bill_number="bill")
+        [made] = await runner.run([payments.CreatePayment(tenant, draft)], 1.0)
+        [paid] = await runner.run([payments.PayPayment(tenant, made.id, payer)], 1.0)
+        asked = payment_requests.RequestDraft("request", 100, "vpa", "payer", bill_number="billed")
+        await runner.run([payment_requests.CreateRequest(tenant, asked, designated=True)], 1.0)
+        strangers = [
+            await tenants.of_merchant(connection, other.merchant.id, "sandbox"),
+            await tenants.of_merchant(connection, own.merchant.id, "live"),
+        ]
+        for text in ("reference", "request", "bill", "billed", paid.payment_reference):
+            assert any(await search(connection, tenant.id, text, 10)), text
+            for stranger in strangers:
+                assert not any(await search(connection, stranger.id, text, 10)), text
     await runner.close()
 
 

@@ -15,7 +15,7 @@ from laari.store import deliveries, merchants
 from laari.store.deliveries import save_events
 from laari.workers.webhooks import delivery
 from laari.workers.webhooks.delivery import Deliverer
-from laari.workers.webhooks.sender import Sender
+from laari.workers.webhooks.sender import TIMEOUT_SECONDS, Sender
 from laari.workers.webhooks.windows import Limits
 from tests.silence import proxy_to
 from tests.webhooks.conftest import NAME
@@ -296,6 +296,30 @@ async def test_what_is_sent_again_has_all_its_attempts_before_it(
     assert await deliveries.resend(connection, event.id)
     (again,) = await deliveries.lease(connection, {shop.tenant_id: 1}, lease_seconds=60)
     assert (leased.failed_attempts, again.failed_attempts) == (0, 0)
+
+
+async def test_an_attempt_begins_only_while_its_lease_outlasts_it(
+    dsn: str,
+    connection: asyncpg.Connection,
+    open_sender: Sender,
+    plain: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Later, another sender would be sending the same event at the same time."""
+    shop = await open_shop(connection, at(plain))
+    await emit(connection, shop)
+    deliverer = Deliverer(dsn, open_sender, lambda *_: shop.secret, ())
+    latest: list[tuple[deliveries.LeasedDelivery, float]] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(deliverer, "_enqueue", lambda *each: latest.append(each))
+        await deliverer._round(connection)
+    ((leased, begin_by),) = latest
+    assert begin_by + TIMEOUT_SECONDS < monotonic() + Limits().lease_seconds
+    for moment in (monotonic() - 1, begin_by):
+        assert plain.received == []
+        deliverer._enqueue(leased, moment)
+        await asyncio.wait(deliverer._workers)
+    assert len(plain.received) == 1
 
 
 async def test_only_what_is_due_is_leased(connection: asyncpg.Connection) -> None:
