@@ -1,0 +1,25 @@
+"""Who is found by what somebody types to log in."""
+
+from __future__ import annotations
+
+import pytest
+
+from laari.rules.records import Mode
+from laari.store import customers, logins
+from laari.store.database import connection_to
+
+
+@pytest.mark.parametrize("mode", ["live", "sandbox"])
+async def test_a_contact_of_the_other_mode_logs_nobody_in(dsn: str, mode: Mode) -> None:
+    async with connection_to(dsn) as connection:
+        made = await customers.create(
+            connection, name="A", mode=mode, tier="basic", password="x", email="a@b.example"
+        )
+        other: Mode = "sandbox" if mode == "live" else "live"
+        own = await logins.of_customer(connection, mode, mobile=None, email="a@b.example", vpa=None)
+        assert own is not None
+        assert own.whose == made.id
+        assert (
+            await logins.of_customer(connection, other, mobile=None, email="a@b.example", vpa=None)
+            is None
+        )
