@@ -125,6 +125,15 @@ def test_requests_that_are_wrong(service: Service, body: str | bytes, expected: 
     assert token_error(send(service, body)) == (400, expected)
 
 
+def test_a_form_has_a_bounded_number_of_fields(shop: Merchant) -> None:
+    client_id, secret = shop.client()
+    asked = f"grant_type=client_credentials&client_id={client_id}&client_secret={secret}"
+    assert send(shop.service, asked + "&a=1" * 47).status_code == 200
+    response = send(shop.service, asked + "&a=1" * 48)
+    assert token_error(response) == (400, "invalid_request")
+    assert "50 fields" in response.json()["error_description"]
+
+
 def test_the_content_type(shop: Merchant) -> None:
     body, auth = "grant_type=client_credentials", shop.client()
     for wrong in ("application/json", "text/plain", ""):

@@ -114,6 +114,14 @@ def test_a_proxy_that_comes_over_an_ipv6_socket_is_trusted(trusted: str) -> None
     assert (stranger.client, stranger.secure) == ("198.51.100.1", False)
 
 
+def test_a_long_row_of_proxies_is_not_followed() -> None:
+    trusted = (ip_network("10.0.0.0/8"),)
+    short = ", ".join(["192.0.2.1", *["10.0.0.2"] * 19])
+    assert client_address("10.0.0.1", short, trusted) == "192.0.2.1"
+    long = ", ".join(["192.0.2.1", *["10.0.0.2"] * 21])
+    assert client_address("10.0.0.1", long, trusted) == "10.0.0.1"
+
+
 def test_what_is_too_long_is_no_address_and_not_kept() -> None:
     """Not even where it begins as one; and what strangers write fills no memory."""
     tracemalloc.start()

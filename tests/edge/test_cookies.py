@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.pages.cookies import own_cookies, set_cookie
+from laari.edge.pages.cookies import MOST_COOKIES, own_cookies, set_cookie
 
 PAGES = Path(__file__).parents[2] / "src" / "laari" / "edge"
 
@@ -68,6 +68,14 @@ def test_a_hostile_header_takes_no_longer_than_its_length(frame: str, piece: str
     began = time.process_time()
     read(header)
     assert time.process_time() - began < 1
+
+
+def test_no_more_cookies_are_looked_at_than_browsers_keep() -> None:
+    """Also spread over several headers."""
+    most = [f"x{n}=1" for n in range(MOST_COOKIES - 1)]
+    assert read("; ".join([*most, "laari=a"])) == {"laari": "a"}
+    assert read("; ".join(most), "laari=a; laari-lang=dv") == {"laari": "a"}
+    assert read("; ".join([*most, "x=1", "laari=a"]), "laari=a") == {}
 
 
 def test_nothing_else_reads_or_writes_cookies() -> None:

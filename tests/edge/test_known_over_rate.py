@@ -11,6 +11,7 @@ from laari.edge.admission import Admission
 from laari.edge.http import Reply
 from laari.edge.merchant import app
 from laari.edge.merchant.app import (
+    BODY_BYTES_OF_A_REQUEST,
     BYTES_OF_A_REQUEST,
     OWING_SECONDS,
     REMEMBERED_SECONDS,
@@ -46,8 +47,9 @@ class Place:
         tenant: Any = SimpleNamespace(id=7, mode="live")
         return Caller(tenant, scopes=frozenset())  # which may do nothing: 403
 
-    async def ask(self, key: str = "sk_a") -> int:
-        return (await self.interface.handle(sent("/merchant/payments", x_api_key=key))).status
+    async def ask(self, key: str = "sk_a", body: bytes = b"") -> int:
+        request = sent("/merchant/payments", body=body, x_api_key=key)
+        return (await self.interface.handle(request)).status
 
 
 async def test_most_of_a_flood_is_refused_without_a_look_up(
@@ -105,6 +107,22 @@ async def test_long_responses_count_as_several_requests(monkeypatch: pytest.Monk
     assert await place.ask() == 429
     place.now += 1
     assert await place.ask() == 200  # no more than a minute is owed
+
+
+async def test_long_bodies_count_as_several_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever comes of them: they are charged before anything is read."""
+    place = Place(monkeypatch, rate=20)
+    long = bytes(4 * BODY_BYTES_OF_A_REQUEST)
+    assert [await place.ask(body=long) for _ in range(5)] == [403] * 4 + [429]  # five each
+    place.now += 0.0501
+    short = bytes(BODY_BYTES_OF_A_REQUEST - 1)
+    assert [await place.ask(body=short), await place.ask(body=short)] == [403, 429]
+    place.now += 0.0501
+    assert await place.ask(body=long) == 403  # the last may owe what it is
+    place.now += 0.2001
+    assert await place.ask() == 429
+    place.now += 0.0501
+    assert await place.ask() == 403
 
 
 async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,6 +123,17 @@ def _shape(response: Response) -> str:
     return "merchant"
 
 
+def test_too_many_parameters_are_refused_in_the_shape_of_the_interface(shop: Merchant) -> None:
+    def fault(path: str) -> Response:
+        request = f"GET {path}?{'a=1&' * 15_000} HTTP/1.1\r\nHost: a\r\n\r\n".encode()
+        return send(shop, Case(path, [request], (400,), closes=True)).responses[0]
+
+    assert fault("/merchant/payments").json()["error"]["code"] == "invalid_request"
+    assert fault("/merchant/oauth/token").json()["error"] == "invalid_request"
+    assert fault("/wallet/transactions").json()["success"] is False
+    assert fault("/dashboard").headers["content-type"].startswith("text/plain")
+
+
 def test_too_much_header_says_so(shop: Merchant) -> None:
     answer = send(shop, CASES["a head over 64 KiB"])
     assert answer.responses[0].json()["error"]["code"] == "request_too_large"

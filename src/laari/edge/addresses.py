@@ -25,6 +25,7 @@ Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 NEIGHBOUR_BITS_V4, NEIGHBOUR_BITS_V6 = 24, 48
 HOUSEHOLD_BITS = 64  # of an IPv6 address: one customer of a provider has all the rest
 
+_MOST_PROXIES = 20  # in a row: what stands before them is not looked at
 _LONGEST = 80  # characters: brackets, an IPv6 address with its zone, and a port
 _WITH_PORT = re.compile(r"(?:\[(?P<v6>[^\]]*)\]|(?P<v4>[0-9.]+))(?::[0-9]{1,5})?", re.ASCII)
 
@@ -63,7 +64,7 @@ def client_address(peer: str, forwarded_for: str, trusted_proxies: Networks) -> 
     Where `X-Forwarded-For` does not say, the proxy itself is all that is known.
     """
     if is_trusted(peer, trusted_proxies):
-        for entry in reversed(forwarded_for.split(",")):
+        for entry in reversed(forwarded_for.rsplit(",", _MOST_PROXIES)):
             if not is_trusted(entry, trusted_proxies):
                 read = read_address(entry)
                 return _written(peer) if read is None else str(read)

@@ -123,6 +123,11 @@ class Request:
         return None if len(body) > limit else body
 
     @property
+    def received(self) -> int:
+        """Bytes of the body that were read."""
+        return len(self._peer.body)
+
+    @property
     def media_type(self) -> str:
         """Of the body, without parameters and in lower case."""
         return self.headers.get(b"content-type", "").partition(";")[0].strip().lower()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from urllib.parse import parse_qsl
 
 from laari.edge.http import Reply
 from laari.edge.nearest import nearest
+from laari.edge.parameters import Parameters
 
 WARNING_NAME = "Laari-Warning"
 WARNING_LENGTH = 400
@@ -17,9 +17,9 @@ MOST_NAMED = 3
 _PLAIN = re.compile(r"[A-Za-z0-9_.\-]{1,60}", re.ASCII)
 
 
-def warned(reply: Reply, query: bytes, known: Collection[str] = ()) -> Reply:
+def warned(reply: Reply, given: Parameters, known: Collection[str] = ()) -> Reply:
     """The reply, with a header that names what was ignored where something was."""
-    unknown = _unknown(query, known) if query else []
+    unknown = _unknown(given, known) if given else []
     if not unknown:
         return reply
     named = [_named(name, known) for name in unknown[:MOST_NAMED]]
@@ -28,10 +28,9 @@ def warned(reply: Reply, query: bytes, known: Collection[str] = ()) -> Reply:
     return reply.plus((WARNING_NAME.lower().encode(), f"Ignored: {'; '.join(named)}".encode()))
 
 
-def _unknown(query: bytes, known: Collection[str]) -> list[str]:
+def _unknown(given: Parameters, known: Collection[str]) -> list[str]:
     """Each unknown name once, in the order sent."""
-    pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="surrogateescape")
-    names = (name.partition("[")[0] for name, _ in pairs)
+    names = (name.partition("[")[0] for name, _ in given)
     return [name for name in dict.fromkeys(names) if name not in known]
 
 

@@ -18,7 +18,7 @@ _VPA_NAME = re.compile(r"[^\s@]{1,100}")
 
 def read_mobile(text: str) -> str | None:
     """Seven digits, without the country's prefix and what people put between digits."""
-    digits = re.sub(r"[ -]", "", text.strip())
+    digits = text.strip().replace(" ", "").replace("-", "")
     if digits.startswith("+"):
         digits = digits.removeprefix("+" + _COUNTRY)
     elif len(digits) == len(_COUNTRY) + 7:

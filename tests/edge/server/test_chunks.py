@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -86,3 +87,37 @@ def test_one_byte_too_many_is_noticed_and_no_more_is_kept() -> None:
     chunks, _, _ = feed([encoded([b"a" * 64])])
     assert chunks.is_complete
     assert not chunks.is_too_long
+
+
+def test_chunks_are_bounded_by_what_they_hold() -> None:
+    limits = Limits(chunks=20, chunk_bytes=100)
+    small, large = [b"a"] * 19, [b"a" * 300]
+    assert feed([encoded(small)], limits)[0].is_complete
+    _, _, refusal = feed([encoded([*small, b"a"])], limits)
+    assert refusal is not None
+    assert "small chunks" in refusal.message
+    assert feed([encoded([*large, *small, *[b"a"] * 2])], limits)[0].is_complete
+    assert feed([encoded([*large, *small, *[b"a"] * 3])], limits)[2] is not None
+
+
+def test_as_many_chunks_as_a_body_may_have_are_read_soon() -> None:
+    """One response waits for another: half a megabyte in small chunks must not take long."""
+    limits = Limits()
+    size = limits.body_bytes // (limits.chunks + limits.body_bytes // limits.chunk_bytes) + 1
+    whole = encoded([b"a" * size] * (limits.body_bytes // size))
+    took = []
+    for _ in range(3):
+        began = time.process_time()
+        chunks, _, refusal = feed([whole], limits)
+        took.append(time.process_time() - began)
+        assert refusal is None
+        assert chunks.is_complete
+    assert min(took) < 0.01
+
+
+def test_trailer_fields_are_bounded() -> None:
+    limits = Limits(fields=3)
+    assert feed([b"0\r\n" + b"X: y\r\n" * 3 + b"\r\n"], limits)[0].is_complete
+    _, _, refusal = feed([b"0\r\n" + b"X: y\r\n" * 4 + b"\r\n"], limits)
+    assert refusal is not None
+    assert refusal.status == 431

@@ -19,6 +19,7 @@ from laari.edge.merchant import authorizations, events, payment_requests, paymen
 from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import API_VERSION, HEADERS, refused
 from laari.edge.merchant.operations import Caller, Context, Operation, Public, Read, Write
+from laari.edge.parameters import read_parameters
 from laari.edge.query_warning import warned
 from laari.edge.rate import Bucket
 from laari.edge.router import Router
@@ -37,8 +38,10 @@ MAX_BODY_BYTES = 512 * 1024
 # was revoked hears so soon.
 REMEMBERED_SECONDS = 0.1
 MOST_REMEMBERED = 1000  # credentials
-# What a long response costs more than others (a page of a hundred payments can have 16 MB) is
-# charged when it is known: it counts as so many requests, up to a minute of them.
+# What a long body or response costs more than others (a page of a hundred payments can have 16 MB)
+# is charged when it is known: it counts as so many requests, up to a minute of them. Reading 16 KiB
+# of the worst JSON takes as long as all the rest of a usual request.
+BODY_BYTES_OF_A_REQUEST = 16 * 1024
 BYTES_OF_A_REQUEST = 256 * 1024
 OWING_SECONDS = 60.0
 
@@ -94,28 +97,30 @@ class MerchantInterface:
         wait = self._over_rate(caller, request)
         if wait:
             return _too_fast(wait)
+        self._charge(caller.tenant, request.received // BODY_BYTES_OF_A_REQUEST)
         if not caller.may(operation.scope):
             return refused(caller.lacks(operation.scope))
         with self.admission.share(caller.tenant.id):  # whichever of its credentials it shows
             context = Context(self._backend, caller, written_id)
             reply = await self._serve(operation, context, request)
-        self._charge_for_length(caller.tenant, reply)
+        self._charge(caller.tenant, len(reply.body) // BYTES_OF_A_REQUEST)
         return reply
 
     async def _serve(
         self, operation: Read[Q] | Write[B, T], context: Context, request: Request
     ) -> Reply:
+        given = read_parameters(request.query)
         if isinstance(operation, Read):
-            query = operation.query.read(request.query)
+            query = operation.query.read(given)
             reply = (
                 refused(query)
                 if isinstance(query, Refusal)
                 else _shown(await operation.get(context, query))
             )
-            return warned(reply, request.query, operation.query.fields)
+            return warned(reply, given, operation.query.fields)
         if not operation.exists_for(context.tenant):
             return refused(refuse("not_found"))
-        return warned(await self._write(operation, context, request), request.query)
+        return warned(await self._write(operation, context, request), given)
 
     def _check_transport(self, request: Request) -> Refusal | None:
         if self._backend.settings.require_https and not request.secure:
@@ -137,8 +142,8 @@ class MerchantInterface:
             self._over_until[credential_of(request)] = now + min(wait, REMEMBERED_SECONDS)
         return wait
 
-    def _charge_for_length(self, tenant: Tenant, reply: Reply) -> None:
-        requests = len(reply.body) // BYTES_OF_A_REQUEST
+    def _charge(self, tenant: Tenant, requests: int) -> None:
+        """For what a request costs more than others."""
         if requests:
             self._bucket(tenant).charge(self._backend.rates, time.monotonic(), requests)
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Generic, TypeVar
-from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
 from laari.edge.cursors import Cursors
 from laari.edge.fields import Field, Schema, check_fields, choice, described, text
+from laari.edge.parameters import Parameters
 from laari.rules.calendar import read_timestamp
 from laari.rules.refusals import Refusal, invalid
 from laari.rules.shapes.envelopes import Page, Pagination, to_json
@@ -53,26 +53,19 @@ class Query(Generic[T]):
         self._make = make
         self.fields = {field.name: field for field in fields}
 
-    def read(self, query: bytes) -> T | Refusal:
+    def read(self, given: Parameters) -> T | Refusal:
         values: dict[str, object] = {}
-        if query:
-            # Bytes that are no UTF-8 are kept: only the field that gets them knows what they mean.
-            pairs = parse_qsl(
-                query.decode("ascii"), keep_blank_values=True, errors="surrogateescape"
-            )
-            refusal = self._read_pairs(pairs, values)
-            if refusal is not None:
-                return refusal
+        refusal = self._read_pairs(given, values)
+        if refusal is not None:
+            return refusal
         for name, field in self.fields.items():
             if field.required and name not in values:
                 return invalid(name, f"{name} is required.")
         return self._make(**values)
 
-    def _read_pairs(
-        self, pairs: list[tuple[str, str]], values: dict[str, object]
-    ) -> Refusal | None:
+    def _read_pairs(self, given: Parameters, values: dict[str, object]) -> Refusal | None:
         seen: set[str] = set()
-        for name, value in pairs:
+        for name, value in given:
             base, bracket, _ = name.partition("[")
             field = self.fields.get(base)
             if field is None:

@@ -9,13 +9,14 @@ import hmac
 import math
 import time
 from typing import Annotated, NamedTuple
-from urllib.parse import parse_qsl, unquote_plus
+from urllib.parse import unquote_plus
 
 from msgspec import Meta, Struct
 
 from laari.edge.backend import Backend
 from laari.edge.http import NO_STORE, Header, Reply, Request
 from laari.edge.merchant.auth import read_basic
+from laari.edge.parameters import read_parameters
 from laari.edge.rate import Bucket, named_bucket
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import to_json
@@ -27,7 +28,9 @@ TOKEN_PATH = "/oauth/token"  # noqa: S105
 TOKEN_ADDRESS = f"/merchant{TOKEN_PATH}"
 TOKEN_OPERATION = "issue_token"  # noqa: S105  # its name among the metrics
 MAX_BODY_BYTES = 16 * 1024
+MAX_FIELDS = 50  # four are read
 LONGEST_CREDENTIAL = 256  # characters of client_id and client_secret
+LONGEST_ENCODED = 12 * LONGEST_CREDENTIAL  # inside Basic: four bytes a character, three for each
 PARAMETERS = ("grant_type", "client_id", "client_secret", "scope")
 
 # How many failed attempts are let pass is a setting, per client and address; one address may fail
@@ -94,6 +97,10 @@ def token_refused(refusal: Refusal) -> Reply:
     if refusal.status == 500:
         return _error(500, "server_error", refusal.message)
     return _error(refusal.status, "invalid_request", refusal.message)
+
+
+def _too_long() -> Reply:
+    return _invalid(f"Credentials have at most {LONGEST_CREDENTIAL} characters.")
 
 
 def _unknown_client() -> Reply:
@@ -198,7 +205,7 @@ def _read(request: Request) -> TokenRequest | Reply:
     if isinstance(credentials, Reply):
         return credentials
     if any(len(part) > LONGEST_CREDENTIAL for part in credentials):
-        return _invalid(f"Credentials have at most {LONGEST_CREDENTIAL} characters.")
+        return _too_long()
     return TokenRequest(*credentials, form.get("scope"))
 
 
@@ -209,12 +216,14 @@ def _read_form(request: Request) -> dict[str, str] | Reply:
     body = request.body(MAX_BODY_BYTES)
     if body is None:
         return _invalid("The body is too large.")
+    if body.count(b"&") >= MAX_FIELDS:
+        return _invalid(f"The body has more than {MAX_FIELDS} fields.")
     try:
-        pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict")
-    except (UnicodeError, ValueError):
+        given = read_parameters(body, errors="strict")
+    except ValueError:
         return _invalid("The body is not a valid form.")
     form: dict[str, str] = {}
-    for name, value in pairs:
+    for name, value in given:
         if name not in PARAMETERS:
             continue
         if name in form:
@@ -238,6 +247,8 @@ def _read_credentials(request: Request, form: dict[str, str]) -> tuple[str, str]
     pair = read_basic(encoded.strip())
     if pair is None:
         return _unknown_client()
+    if any(len(part) > LONGEST_ENCODED for part in pair):
+        return _too_long()
     # Both parts are form-encoded inside Basic, RFC 6749 says.
     client_id, secret = unquote_plus(pair[0]), unquote_plus(pair[1])
     if form.get("client_id", client_id) != client_id:

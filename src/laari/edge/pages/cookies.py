@@ -14,6 +14,7 @@ from laari.edge.http import Header
 
 PREFIX = "laari"
 HOST_PREFIX = "__Host-"  # a browser takes such a cookie from this host over https only
+MOST_COOKIES = 256  # browsers keep fewer than 200 for one host
 _OURS = (PREFIX, HOST_PREFIX + PREFIX)
 _VALUE = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)  # what needs no quotes
 
@@ -22,14 +23,18 @@ def own_cookies(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Every cookie whose name begins as ours do, over all Cookie headers.
 
     Of two with one name the first counts: a browser sends the one that it has had for longer first,
-    so one that was planted beside a session later does not replace it.
+    so one that was planted beside a session later does not replace it. Beyond `MOST_COOKIES` none
+    is looked at.
     """
     found: dict[str, str] = {}
+    left = MOST_COOKIES
     for header, value in headers:
         if header != b"cookie":
             continue
-        for pair in value.decode("latin-1").split(";"):
-            name, equals, content = pair.strip(" \t").partition("=")
+        pairs = value.split(b";", left)[:left]
+        left -= len(pairs)
+        for pair in pairs:
+            name, equals, content = pair.decode("latin-1").strip(" \t").partition("=")
             if equals and name.startswith(_OURS):
                 found.setdefault(name, content)
     return found

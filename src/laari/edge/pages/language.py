@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
+_MOST_LISTED = 20  # languages that a browser may ask for
 _FOLDER = Path(__file__).parent / "messages"
 
 
@@ -45,7 +46,7 @@ def choose(chosen: str | None, accepted: str) -> Language:
     if chosen in LANGUAGES:
         return LANGUAGES[chosen]
     ranked: list[tuple[float, int, str]] = []
-    for place, item in enumerate(accepted.split(",")[:20]):
+    for place, item in enumerate(accepted.split(",", _MOST_LISTED)[:_MOST_LISTED]):
         tag, _, parameters = item.partition(";")
         code = tag.strip().lower().partition("-")[0]
         if code in LANGUAGES:

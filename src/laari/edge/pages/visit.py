@@ -36,7 +36,7 @@ from laari.store.sessions import IDLE, LIFE, SEEN_EVERY, CustomerSession, UserSe
 
 log = logging.getLogger(__name__)
 
-MAX_FORM_BYTES = 32 * 1024
+MAX_FORM_BYTES = 20 * 1024  # the longest texts of a payment, each character in twelve bytes
 MAX_FIELDS = 50
 LANGUAGE_SECONDS = 365 * 24 * 3600
 # Pages that one person may open, on all their browsers together: more than anybody does by hand,

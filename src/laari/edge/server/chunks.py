@@ -30,7 +30,7 @@ class Chunks:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._left = 0  # of the chunk being read, with the CRLF that ends it
-        self._count = 0
+        self._count = 0  # of chunks, then of trailer fields
         self._in_trailer = False
         self._trailer_bytes = 0
         self.body = bytearray()
@@ -85,6 +85,9 @@ class Chunks:
         if self._in_trailer:
             self._trailer_bytes += len(line) + 2
             self.is_complete = not line
+            self._count += 1
+            if self._count > self._limits.fields + 1:  # the empty line that ends it is no field
+                return refuse("header_too_large", f"At most {self._limits.fields} trailer fields.")
             if line and not is_field(line):
                 return refuse("invalid_request", "A trailer field is malformed.")
             return None
@@ -92,13 +95,15 @@ class Chunks:
         if size is None:
             return refuse("invalid_request", "The size of a chunk is malformed.")
         self._count += 1
-        if self._count > self._limits.chunks:
-            return refuse("invalid_request", "The body has too many chunks.")
+        limits = self._limits
+        if self._count > limits.chunks + len(self.body) // limits.chunk_bytes:
+            return refuse("invalid_request", "The body has too many small chunks.")
         length = int(size[1], 16)
         if length:
             self._left = length + 2
         else:
             self._in_trailer = True
+            self._count = 0
         return None
 
     def _unended(self, buffer: bytearray, at: int) -> Refusal | None:

@@ -13,7 +13,10 @@ class Limits(NamedTuple):
     head_bytes: int = 64 * 1024  # request line and fields
     fields: int = 100
     body_bytes: int = 512 * 1024  # a longer body is not read; the application refuses it
-    chunks: int = 8192  # of one body: a byte in each would cost more to read than to send
+    # Small chunks cost more to read than to send. So many a body may have whatever they hold, and
+    # one more for each of these bytes.
+    chunks: int = 320
+    chunk_bytes: int = 1024
     chunk_line_bytes: int = 256  # its size and extensions, which nobody uses
     trailer_bytes: int = 8 * 1024
     # Fields of the last request that an idle connection keeps, to know them again. The programs of

@@ -17,6 +17,7 @@ from laari.edge.fields import Schema
 from laari.edge.http import Reply, Request
 from laari.edge.missing_key import SECRET_KEY, key_form, other_header
 from laari.edge.moments import moment_at
+from laari.edge.parameters import Parameters, read_parameters
 from laari.edge.query_warning import warned
 from laari.edge.router import Router
 from laari.edge.wallet.envelope import HEADERS, refused
@@ -43,13 +44,13 @@ from laari.store.secrets import digest
 WINDOW_REQUESTS = 60  # per account and window of 60 seconds, over all endpoints
 
 
-async def balance(backend: Backend, account: int, query: bytes) -> WalletList[Balance]:
+async def balance(backend: Backend, account: int, given: Parameters) -> WalletList[Balance]:
     standing = await backend.wallets.get(account)
     assert standing is not None  # a key belongs to a wallet, and wallets stay
     return WalletList(success=True, data=[balance_shape(standing.wallet)])
 
 
-async def usage(backend: Backend, account: int, query: bytes) -> WalletData[Usage]:
+async def usage(backend: Backend, account: int, given: Parameters) -> WalletData[Usage]:
     standing = await backend.wallets.get(account)
     assert standing is not None
     wallet, clock = standing.wallet, standing.clock
@@ -59,9 +60,9 @@ async def usage(backend: Backend, account: int, query: bytes) -> WalletData[Usag
 
 
 async def transactions(
-    backend: Backend, account: int, query: bytes
+    backend: Backend, account: int, given: Parameters
 ) -> WalletPage[WalletTransaction] | Refusal:
-    paging = read_paging(query)
+    paging = read_paging(given)
     if isinstance(paging, Refusal):
         return paging
     found = await backend.ask(wallets.history, account, paging.before, paging.limit)
@@ -83,7 +84,7 @@ class Endpoint:
     path: str
     name: str
     summary: str
-    get: Callable[[Backend, int, bytes], Awaitable[Struct | Refusal]]
+    get: Callable[[Backend, int, Parameters], Awaitable[Struct | Refusal]]
     envelope: type[Struct]
     shape: type[Struct]
     parameters: dict[str, Schema] = field(default_factory=dict)
@@ -140,9 +141,10 @@ class WalletInterface:
             return refused(refuse("not_found"))
         if request.method != "GET":
             return refused(refuse("method_not_allowed"), (b"allow", b"GET"))
-        shown = await endpoint.get(self._backend, use.account, request.query)
+        given = read_parameters(request.query)
+        shown = await endpoint.get(self._backend, use.account, given)
         reply = refused(shown) if isinstance(shown, Refusal) else Reply(200, to_json(shown))
-        return warned(reply, request.query, endpoint.parameters)
+        return warned(reply, given, endpoint.parameters)
 
 
 def _why_no_access(request: Request, key: str) -> str:

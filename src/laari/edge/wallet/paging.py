@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
-from urllib.parse import parse_qsl
 
 from laari.edge.fields import Schema
+from laari.edge.parameters import Parameters
 from laari.rules.ids import TID_PATTERN, is_tid
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.fields import TID_EXAMPLE
@@ -39,11 +39,10 @@ class Paging(NamedTuple):
     before: str | None = None  # the last transaction of the page before
 
 
-def read_paging(query: bytes) -> Paging | Refusal:
+def read_paging(parameters: Parameters) -> Paging | Refusal:
     """Reads `limit` and `before`; others are ignored, arrays of these two refused."""
-    pairs = parse_qsl(query.decode("ascii"), keep_blank_values=True, errors="surrogateescape")
     given: dict[str, str] = {}
-    for name, value in pairs:
+    for name, value in parameters:
         base, bracket, _ = name.partition("[")
         if base not in PARAMETERS:
             continue

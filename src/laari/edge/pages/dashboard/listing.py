@@ -26,7 +26,7 @@ class ListRequest(NamedTuple, Generic[Q]):
 def read_list(desk: Desk, query: Query[Q], listing: str) -> ListRequest[Q] | Refusal:
     """A form sends its empty fields too; here they mean that nothing was asked."""
     written = {name: value for name, value in desk.visit.query.items() if value.strip()}
-    read = query.read(urlencode(written).encode())
+    read = query.read([*written.items()])
     if isinstance(read, Refusal):
         return read
     window = read_window(read, desk.backend.cursors, listing, desk.tenant.id)
