@@ -1,0 +1,84 @@
+"""What one hostile request may take of the serving process: 5 ms up to 64 KiB, 20 ms up to 512 KiB.
+
+Processor time is measured, not the time that passes, so that a busy machine changes little. A row
+holds its budget if three of some attempts do: other work of the process may fall on one of them.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import psutil
+import pytest
+
+from tests.http.hostile import ROWS, Row
+from tests.serving import Merchant, Service
+
+ENOUGH, ATTEMPTS = 3, 15
+PATIENCE_SECONDS = 15.0
+KINDS = (
+    *("JSON", "query", "chunks", "headers", "cookies", "forms", "multipart", "metadata"),
+    *("cursors", "tokens"),
+)
+
+
+@pytest.fixture
+def shop(usual_service: Service) -> Merchant:
+    return usual_service.merchant()
+
+
+@pytest.fixture(scope="module")
+def interface(usual_service: Service) -> int:
+    """The one process that serves requests."""
+    children = psutil.Process(usual_service.process.pid).children()
+    (interface,) = [child for child in children if child.cmdline()[-1] == "interface"]
+    return interface.pid
+
+
+def used_seconds(process: int) -> float:
+    """Processor time of another process, to the nanosecond: clock_getcpuclockid(3) of Linux."""
+    return time.clock_gettime((~process << 3) | 2)
+
+
+def send(origin: str, request: bytes) -> int:
+    """Sends it and reads until the connection ends; the status."""
+    host, port = origin.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), PATIENCE_SECONDS) as client:
+        client.sendall(request)
+        answer = b""
+        while data := client.recv(65536):
+            answer += data
+    return int(answer[9:12])
+
+
+def measure(shop: Merchant, interface: int, row: Row) -> list[float]:
+    """The least of what attempts took, sorted."""
+    took: list[float] = []
+    for _ in range(ATTEMPTS):
+        request = row.as_of(shop.secret_key)
+        began = used_seconds(interface)
+        status = send(shop.service.origin, request)
+        took.append(used_seconds(interface) - began)
+        assert status == row.status
+        if sum(each <= row.budget_seconds for each in took) == ENOUGH:
+            break
+    return sorted(took)
+
+
+def test_every_kind_of_input_is_in_the_table() -> None:
+    assert {row.kind for row in ROWS.values()} == set(KINDS)
+    assert len(ROWS) > 150
+    assert all(len(row.request) <= 512 * 1024 for row in ROWS.values())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_request_takes_more_than_its_budget(shop: Merchant, interface: int, kind: str) -> None:
+    send(shop.service.origin, ROWS["headers: a long field"].as_of(shop.secret_key))  # warms up
+    over = {}
+    for name, row in ROWS.items():
+        if row.kind == kind:
+            took = measure(shop, interface, row)
+            if took[ENOUGH - 1] > row.budget_seconds:
+                over[name] = f"{took[0] * 1000:.1f} ms"
+    assert over == {}
