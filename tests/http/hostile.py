@@ -39,7 +39,7 @@ class Row(NamedTuple):
 
 def _request(line: str, body: bytes | None = None, *fields: str) -> bytes:
     length = () if body is None else (f"Content-Length: {len(body)}",)
-    head = [f"{line} HTTP/1.1", "Host: localhost", "Connection: close", *fields, *length]
+    head = [f"{line} HTTP/1.1", "Host: 127.0.0.1", "Connection: close", *fields, *length]
     return "\r\n".join(head).encode("latin-1") + b"\r\n\r\n" + (body or b"")
 
 
@@ -199,6 +199,8 @@ def _table() -> Iterator[Row]:
     for size in (SHORT, LONG):
         for name, body, status in _json_bodies(size):
             yield Row("JSON", f"{name}, {size // 1000} KB", _create(body), status)
+    objects = b'{"a":[' + b'{"a":1},' * 39_990 + b"1]}"
+    yield Row("JSON", "39,990 objects, 320 KB", _create(objects), 400)
     for name in ("a text of \\n", "a text of ,", "a number of 9"):
         body = next(body for each, body, _ in _json_bodies(LONG) if each == name)
         keyed = _create(body, f"Idempotency-Key: {NEW.decode()}")
