@@ -39,7 +39,11 @@ class Block(NamedTuple):
 
 
 def blocks(guide: str) -> list[Block]:
-    tokens = MarkdownIt("commonmark").parse((FOLDER / f"{guide}.md").read_text(encoding="utf-8"))
+    return blocks_of(FOLDER / f"{guide}.md")
+
+
+def blocks_of(page: Path) -> list[Block]:
+    tokens = MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8"))
     split = [
         (token.info.split() or [""], token.content) for token in tokens if token.type == "fence"
     ]
@@ -57,6 +61,12 @@ def file_named(name: str) -> str:
         block.code for guide in GUIDES for block in blocks(guide) if block.value("file") == name
     )
     return code
+
+
+def client_samples(language: str) -> list[str]:
+    """The samples in the README of that language's client, each a program of its own."""
+    page = ROOT / "clients" / {"python": "python", "ts": "typescript"}[language] / "README.md"
+    return [block.code for block in blocks_of(page) if block.language == language]
 
 
 WITH_SAMPLES = [guide for guide in GUIDES if any(samples(guide, each) for each in LANGUAGES)]

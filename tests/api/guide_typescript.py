@@ -7,7 +7,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tests.api.guide_samples import CLIENTS, WITH_SAMPLES, file_named, needed, samples
+from tests.api.guide_samples import (
+    CLIENTS,
+    WITH_SAMPLES,
+    client_samples,
+    file_named,
+    needed,
+    samples,
+)
 
 PATIENCE_SECONDS = 300
 OPTIONS = {
@@ -41,7 +48,7 @@ declare module "node:http" {
 
 
 def built(place: Path) -> None:
-    """A project with the client installed as it is published, and `GUIDE.js` for each guide."""
+    """A project with the client as it is published, `GUIDE.js` and `readme-N.js` of its README."""
     needed("node", "tsc")
     package = place / "node_modules/laari-client"
     shutil.copytree(CLIENTS["ts"], package, ignore=shutil.ignore_patterns("dist", "node_modules"))
@@ -52,6 +59,8 @@ def built(place: Path) -> None:
     for guide in WITH_SAMPLES:
         program = "\n".join(block.code for block in samples(guide, "ts"))
         (place / f"{guide}.ts").write_text(program)
+    for number, code in enumerate(client_samples("ts")):
+        (place / f"readme-{number}.ts").write_text(code)
     (place / "receiver.ts").write_text(file_named("receiver.ts"))
     (place / "tsconfig.json").write_text(json.dumps({"compilerOptions": OPTIONS}))
     _compile(place)

@@ -41,7 +41,7 @@ def running(command: list[str], port: int, directory: Path) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}/hook"
     environment = {
         **os.environ,
-        "SECRET_KEY": SECRET,
+        "LAARI_SECRET_KEY": SECRET,
         "PORT": str(port),
         "PYTHONPATH": str(CLIENTS["python"]),
     }

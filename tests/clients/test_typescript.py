@@ -30,8 +30,6 @@ LIBRARIES = ("--lib", "es2022,dom", "--skipDefaultLibCheck")  # which are the co
 
 Node: TypeAlias = Callable[..., str]
 
-_SAMPLE = re.compile(r"^```ts\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-
 missing = [name for name in ("node", "tsc") if shutil.which(name) is None]
 pytestmark = pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
 
@@ -75,8 +73,6 @@ def compile_project(place: Path) -> None:
     (place / "package.json").write_text('{"type": "module"}')
     for script in SCRIPTS.glob("*.ts"):
         shutil.copy(script, place)
-    for number, sample in enumerate(samples()):
-        (place / f"sample{number}.ts").write_text(sample)
     scripts = [each.name for each in place.glob("*.ts")]
     run("tsc", *STRICT, *MODULES, *LIBRARIES, *scripts, cwd=place)
 
@@ -86,10 +82,6 @@ def node(project: Path) -> Node:
     return lambda script, *arguments, **environ: run(
         "node", f"{script}.js", *arguments, cwd=project, **environ
     )
-
-
-def samples() -> list[str]:
-    return _SAMPLE.findall((PROJECT / "README.md").read_text(encoding="utf-8"))
 
 
 def test_every_operation_of_the_interface(node: Node, proxy: FaultyProxy, shop: Merchant) -> None:
@@ -107,14 +99,6 @@ def test_the_package_has_no_dependencies() -> None:
     for module in (PROJECT / "src").glob("*.ts"):
         imported = re.findall(r'(?:from|import)\s*\(?"([^"]+)"', module.read_text())
         assert [name for name in imported if not name.startswith("./")] in ([], ["node:crypto"])
-
-
-@pytest.mark.parametrize("number", range(3))
-def test_the_samples_of_the_readme_run(node: Node, shop: Merchant, number: int) -> None:
-    assert len(samples()) == 3
-    given = {"LAARI": shop.service.origin, "SECRET_KEY": shop.secret_key}
-    printed = node(f"sample{number}", **given)
-    assert ("order-2001 12550", "too much at once", "401")[number] in printed
 
 
 def storm(node: Node) -> Callable[[str, str, str, list[Write]], dict[str, str]]:

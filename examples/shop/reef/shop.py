@@ -38,8 +38,8 @@ class Settings(NamedTuple):
 
 def settings_from_environment() -> Settings:
     return Settings(
-        os.environ.get("LAARI", "http://127.0.0.1:8000"),
-        os.environ["SECRET_KEY"],
+        os.environ.get("LAARI_URL", "http://127.0.0.1:8000"),
+        os.environ["LAARI_SECRET_KEY"],
         os.environ.get("SHOP_URL", "http://127.0.0.1:5000"),
         Path(os.environ.get("SHOP_DATABASE", "reef.db")),
         os.environ.get("SHOP_MODE", "sandbox"),

@@ -27,7 +27,7 @@ def laari_sandbox(laari_settings: dict[str, str]) -> Iterator[Sandbox]:
     """
     missing = [name for name in ("httpx", "laari_client") if find_spec(name) is None]
     if missing:
-        pytest.fail(f"{missing[0]} is not installed: pip install 'laari[testing]'", pytrace=False)
+        pytest.fail(f"{missing[0]} is not installed: see docs/testing-your-shop.md", pytrace=False)
     from laari.testing.hosting import running_sandbox  # noqa: PLC0415
 
     with running_sandbox(laari_settings) as sandbox:
