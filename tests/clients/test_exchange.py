@@ -7,9 +7,10 @@ from email.utils import format_datetime
 
 import pytest
 
+from laari_client import ConnectionFailedError, _transport, errors
 from laari_client import _operations as ops
-from laari_client import errors
 from laari_client._call import Call, Operation
+from laari_client._client import DEADLINE_SECONDS, MAX_ATTEMPTS, TIMEOUT_SECONDS
 from laari_client._exchange import (
     Authenticate,
     Failure,
@@ -28,6 +29,7 @@ from laari_client._exchange import (
 
 PAY = ops.CREATE_PAYMENT
 CLOCK = ops.SANDBOX_MOVE_CLOCK
+ORIGIN = "http://127.0.0.1:8000"
 POLICY = Policy(timeout=5, deadline=30, max_attempts=4)
 
 
@@ -60,7 +62,7 @@ NEVER = [
 
 
 def again(operation: Operation, outcome: Reply | Failure) -> bool:
-    verdict = judge(operation, outcome)
+    verdict = judge(operation, outcome, ORIGIN)
     assert isinstance(verdict, Refused)
     return verdict.retry
 
@@ -105,7 +107,7 @@ class Run:
         self.token: str | None = None
 
     def __call__(self, call: Call) -> Result:
-        steps = exchange(call.prepared(), self.policy)
+        steps = exchange(call.prepared(), self.policy, ORIGIN)
         done = None
         try:
             while True:
@@ -143,6 +145,36 @@ def test_attempts_come_to_an_end() -> None:
     with pytest.raises(errors.ServerError):
         run(CREATE)
     assert (len(run.sent), len(run.waits)) == (4, 3)
+
+
+def test_a_service_that_is_down_is_named_within_the_time_that_is_told() -> None:
+    """clients/python/README.md: 12 to 24 seconds with the defaults."""
+    policy = Policy(TIMEOUT_SECONDS, DEADLINE_SECONDS, MAX_ATTEMPTS)
+    down = Run(*[Failure("ConnectError: refused", begun=False)] * MAX_ATTEMPTS, policy=policy)
+    with pytest.raises(ConnectionFailedError, match=f"{ORIGIN}: ConnectError: refused") as failed:
+        down(Call(PAY, body={}))
+    assert "Is it running?" in str(failed.value)
+    assert len(down.sent) == MAX_ATTEMPTS
+    longest = [0.25, 0.5, 1, 2, 4, 8, 8]
+    assert all(most / 2 <= wait <= most for wait, most in zip(down.waits, longest, strict=True))
+    assert (int(sum(longest) / 2) + 1, int(sum(longest)) + 1) == (12, 24)
+
+
+@pytest.mark.parametrize("failure", [Failure("reset"), Failure("late", timed_out=True)])
+def test_no_answer_names_the_address(failure: Failure) -> None:
+    verdict = judge(PAY, failure, ORIGIN)
+    assert isinstance(verdict, Refused)
+    assert ORIGIN in str(verdict.error)
+
+
+def test_the_steps_of_an_attempt_share_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(_transport.time, "monotonic", lambda: now[0])
+    left = _transport.TimeLeft(115.0, https=False)
+    assert dict(left) == dict.fromkeys(("connect", "read", "write", "pool"), 15.0)
+    now[0] = 112.0  # connecting took that long
+    assert left.get("read") == 3.0
+    assert _transport.TimeLeft(115.0, https=True).get("connect") == 1.5  # and 1.5 for TLS
 
 
 def test_waits_grow_are_spread_and_have_a_ceiling() -> None:

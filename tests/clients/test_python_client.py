@@ -8,11 +8,15 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 from laari.edge.openapi import openapi_document
-from laari_client import AsyncLaari, ConfigurationError, Laari, LaariError, errors, models
+from laari_client import AsyncLaari, ConfigurationError, Laari, LaariError, Listing, errors, models
+from laari_client import _operations as ops
+from laari_client._call import Call, Prepared
+from laari_client._exchange import Result
 from tests.clients.faulty_proxy import FaultyProxy, Seen
 from tests.serving import Merchant
 
@@ -93,7 +97,7 @@ def walk_wallet(client: Laari) -> None:
     (balance,) = client.wallet.balance()
     assert balance.ledger_balance == Decimal("499829.50")  # 50,000,000 less 12,550, 500, 4,000
     assert client.wallet.usage().limits.daily is None
-    history = list(client.wallet.transactions(limit=2))
+    history = [each for page in client.wallet.transactions(limit=2).pages() for each in page.items]
     assert [each.type for each in history] == [*["payment"] * 3, "adjustment", "topup"]
     assert history[0].amount == -40
 
@@ -152,8 +156,12 @@ async def test_the_asynchronous_client_works(shop: Merchant) -> None:
         ]
         assert (await client.sandbox.payments.pay(made[0].id)).status == "paid"
         assert await client.payments.get(made[1].id) == made[1]
-        listed = [each.reference async for each in client.payments.list(limit=2)]
+        listed = [each.reference async for each in client.payments.list()]
         assert listed == [each.reference for each in reversed(made)]
+        two = client.payments.list(limit=2)
+        assert [each.reference async for each in two] == listed[:2]
+        assert [(await anext(two)).reference for _ in range(2)] == listed[:2]
+        assert await anext(two, None) is None
         pages = [page async for page in client.payments.list(limit=2).pages()]
         assert [len(page.items) for page in pages] == [2, 2, 1]
         with pytest.raises(errors.PaymentNotCancellableError):
@@ -171,12 +179,74 @@ def test_lists_go_over_all_pages_with_their_filters(client: Laari, proxy: Faulty
         client.payments.create(reference=f"p-{number}", amount=100, bill_number=f"{number % 2}")
     with Laari(proxy.origin, client._connection.config.merchant.headers[0][1]) as watched:
         listing = watched.payments.list(limit=2, bill_number="0")
-        assert [each.reference for each in listing] == ["p-6", "p-4", "p-2", "p-0"]
-        assert [each.reference for each in listing][:1] == ["p-6"]  # and again from the start
         first, second = listing.pages()
+        assert [each.reference for each in (*first.items, *second.items)] == [
+            *("p-6", "p-4", "p-2", "p-0")
+        ]
         assert list(listing.pages(first.next_cursor)) == [second]
+        everything = watched.payments.list(bill_number="0")
+        assert [each.reference for each in everything] == ["p-6", "p-4", "p-2", "p-0"]
+        assert [each.reference for each in everything][:1] == ["p-6"]  # and again from the start
     assert all("bill_number=0" in each.target for each in proxy.seen)
-    assert sum("after=" in each.target for each in proxy.seen) == 4
+    assert sum("after=" in each.target for each in proxy.seen) == 2
+
+
+def test_a_limit_is_one_page_and_next_goes_on(client: Laari, proxy: FaultyProxy) -> None:
+    for number in range(5):
+        client.payments.create(reference=f"p-{number}", amount=100)
+    with Laari(proxy.origin, client._connection.config.merchant.headers[0][1]) as watched:
+        two = watched.payments.list(limit=2)
+        assert [each.reference for each in two] == ["p-4", "p-3"]
+        assert len(proxy.seen) == 1
+        assert [next(two).reference, next(two).reference] == ["p-4", "p-3"]
+        assert next(two, None) is None
+        everything = watched.payments.list()
+        assert [next(everything).reference for _ in range(5)] == [f"p-{n}" for n in (4, 3, 2, 1, 0)]
+        with pytest.raises(ConfigurationError, match="at least 1"):
+            next(watched.payments.list(limit=0))
+
+
+def test_a_limit_is_met_over_pages_that_are_not_full() -> None:
+    """A filter may leave a page short, or empty, where more follows."""
+    pages = {None: [], "a": [{"n": 1}], "b": [{"n": 2}, {"n": 3}]}
+    following = {None: "a", "a": "b", "b": "c"}
+
+    class Pages:
+        def fetch(self, prepared: Prepared) -> Result:
+            cursor = prepared.target.partition("after=")[2] or None
+            more = {"has_more": True, "next_cursor": following[cursor]}
+            return Result({"data": pages[cursor], "pagination": more})
+
+    listing = Listing(Pages(), Call(ops.LIST_PAYMENTS, query={"limit": 2}), lambda each: each["n"])
+    assert list(listing) == [1, 2]
+
+
+def test_a_client_of_another_event_loop_says_so(shop: Merchant) -> None:
+    client = AsyncLaari(shop.service.origin, shop.secret_key)
+
+    async def used() -> None:
+        await client.payments.create(reference="p-1", amount=100)
+
+    asyncio.run(used())
+    for again in (used, client.close):
+        with pytest.raises(ConfigurationError, match="belongs to another event loop"):
+            asyncio.run(again())
+
+
+README = Path(__file__).parents[2] / "clients/{}/README.md"
+
+
+@pytest.mark.parametrize("language", ["python", "typescript"])
+def test_the_classes_of_statuses_are_those_that_are_told(language: str) -> None:
+    page = Path(str(README).format(language)).read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| (\d+|5xx|any other) \| `(\w+)` \|", page, re.M))
+    assert told.pop("5xx") == errors.error_class("new", 503).__name__
+    assert told.pop("any other") == errors.error_class("new", 402).__name__
+    assert told == {str(status): each.__name__ for status, each in errors.BY_STATUS.items()}
+    for each in errors.BY_CODE.values():
+        status = (each.__doc__ or "").rpartition("HTTP ")[2]
+        if status.isdigit():
+            assert issubclass(each, errors.error_class("new", int(status)))
 
 
 def test_a_datetime_is_a_filter_and_needs_a_time_zone(client: Laari) -> None:

@@ -127,8 +127,10 @@ def test_a_client_of_httpx_that_follows_redirects_does_not_here(
 @BOTH
 def test_a_service_that_is_away(failing) -> None:
     begun = time.monotonic()
-    error = failing(f"http://127.0.0.1:{free_port()}", deadline=1.5)
+    away = f"http://127.0.0.1:{free_port()}"
+    error = failing(away, deadline=1.5)
     assert (type(error), error.code) == (ConnectionFailedError, "connection_failed")
+    assert f"could not be reached at {away}: " in str(error)
     assert 0.2 < time.monotonic() - begun < 8
 
 

@@ -128,10 +128,10 @@ def weather(proxy: FaultyProxy, shop: Merchant, storm, number: int) -> None:
 def check(proxy: FaultyProxy, shop: Merchant, authorization: str, ids: dict[str, str]) -> None:
     """What the service has is what the client was told, each once."""
     with Laari(shop.service.origin, shop.secret_key) as calm:
-        payments = list(calm.payments.list(limit=100))
+        payments = list(calm.payments.list())
         had = {each.reference: each.id for each in payments}
-        had |= {each.reference: each.id for each in calm.payment_requests.list(limit=100)}
-        authorizations = list(calm.authorizations.list(limit=100))
+        had |= {each.reference: each.id for each in calm.payment_requests.list()}
+        authorizations = list(calm.authorizations.list())
         had |= {each.reference: each.id for each in authorizations if each.id != authorization}
         charged = calm.authorizations.get(authorization).usage
         spent = calm.sandbox.set_wallet().balance

@@ -177,6 +177,7 @@ def test_waits_are_honoured_and_come_to_an_end(node: Node, proxy: FaultyProxy) -
     away = f"http://127.0.0.1:{free_port()}"
     (told,) = failing(node, away, ["create"], deadline=1000)
     assert told["code"] == "connection_failed"
+    assert f"could not be reached at {away}: ECONNREFUSED. Is it running?" in told["shown"]
 
 
 def test_a_token_is_fetched_and_renewed_once(
@@ -242,6 +243,10 @@ def test_webhooks_are_verified(node: Node) -> None:
         ({**good, "header": f"{signing.header('0' * 64, signing.sign())},v2=x"}, "webhook.test"),
         ({**good, "secret": ""}, "ConfigurationError"),
         ({**good, "secret": []}, "ConfigurationError"),
+        ({**good, "secret": None}, "ConfigurationError"),
+        ({**good, "body": signing.SAMPLE}, "ConfigurationError"),
+        ({**good, "body": None}, "ConfigurationError"),
+        ({**good, "header": {"Service-Signature": signing.header()}}, "ConfigurationError"),
         (
             {**good, "body": "[]", "header": signing.header(signing.sign(b"[]"))},
             "InvalidResponseError",

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 import pytest
 
@@ -112,6 +113,24 @@ def test_an_empty_secret_would_let_anybody_sign(secret) -> None:
     empty = header(sign(secret=""))
     with pytest.raises(ConfigurationError, match="anybody"):
         verify_webhook(BODY, empty, secret, now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"body": SAMPLE}, "body is the raw body as it came, bytes or text; it is of type dict"),
+        ({"body": None}, "of type NoneType"),
+        ({"body": 5}, "of type int"),
+        ({"header": {"Service-Signature": "t=1"}}, "header is the value of Service-Signature"),
+        ({"header": b"t=1,v1=00"}, "of type bytes"),
+        ({"secret": None}, "secret is a text, or a list of them"),
+        ({"secret": b"sk_1"}, "of type bytes"),
+    ],
+)
+def test_what_cannot_be_verified_is_said_clearly(given: dict[str, Any], complaint: str) -> None:
+    usual = {"body": BODY, "header": header(), "secret": SECRET}
+    with pytest.raises(ConfigurationError, match=complaint):
+        verify_webhook(**{**usual, **given}, now=NOW)
 
 
 def test_a_genuine_body_that_is_no_event_is_told_apart() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 
 import httpx
 import pytest
@@ -100,15 +103,58 @@ def test_the_shops_own_handler_answers(laari_merchant: Merchant) -> None:
 
     def shop(body: bytes, headers: Mapping[str, str]) -> int | None:
         seen.append(body)
-        if len(seen) == 1:
-            raise ValueError("a defect of the shop")
-        return 204
+        return 503 if len(seen) == 1 else 204
 
     laari_merchant.webhooks.handle(shop)
     order(laari_merchant)
     assert laari_merchant.webhooks.wait_for("payment.created").status == 204
-    assert [each.status for each in laari_merchant.webhooks.deliveries] == [500, 204]
+    assert [each.status for each in laari_merchant.webhooks.deliveries] == [503, 204]
     assert seen[0] == seen[1]
+
+
+def defective_shop(body: bytes, headers: Mapping[str, str]) -> int | None:
+    raise ValueError("a defect of the shop")
+
+
+def test_what_the_shops_handler_raises_fails_the_test(laari_merchant: Merchant) -> None:
+    laari_merchant.webhooks.handle(defective_shop)
+    order(laari_merchant)
+    began = time.monotonic()
+    with pytest.raises(ValueError, match="a defect of the shop") as failed:
+        laari_merchant.webhooks.wait_for("payment.created", timeout=30)
+    assert time.monotonic() - began < 20  # at once, and not when the time is over
+    assert "defective_shop" in [frame.name for frame in failed.traceback]
+    assert "payment.created evt_" in failed.value.__notes__[0]
+    assert laari_merchant.webhooks.deliveries[0].status == 500
+    # Seen is seen: the attempts that follow do not fail the end of this test.
+
+
+SHOP_TEST = """
+import time
+
+def broken(body, headers):
+    raise ValueError("a defect of the shop")
+
+def test_that_does_not_wait_for_the_webhook(laari_merchant):
+    laari_merchant.webhooks.handle(broken)
+    laari_merchant.client.payments.create(reference="order-1", amount=12550)
+    while not laari_merchant.webhooks.deliveries:
+        time.sleep(0.01)
+"""
+
+
+def test_what_the_shops_handler_raises_is_not_lost(tmp_path: Path) -> None:
+    (tmp_path / "test_shop.py").write_text(SHOP_TEST)
+    ended = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert 'raise ValueError("a defect of the shop")' in ended.stdout
 
 
 def test_a_forged_webhook_does_not_count(laari_merchant: Merchant) -> None:

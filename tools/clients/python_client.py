@@ -82,7 +82,7 @@ def _errors(interface: Interface) -> Iterator[str]:
         if name in bases:
             continue
         base = STATUS_ERRORS.get(codes[code], SERVER_ERROR if codes[code] >= 500 else "APIError")
-        yield f'class {name}({base}):\n    """`{code}`"""\n\n'
+        yield f'class {name}({base}):\n    """`{code}`, HTTP {codes[code]}"""\n\n'
     yield "BY_CODE: Dict[str, Type[APIError]] = {"
     yield from (f'    "{code}": {name},' for code, name in made.items())
     yield "}\nBY_STATUS: Dict[int, Type[APIError]] = {"

@@ -147,7 +147,7 @@ def _errors(interface: Interface) -> Iterator[str]:
         name = error_class(code)
         if name not in bases:
             base = STATUS_ERRORS.get(status, SERVER_ERROR if status >= 500 else "APIError")
-            yield f"/** `{code}` */\nexport class {name} extends {base} {{}}"
+            yield f"/** `{code}`, HTTP {status} */\nexport class {name} extends {base} {{}}"
     yield "\nconst BY_CODE = new Map<string, typeof APIError>(["
     yield from (f'  ["{code}", {error_class(code)}],' for code in codes)
     yield "]);\nconst BY_STATUS = new Map<number, typeof APIError>(["

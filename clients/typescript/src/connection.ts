@@ -144,7 +144,8 @@ export class Connection {
       signal?.throwIfAborted();
       const left = Math.max(endsAt - Date.now(), 1);
       const limit = Math.min(this.#config.timeout, left);
-      const verdict = judge(operation, await this.#attempt(prepared, proof, limit, signal));
+      const outcome = await this.#attempt(prepared, proof, limit, signal);
+      const verdict = judge(operation, outcome, this.#config.origin);
       if (!("error" in verdict)) return verdict;
       if (verdict.error.status === 401 && proof.token !== undefined && refused === undefined) {
         // Expired or revoked since: nothing was done, so it is sent once more with a new token.
@@ -298,10 +299,10 @@ function failureOf(error: unknown): Failure {
   return failed(code || "no answer", { begun: !NOT_CONNECTED.has(code) && !lasting, lasting });
 }
 
-function judge(operation: Operation, outcome: Reply | Failure): Result | Refused {
+function judge(operation: Operation, outcome: Reply | Failure, origin: string): Result | Refused {
   if ("reason" in outcome) {
     const retry = !outcome.lasting && (operation.repeatable || !outcome.begun);
-    return { error: unanswered(outcome), retry };
+    return { error: unanswered(outcome, origin), retry };
   }
   const { status } = outcome;
   if (status >= 200 && status < 300) return result(operation, outcome);
@@ -314,14 +315,19 @@ function judge(operation: Operation, outcome: Reply | Failure): Result | Refused
   return { error, retry: unknown && operation.repeatable };
 }
 
-function unanswered({ reason, begun, timedOut }: Failure): LaariError {
+function unanswered({ reason, begun, timedOut }: Failure, origin: string): LaariError {
   if (timedOut) {
-    return new RequestTimeoutError(`No answer in time: ${reason}.`, { code: "timeout" });
+    return new RequestTimeoutError(`No answer from ${origin} in time: ${reason}.`, {
+      code: "timeout",
+    });
   }
   const [code, what] = begun
-    ? ["connection_lost", "The connection was lost"]
-    : ["connection_failed", "The service could not be reached"];
-  return new ConnectionFailedError(`${what}: ${reason}.`, { code });
+    ? ["connection_lost", `The connection to ${origin} was lost: ${reason}.`]
+    : [
+        "connection_failed",
+        `The service could not be reached at ${origin}: ${reason}. Is it running?`,
+      ];
+  return new ConnectionFailedError(what, { code });
 }
 
 function notOurs(reply: Reply, code: string, what: string): LaariError {

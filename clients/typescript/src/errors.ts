@@ -48,13 +48,20 @@ export class InvalidResponseError extends LaariError {}
 /** A webhook that is not signed by the service, or not now. Answer it with 401. */
 export class WebhookVerificationError extends LaariError {}
 
-/** The service's own refusal. */
+/** The service's own refusal. Statuses such as 402, 405 and 422 have no class of their own. */
 export class APIError extends LaariError {}
 
+/** 400: the request has to change. */
 export class BadRequestError extends APIError {}
+/** 401: the credentials are missing, wrong or expired. */
 export class UnauthorizedError extends APIError {}
+/** 403: the credentials do not allow it. */
 export class ForbiddenError extends APIError {}
+/** 404: there is no such resource for this merchant and mode. */
 export class NotFoundError extends APIError {}
+/** 409: the current state does not allow it. */
 export class ConflictError extends APIError {}
+/** 429: too many requests. */
 export class RateLimitedError extends APIError {}
+/** 5xx: the service failed; unless the code says otherwise, the outcome is unknown. */
 export class ServerError extends APIError {}

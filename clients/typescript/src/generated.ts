@@ -511,83 +511,83 @@ export interface WalletTransactionsParams {
   limit?: number;
 }
 
-/** `authorization_expired` */
+/** `authorization_expired`, HTTP 409 */
 export class AuthorizationExpiredError extends ConflictError {}
-/** `authorization_inactive` */
+/** `authorization_inactive`, HTTP 409 */
 export class AuthorizationInactiveError extends ConflictError {}
-/** `authorization_not_cancellable` */
+/** `authorization_not_cancellable`, HTTP 409 */
 export class AuthorizationNotCancellableError extends ConflictError {}
-/** `authorization_not_found` */
+/** `authorization_not_found`, HTTP 404 */
 export class AuthorizationNotFoundError extends NotFoundError {}
-/** `authorization_not_pending` */
+/** `authorization_not_pending`, HTTP 409 */
 export class AuthorizationNotPendingError extends ConflictError {}
-/** `authorization_unapproved` */
+/** `authorization_unapproved`, HTTP 409 */
 export class AuthorizationUnapprovedError extends ConflictError {}
-/** `authorization_unavailable` */
+/** `authorization_unavailable`, HTTP 409 */
 export class AuthorizationUnavailableError extends ConflictError {}
-/** `currency_mismatch` */
+/** `currency_mismatch`, HTTP 409 */
 export class CurrencyMismatchError extends ConflictError {}
-/** `customer_not_found` */
+/** `customer_not_found`, HTTP 400 */
 export class CustomerNotFoundError extends BadRequestError {}
-/** `idempotency_conflict` */
+/** `idempotency_conflict`, HTTP 409 */
 export class IdempotencyConflictError extends ConflictError {}
-/** `idempotency_in_progress` */
+/** `idempotency_in_progress`, HTTP 409 */
 export class IdempotencyInProgressError extends ConflictError {}
-/** `idempotency_unavailable` */
+/** `idempotency_unavailable`, HTTP 503 */
 export class IdempotencyUnavailableError extends ServerError {}
-/** `insufficient_balance` */
+/** `insufficient_balance`, HTTP 402 */
 export class InsufficientBalanceError extends APIError {}
-/** `insufficient_scope` */
+/** `insufficient_scope`, HTTP 403 */
 export class InsufficientScopeError extends ForbiddenError {}
-/** `internal_error` */
+/** `internal_error`, HTTP 500 */
 export class InternalError extends ServerError {}
-/** `invalid_idempotency_key` */
+/** `invalid_idempotency_key`, HTTP 400 */
 export class InvalidIdempotencyKeyError extends BadRequestError {}
-/** `invalid_json` */
+/** `invalid_json`, HTTP 400 */
 export class InvalidJsonError extends BadRequestError {}
-/** `invalid_pagination` */
+/** `invalid_pagination`, HTTP 400 */
 export class InvalidPaginationError extends BadRequestError {}
-/** `invalid_request` */
+/** `invalid_request`, HTTP 400 */
 export class InvalidRequestError extends BadRequestError {}
-/** `method_not_allowed` */
+/** `method_not_allowed`, HTTP 405 */
 export class MethodNotAllowedError extends APIError {}
-/** `payment_conflict` */
+/** `payment_conflict`, HTTP 409 */
 export class PaymentConflictError extends ConflictError {}
-/** `payment_count_limit_exceeded` */
+/** `payment_count_limit_exceeded`, HTTP 409 */
 export class PaymentCountLimitExceededError extends ConflictError {}
-/** `payment_in_progress` */
+/** `payment_in_progress`, HTTP 409 */
 export class PaymentInProgressError extends ConflictError {}
-/** `payment_not_cancellable` */
+/** `payment_not_cancellable`, HTTP 409 */
 export class PaymentNotCancellableError extends ConflictError {}
-/** `payment_request_not_cancellable` */
+/** `payment_request_not_cancellable`, HTTP 409 */
 export class PaymentRequestNotCancellableError extends ConflictError {}
-/** `payment_request_not_found` */
+/** `payment_request_not_found`, HTTP 404 */
 export class PaymentRequestNotFoundError extends NotFoundError {}
-/** `per_payment_limit_exceeded` */
+/** `per_payment_limit_exceeded`, HTTP 409 */
 export class PerPaymentLimitExceededError extends ConflictError {}
-/** `period_limit_exceeded` */
+/** `period_limit_exceeded`, HTTP 409 */
 export class PeriodLimitExceededError extends ConflictError {}
-/** `reference_conflict` */
+/** `reference_conflict`, HTTP 409 */
 export class ReferenceConflictError extends ConflictError {}
-/** `request_too_large` */
+/** `request_too_large`, HTTP 400 */
 export class RequestTooLargeError extends BadRequestError {}
-/** `sandbox_recipient_not_allowed` */
+/** `sandbox_recipient_not_allowed`, HTTP 400 */
 export class SandboxRecipientNotAllowedError extends BadRequestError {}
-/** `service_unavailable` */
+/** `service_unavailable`, HTTP 503 */
 export class ServiceUnavailableError extends ServerError {}
-/** `total_limit_exceeded` */
+/** `total_limit_exceeded`, HTTP 409 */
 export class TotalLimitExceededError extends ConflictError {}
-/** `unsupported_api_version` */
+/** `unsupported_api_version`, HTTP 400 */
 export class UnsupportedApiVersionError extends BadRequestError {}
-/** `wallet_limit_exceeded` */
+/** `wallet_limit_exceeded`, HTTP 422 */
 export class WalletLimitExceededError extends APIError {}
-/** `invalid_client` */
+/** `invalid_client`, HTTP 401 */
 export class InvalidClientError extends UnauthorizedError {}
-/** `invalid_scope` */
+/** `invalid_scope`, HTTP 400 */
 export class InvalidScopeError extends BadRequestError {}
-/** `temporarily_unavailable` */
+/** `temporarily_unavailable`, HTTP 429 */
 export class TemporarilyUnavailableError extends RateLimitedError {}
-/** `unsupported_grant_type` */
+/** `unsupported_grant_type`, HTTP 400 */
 export class UnsupportedGrantTypeError extends BadRequestError {}
 
 const BY_CODE = new Map<string, typeof APIError>([

@@ -1,5 +1,6 @@
 // Lists: fetched page by page while they are read.
 import { type Call, type Connection, type Operation, unreadable } from "./connection.js";
+import { ConfigurationError } from "./errors.js";
 import { isObject } from "./json.js";
 
 export interface Page<T> {
@@ -8,11 +9,16 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
-/** All items, over all pages: `for await (const item of listing)`. Each loop reads it anew. */
+/**
+ * The first `limit` items, or without a limit all of them, over all pages.
+ * `for await (const item of listing)` reads the list from its start, each time; `next()` resolves
+ * to one item after the other.
+ */
 export class Listing<T> implements AsyncIterable<T> {
   readonly #connection: Connection;
   readonly #operation: Operation;
   readonly #call: Call;
+  #items: AsyncGenerator<T, void, undefined> | undefined; // of `next`
 
   constructor(connection: Connection, operation: Operation, call: Call) {
     this.#connection = connection;
@@ -21,10 +27,26 @@ export class Listing<T> implements AsyncIterable<T> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
-    for await (const page of this.pages()) yield* page.items;
+    const limit: unknown = (this.#call.query as { limit?: unknown } | undefined)?.limit;
+    if (limit !== undefined && !(Number.isInteger(limit) && Number(limit) >= 1)) {
+      throw new ConfigurationError("limit is a number of items, at least 1.");
+    }
+    let left = Number(limit ?? Infinity);
+    for await (const page of this.pages()) { // a page may have fewer items than were asked for
+      for (const item of page.items) {
+        yield item;
+        left -= 1;
+        if (left === 0) return;
+      }
+    }
   }
 
-  /** The pages, from the one that a `nextCursor` named on. */
+  next(): Promise<IteratorResult<T, void>> {
+    this.#items ??= this[Symbol.asyncIterator]();
+    return this.#items.next();
+  }
+
+  /** All pages of `limit` items each, from the one that a `nextCursor` named on. */
   async *pages(cursor: string | null = null): AsyncGenerator<Page<T>, void, undefined> {
     for (;;) {
       const page: Page<T> = await this.#page(cursor);

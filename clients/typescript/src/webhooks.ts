@@ -25,8 +25,21 @@ export async function verifyWebhook(
   options: VerifyOptions = {},
 ): Promise<Event> {
   const encoder = new TextEncoder();
+  const given: unknown = body; // JavaScript hands over anything
+  if (typeof given !== "string" && !(ArrayBuffer.isView(given) && "BYTES_PER_ELEMENT" in given)) {
+    throw new ConfigurationError(
+      "body is the raw body as it came, text or bytes, not what was parsed of it: JSON that was" +
+        " parsed has lost the bytes that are signed.",
+    );
+  }
+  if (header !== null && header !== undefined && typeof (header as unknown) !== "string") {
+    throw new ConfigurationError("header is the value of Service-Signature, a text.");
+  }
   const raw = typeof body === "string" ? encoder.encode(body) : body;
   const secrets = typeof secret === "string" ? [secret] : secret;
+  if (!Array.isArray(secrets)) {
+    throw new ConfigurationError("secret is a text, or an array of them.");
+  }
   if (secrets.length === 0 || !secrets.every((each) => typeof each === "string" && each)) {
     throw new ConfigurationError("secret is empty: anybody could sign.");
   }

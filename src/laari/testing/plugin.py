@@ -40,3 +40,4 @@ def laari_merchant(laari_sandbox: Sandbox) -> Iterator[Merchant]:
     merchant = laari_sandbox.merchant()
     yield merchant
     laari_sandbox.forget(merchant)
+    merchant.webhooks.raise_error()  # of the shop's handler, if the test has not seen it

@@ -60,6 +60,8 @@ class Inbox:
         self._awaited: set[int] = set()  # places in the list that a test has waited for
         self._failures: list[int] = []
         self._handler: Handler | None = None
+        self._errors: list[tuple[str, BaseException]] = []  # of the handler, with the event's id
+        self._raised: set[str] = set()  # events whose error a test has seen
 
     @property
     def deliveries(self) -> list[Delivery]:
@@ -75,10 +77,19 @@ class Inbox:
     def handle(self, handler: Handler) -> None:
         """Hands each delivery on to the shop: `handler(body, headers)` returns the status.
 
-        None counts as 200. It is called in another thread than the test's.
+        None counts as 200. It is called in another thread than the test's. What it raises is
+        answered with 500, and fails the test: `wait_for` raises it, or else the end of the test.
         """
         with self._changed:
             self._handler = handler
+
+    def raise_error(self) -> None:
+        """Raises the first exception of the handler that no test has seen, once for each event."""
+        with self._changed:
+            for event_id, error in self._errors:
+                if event_id not in self._raised:
+                    self._raised.add(event_id)  # it comes again with each attempt
+                    raise error
 
     def wait_for(
         self, type: str, about: Any = None, *, timeout: float = DEFAULT_TIMEOUT_SECONDS
@@ -86,12 +97,13 @@ class Inbox:
         """The next delivery of this type that was acknowledged and not waited for before.
 
         `about` is a payment, payment request or authorization, or its id. Raises AssertionError
-        where none comes in time.
+        if none comes in time, and at once what the shop's own handler raised.
         """
         wanted = None if about is None else id_of(about)
         deadline = time.monotonic() + timeout
         with self._changed:
             while (found := self._find(type, wanted)) is None:
+                self.raise_error()
                 left = deadline - time.monotonic()
                 if left <= 0 or not self._changed.wait(left):
                     raise AssertionError(self._missing(type, wanted, timeout))
@@ -125,22 +137,28 @@ class Inbox:
                 self._changed.notify_all()
                 return 401
             status = self._failures.pop(0) if self._failures else None
+            raised: BaseException | None = None
             handler = self._handler
         if status is None:
-            status = _handled(handler, body, headers)
+            status, raised = _handled(handler, body, headers)
         with self._changed:
+            if raised is not None:
+                raised.add_note(f"raised by the handler of webhooks for {event.type} {event.id}")
+                self._errors.append((event.id, raised))
             self._deliveries.append(Delivery(event, body, headers, status))
             self._changed.notify_all()
         return status
 
 
-def _handled(handler: Handler | None, body: bytes, headers: Mapping[str, str]) -> int:
+def _handled(
+    handler: Handler | None, body: bytes, headers: Mapping[str, str]
+) -> tuple[int, BaseException | None]:
     if handler is None:
-        return 200
+        return 200, None
     try:
-        return handler(body, headers) or 200
-    except Exception:  # a shop that fails answers 500
-        return 500
+        return handler(body, headers) or 200, None
+    except BaseException as error:  # also what pytest.fail() raises; the test gets it
+        return 500, error
 
 
 def id_of(resource: Any) -> str:

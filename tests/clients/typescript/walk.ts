@@ -58,7 +58,11 @@ check((await client.sandbox.payments.reject(other.id)).status === "rejected", "r
 const third = await client.payments.create({ reference: "p-3", amount: 12_550 });
 const paid = await client.sandbox.payments.pay(third.id);
 check(paid.status === "paid" && typeof paid.paid_at === "string", "paid");
-const listed = await all(client.payments.list({ limit: 1, created_from: made.created_at }));
+const two = client.payments.list({ limit: 2 });
+check((await all(two)).map((each) => each.reference).join() === "p-3,p-2", "a limit is a limit");
+const taken = [await two.next(), await two.next(), await two.next()];
+check(taken.map((each) => each.value?.reference).join() === "p-3,p-2,", "one after the other");
+const listed = await all(client.payments.list({ created_from: made.created_at }));
 check(listed.map((each) => each.reference).join() === "p-3,p-2,p-1", "listed over pages");
 const pages = [];
 for await (const page of client.payments.list({ limit: 2 }).pages()) pages.push(page.items.length);
@@ -108,7 +112,7 @@ check((await client.sandbox.moveClock({ reset: true })).offset_seconds === 0, "c
 const wallet = new Laari({ baseUrl, walletKey: purse.api_key }).wallet;
 check((await wallet.balance())[0]?.ledger_balance === 499_829.5, "balance");
 check((await wallet.usage()).limits.daily === null, "usage of the wallet");
-const history = await all(wallet.transactions({ limit: 2 }));
+const history = await all(wallet.transactions());
 check(history[0]?.amount === -40 && history.length === 5, "history");
 
 const wrong = await refusal(client.payments.create({ reference: "p-9", amount: 0 }));

@@ -12,7 +12,7 @@ import httpx
 from laari_client import _transport as transport
 from laari_client._call import Call, Prepared
 from laari_client._config import Config
-from laari_client._errors import InvalidResponseError
+from laari_client._errors import ConfigurationError, InvalidResponseError
 from laari_client._exchange import (
     Authenticate,
     Failure,
@@ -34,8 +34,20 @@ class AsyncConnection:
         self._owned = http is None
         self._http = http if http is not None else httpx.AsyncClient(limits=transport.LIMITS)
         self._tokens = AsyncTokens(self._fetch_token)
+        self._loop: Optional[asyncio.AbstractEventLoop] = None  # the first that used it
+
+    def _belongs_here(self) -> None:
+        """Connections live in one event loop: in another they fail with an error of their own."""
+        running = asyncio.get_running_loop()
+        self._loop = self._loop or running
+        if running is not self._loop:
+            raise ConfigurationError(
+                "This AsyncLaari belongs to another event loop, which used it first: make one"
+                " for each loop, such as inside the function that asyncio.run() is given."
+            )
 
     async def close(self) -> None:
+        self._belongs_here()
         await self._tokens.close()
         if self._owned:
             await self._http.aclose()
@@ -49,7 +61,8 @@ class AsyncConnection:
             raise
 
     async def fetch(self, prepared: Prepared, policy: Optional[Policy] = None) -> Result:
-        steps = exchange(prepared, policy or self.config.policy)
+        self._belongs_here()
+        steps = exchange(prepared, policy or self.config.policy, self.config.origin)
         done: Any = None
         while True:
             try:

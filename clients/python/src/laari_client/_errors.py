@@ -66,7 +66,7 @@ class WebhookVerificationError(LaariError):
 
 
 class APIError(LaariError):
-    """The service's own refusal."""
+    """The service's own refusal. Statuses such as 402, 405 and 422 have no class of their own."""
 
 
 class BadRequestError(APIError):

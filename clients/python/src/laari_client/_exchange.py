@@ -115,8 +115,8 @@ class Refused:
     retry: bool
 
 
-def exchange(prepared: Prepared, policy: Policy) -> Steps:
-    """Sends a request until there is a result, or an error that stays."""
+def exchange(prepared: Prepared, policy: Policy, origin: str) -> Steps:
+    """Sends a request until there is a result, or an error that stays; `origin` is for its text."""
     ends_at = time.monotonic() + policy.deadline
     refused: Optional[str] = None
     attempt = 0
@@ -126,7 +126,7 @@ def exchange(prepared: Prepared, policy: Policy) -> Steps:
         left = max(ends_at - time.monotonic(), 0.001)
         outcome = yield Send(prepared, proof, min(policy.timeout, left))
         attempt += 1
-        verdict = judge(prepared.operation, outcome)
+        verdict = judge(prepared.operation, outcome, origin)
         if isinstance(verdict, Result):
             return verdict
         if verdict.error.status == 401 and proof.token is not None and refused is None:
@@ -149,9 +149,11 @@ def exchange(prepared: Prepared, policy: Policy) -> Steps:
         yield Wait(wait)
 
 
-def judge(operation: Operation, outcome: Union[Reply, Failure]) -> Union[Result, Refused]:
+def judge(
+    operation: Operation, outcome: Union[Reply, Failure], origin: str
+) -> Union[Result, Refused]:
     if isinstance(outcome, Failure):
-        error = _unanswered(outcome)
+        error = _unanswered(outcome, origin)
         again = not outcome.lasting and (operation.repeatable or not outcome.begun)
         return Refused(error, again)
     if 200 <= outcome.status < 300:
@@ -166,15 +168,18 @@ def judge(operation: Operation, outcome: Union[Reply, Failure]) -> Union[Result,
     return Refused(refusal, unknown and operation.repeatable)
 
 
-def _unanswered(failure: Failure) -> LaariError:
+def _unanswered(failure: Failure, origin: str) -> LaariError:
     if failure.timed_out:
-        return RequestTimeoutError(f"No answer in time: {failure.reason}.", code="timeout")
+        return RequestTimeoutError(
+            f"No answer from {origin} in time: {failure.reason}.", code="timeout"
+        )
     if failure.begun:
         return ConnectionFailedError(
-            f"The connection was lost: {failure.reason}.", code="connection_lost"
+            f"The connection to {origin} was lost: {failure.reason}.", code="connection_lost"
         )
     return ConnectionFailedError(
-        f"The service could not be reached: {failure.reason}.", code="connection_failed"
+        f"The service could not be reached at {origin}: {failure.reason}. Is it running?",
+        code="connection_failed",
     )
 
 

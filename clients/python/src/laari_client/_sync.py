@@ -32,6 +32,7 @@ class Connection:
         self.config = config
         self._owned = http is None
         self._http = http if http is not None else httpx.Client(limits=transport.LIMITS)
+        self._https = config.origin.startswith("https:")
         self._tokens = Tokens(self._fetch_token)
 
     def close(self) -> None:
@@ -47,7 +48,7 @@ class Connection:
             raise
 
     def fetch(self, prepared: Prepared, policy: Optional[Policy] = None) -> Result:
-        steps = exchange(prepared, policy or self.config.policy)
+        steps = exchange(prepared, policy or self.config.policy, self.config.origin)
         done: Any = None
         while True:
             try:
@@ -85,7 +86,7 @@ class Connection:
             transport.url(self.config, step),
             headers=transport.headers(step),
             content=step.prepared.content,
-            timeout=step.timeout,
+            extensions={"timeout": transport.TimeLeft(ends_at, https=self._https)},
         )
         response = self._http.send(request, auth=None, follow_redirects=False, stream=True)
         try:

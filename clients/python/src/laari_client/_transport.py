@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, Dict, List, Tuple
 
 import httpx
@@ -21,6 +22,22 @@ LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=100)
 _NOT_BEGUN = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 _CERTIFICATE = "CERTIFICATE_VERIFY_FAILED"
 _OWN_FAULT = (httpx.UnsupportedProtocol, httpx.LocalProtocolError)
+
+
+class TimeLeft(Dict[str, float]):
+    """The timeouts of one attempt for httpx, which counts each of its steps apart.
+
+    It asks at the beginning of every step, and gets what is left of the whole attempt. For https
+    it asks once for two steps, connecting and the handshake: each then gets half.
+    """
+
+    def __init__(self, ends_at: float, *, https: bool) -> None:
+        self._ends_at = ends_at
+        self._parts = {"connect": 2 if https else 1}
+        super().__init__({name: self.get(name) for name in ("connect", "read", "write", "pool")})
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return max(self._ends_at - time.monotonic(), 0.001) / self._parts.get(name, 1)
 
 
 def url(config: Config, step: Send) -> str:

@@ -32,8 +32,12 @@ def verify_webhook(
     while a key is being exchanged, give the old one and the new. Raises
     `WebhookVerificationError`, to be answered with 401.
     """
-    raw = body.encode() if isinstance(body, str) else bytes(body)
-    secrets = [secret] if isinstance(secret, str) else list(secret)
+    raw = _raw(body)
+    if not isinstance(header, (str, type(None))):
+        raise ConfigurationError(
+            f"header is the value of Service-Signature, a text; it is {_named(header)}."
+        )
+    secrets = [secret] if isinstance(secret, str) else _several(secret)
     if not secrets or not all(isinstance(each, str) and each for each in secrets):
         raise ConfigurationError("secret is empty: anybody could sign.")
     timestamp, signatures = _read(header)
@@ -52,6 +56,27 @@ def verify_webhook(
     except ValueError:
         value = None
     return read_event(value)
+
+
+def _raw(body: Union[bytes, str]) -> bytes:
+    if isinstance(body, str):
+        return body.encode()
+    if isinstance(body, (bytes, bytearray, memoryview)):
+        return bytes(body)
+    raise ConfigurationError(
+        f"body is the raw body as it came, bytes or text; it is {_named(body)}. JSON that was"
+        " parsed has lost the bytes that are signed: take them before anything parses them."
+    )
+
+
+def _several(secret: Sequence[str]) -> List[str]:
+    if isinstance(secret, (list, tuple)):
+        return list(secret)
+    raise ConfigurationError(f"secret is a text, or a list of them; it is {_named(secret)}.")
+
+
+def _named(value: object) -> str:
+    return f"of type {type(value).__name__}"
 
 
 def _read(header: Optional[str]) -> tuple[str, List[str]]:

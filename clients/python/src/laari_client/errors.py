@@ -26,159 +26,159 @@ from laari_client._errors import (
 
 
 class AuthorizationExpiredError(ConflictError):
-    """`authorization_expired`"""
+    """`authorization_expired`, HTTP 409"""
 
 
 class AuthorizationInactiveError(ConflictError):
-    """`authorization_inactive`"""
+    """`authorization_inactive`, HTTP 409"""
 
 
 class AuthorizationNotCancellableError(ConflictError):
-    """`authorization_not_cancellable`"""
+    """`authorization_not_cancellable`, HTTP 409"""
 
 
 class AuthorizationNotFoundError(NotFoundError):
-    """`authorization_not_found`"""
+    """`authorization_not_found`, HTTP 404"""
 
 
 class AuthorizationNotPendingError(ConflictError):
-    """`authorization_not_pending`"""
+    """`authorization_not_pending`, HTTP 409"""
 
 
 class AuthorizationUnapprovedError(ConflictError):
-    """`authorization_unapproved`"""
+    """`authorization_unapproved`, HTTP 409"""
 
 
 class AuthorizationUnavailableError(ConflictError):
-    """`authorization_unavailable`"""
+    """`authorization_unavailable`, HTTP 409"""
 
 
 class CurrencyMismatchError(ConflictError):
-    """`currency_mismatch`"""
+    """`currency_mismatch`, HTTP 409"""
 
 
 class CustomerNotFoundError(BadRequestError):
-    """`customer_not_found`"""
+    """`customer_not_found`, HTTP 400"""
 
 
 class IdempotencyConflictError(ConflictError):
-    """`idempotency_conflict`"""
+    """`idempotency_conflict`, HTTP 409"""
 
 
 class IdempotencyInProgressError(ConflictError):
-    """`idempotency_in_progress`"""
+    """`idempotency_in_progress`, HTTP 409"""
 
 
 class IdempotencyUnavailableError(ServerError):
-    """`idempotency_unavailable`"""
+    """`idempotency_unavailable`, HTTP 503"""
 
 
 class InsufficientBalanceError(APIError):
-    """`insufficient_balance`"""
+    """`insufficient_balance`, HTTP 402"""
 
 
 class InsufficientScopeError(ForbiddenError):
-    """`insufficient_scope`"""
+    """`insufficient_scope`, HTTP 403"""
 
 
 class InternalError(ServerError):
-    """`internal_error`"""
+    """`internal_error`, HTTP 500"""
 
 
 class InvalidIdempotencyKeyError(BadRequestError):
-    """`invalid_idempotency_key`"""
+    """`invalid_idempotency_key`, HTTP 400"""
 
 
 class InvalidJsonError(BadRequestError):
-    """`invalid_json`"""
+    """`invalid_json`, HTTP 400"""
 
 
 class InvalidPaginationError(BadRequestError):
-    """`invalid_pagination`"""
+    """`invalid_pagination`, HTTP 400"""
 
 
 class InvalidRequestError(BadRequestError):
-    """`invalid_request`"""
+    """`invalid_request`, HTTP 400"""
 
 
 class MethodNotAllowedError(APIError):
-    """`method_not_allowed`"""
+    """`method_not_allowed`, HTTP 405"""
 
 
 class PaymentConflictError(ConflictError):
-    """`payment_conflict`"""
+    """`payment_conflict`, HTTP 409"""
 
 
 class PaymentCountLimitExceededError(ConflictError):
-    """`payment_count_limit_exceeded`"""
+    """`payment_count_limit_exceeded`, HTTP 409"""
 
 
 class PaymentInProgressError(ConflictError):
-    """`payment_in_progress`"""
+    """`payment_in_progress`, HTTP 409"""
 
 
 class PaymentNotCancellableError(ConflictError):
-    """`payment_not_cancellable`"""
+    """`payment_not_cancellable`, HTTP 409"""
 
 
 class PaymentRequestNotCancellableError(ConflictError):
-    """`payment_request_not_cancellable`"""
+    """`payment_request_not_cancellable`, HTTP 409"""
 
 
 class PaymentRequestNotFoundError(NotFoundError):
-    """`payment_request_not_found`"""
+    """`payment_request_not_found`, HTTP 404"""
 
 
 class PerPaymentLimitExceededError(ConflictError):
-    """`per_payment_limit_exceeded`"""
+    """`per_payment_limit_exceeded`, HTTP 409"""
 
 
 class PeriodLimitExceededError(ConflictError):
-    """`period_limit_exceeded`"""
+    """`period_limit_exceeded`, HTTP 409"""
 
 
 class ReferenceConflictError(ConflictError):
-    """`reference_conflict`"""
+    """`reference_conflict`, HTTP 409"""
 
 
 class RequestTooLargeError(BadRequestError):
-    """`request_too_large`"""
+    """`request_too_large`, HTTP 400"""
 
 
 class SandboxRecipientNotAllowedError(BadRequestError):
-    """`sandbox_recipient_not_allowed`"""
+    """`sandbox_recipient_not_allowed`, HTTP 400"""
 
 
 class ServiceUnavailableError(ServerError):
-    """`service_unavailable`"""
+    """`service_unavailable`, HTTP 503"""
 
 
 class TotalLimitExceededError(ConflictError):
-    """`total_limit_exceeded`"""
+    """`total_limit_exceeded`, HTTP 409"""
 
 
 class UnsupportedApiVersionError(BadRequestError):
-    """`unsupported_api_version`"""
+    """`unsupported_api_version`, HTTP 400"""
 
 
 class WalletLimitExceededError(APIError):
-    """`wallet_limit_exceeded`"""
+    """`wallet_limit_exceeded`, HTTP 422"""
 
 
 class InvalidClientError(UnauthorizedError):
-    """`invalid_client`"""
+    """`invalid_client`, HTTP 401"""
 
 
 class InvalidScopeError(BadRequestError):
-    """`invalid_scope`"""
+    """`invalid_scope`, HTTP 400"""
 
 
 class TemporarilyUnavailableError(RateLimitedError):
-    """`temporarily_unavailable`"""
+    """`temporarily_unavailable`, HTTP 429"""
 
 
 class UnsupportedGrantTypeError(BadRequestError):
-    """`unsupported_grant_type`"""
+    """`unsupported_grant_type`, HTTP 400"""
 
 
 BY_CODE: Dict[str, Type[APIError]] = {
