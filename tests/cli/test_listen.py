@@ -19,7 +19,7 @@ import pytest
 from laari.cli.main import run
 from laari.rules.webhooks import signature
 from tests.cli.test_terminal import HOSTILE, unseen
-from tests.serving import Service
+from tests.serving import Service, free_port
 
 PATIENCE_SECONDS = 30.0
 Handler = Callable[[str, bytes, Any], tuple[int, bytes]]
@@ -161,17 +161,40 @@ def test_with_json_each_line_is_a_value(service: Service) -> None:
     assert shown["forwarded"]["http_status"] == 200
 
 
-def test_a_receiver_that_is_not_there_is_told_and_events_go_on(service: Service) -> None:
+def test_where_nothing_listens_it_does_not_begin(service: Service) -> None:
+    shop, hook = service.merchant(), f"http://127.0.0.1:{free_port()}/hook"
+    with listening(service.origin, shop.secret_key, "--forward-to", hook) as command:
+        assert command.process.wait(PATIENCE_SECONDS) == 1
+        command.until(f"laari: connection refused on {hook}; is it running?")
+
+
+def test_a_receiver_that_goes_away_is_told_and_events_go_on(service: Service) -> None:
     shop = service.merchant()
-    with listening(
-        service.origin, shop.secret_key, "--forward-to", "http://localhost:1/"
-    ) as command:
+    with answering(lambda *_: (200, b"")) as hook:
+        command = Listening(service.origin, shop.secret_key, "--forward-to", hook)
         command.until("Each is posted")
+    try:
         first = shop.payment()
         command.until(first["id"], "refused")
         second = shop.payment()
         command.until(second["id"])
         assert command.end() == 0
+    finally:
+        command.process.kill()
+
+
+def test_another_secret_is_guessed_once(service: Service) -> None:
+    shop = service.merchant()
+    with (
+        answering(lambda *_: (401, b"not signed")) as hook,
+        listening(service.origin, shop.secret_key, "--forward-to", hook) as command,
+    ):
+        command.until("Each is posted")
+        for _ in range(2):
+            command.until(shop.payment()["id"], "401 in", "not signed")
+        assert command.end() == 0
+    told = f"laari: {hook} answers 401: does it verify with your secret key?"
+    assert [line for line in command.lines if line.startswith("laari:")] == [told]
 
 
 def test_live_events_want_a_word(service: Service, capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,11 +62,12 @@ def test_what_is_wrong_is_said(
     monkeypatch.delenv("LAARI_SECRET_KEY", raising=False)
     cases = {
         ("payment.paid",): "LAARI_SECRET_KEY",
-        ("payment.paid", "--key", "sk_wrong"): "not known",
+        ("payment.paid", "--key", "sk_wrong"): "the key is that of --key or LAARI_SECRET_KEY",
         ("payment.paid", "--key", "sk wrong"): "characters",
         ("payment.lost", "--key", "k"): "payment.paid",
         ("payment.paid", "--key", "k", "--url", "ftp://x"): "https://pay.example.com",
-        ("payment.paid", "--key", "k", "--url", "http://127.0.0.1:1"): "cannot be reached",
+        ("payment.paid", "--key", "k", "--url", "http://127.0.0.1:1"): "connection refused on"
+        " http://127.0.0.1:1; is it running?",
     }
     monkeypatch.setenv("LAARI_URL", service.origin)
     for arguments, told in cases.items():

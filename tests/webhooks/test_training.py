@@ -8,7 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from time import sleep
 
 import httpx
@@ -42,9 +44,9 @@ def running(example: str) -> Iterator[str]:
         process.wait()
 
 
-def train(url: str, *options: str) -> subprocess.CompletedProcess[str]:
+def train(url: str, *options: str, secret: str = SECRET) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "laari", "webhook", "train", url, "--secret", SECRET, *options],
+        [sys.executable, "-m", "laari", "webhook", "train", url, "--secret", secret, *options],
         capture_output=True,
         text=True,
         timeout=120,
@@ -87,11 +89,51 @@ def test_the_naive_receiver_fails_where_it_should() -> None:
     }
 
 
-def test_a_receiver_that_is_not_there_fails_everything() -> None:
-    ended = train(f"http://127.0.0.1:{free_port()}/")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_where_nothing_listens_it_stops_at_once(options: tuple[str, ...]) -> None:
+    url = f"http://127.0.0.1:{free_port()}/"
+    ended = train(url, *options)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr == f"laari: connection refused on {url}; is it running?\n"
+
+
+class Dying(BaseHTTPRequestHandler):
+    """Answers the first exercise, and is gone."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(204)
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        self.server.socket.close()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_receiver_that_dies_ends_the_training() -> None:
+    server = HTTPServer(("127.0.0.1", 0), Dying)
+    thread = Thread(target=server.handle_request)
+    thread.start()
+    ended = train(f"http://127.0.0.1:{server.server_port}/")
+    thread.join()
     assert ended.returncode == 1
-    assert "the connection was refused" in ended.stdout
-    assert "yes" not in ended.stdout
+    assert ended.stdout.split() == ["1/16", "ok", "valid", "event", "204"]
+    assert "connection refused on" in ended.stderr
+
+
+def test_another_secret_is_guessed() -> None:
+    with running("receiver.py") as url:
+        ended = train(url, secret="sk_other")
+        assert "does it verify with the secret that you gave" in ended.stderr
+        assert "FAIL  valid event" in ended.stdout
+        assert "401, expected 2xx" in ended.stdout
+        ended = train(url)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "16/16  ok    malformed header         401" in ended.stdout
+    assert "passed all 16 exercises" in ended.stdout
+    assert "\x1b" not in ended.stdout  # no terminal: no colours, and nothing that is overwritten
 
 
 @pytest.mark.parametrize("url", ["localhost", "ftp://localhost/", "http://a:b@localhost/"])

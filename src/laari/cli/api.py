@@ -18,7 +18,7 @@ import msgspec
 
 from laari import __version__
 from laari.errors import LaariError
-from laari.workers.webhooks.failures import describe
+from laari.workers.webhooks.failures import describe, unreached
 
 TIMEOUT_SECONDS = 20.0
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
@@ -104,7 +104,7 @@ class Api:
         except TimeoutError:
             raise AwayError(f"{self.url} does not answer") from None
         except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
-            raise AwayError(f"{self.url} cannot be reached: {describe(error)}") from None
+            raise AwayError(unreached(self.url, describe(error))) from None
         answer = _parsed(content)
         if 200 <= status <= 299 and isinstance(answer, dict) and "data" in answer:
             return answer
@@ -123,7 +123,9 @@ class Api:
             return AwayError(f"{self.url}: {error['message']}", max(wait, 0.1))
         if status >= 500:
             return AwayError(f"{self.url}: {error['message']}")
-        return ApiError(f"{self.url}: {error['message']}", status, str(error.get("code", "")))
+        hint = "; the key is that of --key or LAARI_SECRET_KEY" if status == 401 else ""
+        message = f"{self.url}: {error['message'].rstrip('.')}{hint}"
+        return ApiError(message, status, str(error.get("code", "")))
 
 
 @asynccontextmanager

@@ -8,15 +8,19 @@ import signal
 import time
 from collections.abc import AsyncIterator, Coroutine
 from typing import Any
+from urllib.parse import urlsplit
 
 from laari.cli.api import AwayError, Json, open_api
 from laari.cli.follow import Follower
-from laari.cli.terminal import complain, say, say_json
+from laari.cli.terminal import Part, complain, say, say_json, say_line, say_meanwhile
 from laari.errors import LaariError
 from laari.rules.shapes.envelopes import to_json
+from laari.workers.webhooks.exercises import UNAUTHORIZED
+from laari.workers.webhooks.failures import REFUSED, unreached
 from laari.workers.webhooks.sender import Answer, Sender
 
 POLL_SECONDS = 1.0
+LOOK_SECONDS = 5.0  # for a receiver at the beginning
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 30.0
 SHOWN_ANSWER = 200  # characters of what a receiver replied to what it did not accept
@@ -37,22 +41,44 @@ async def listen(
 ) -> None:
     async with open_api(url, key) as api, _sender() as sender:
         follower = Follower(api)
+        signed = "your secret key" if secret == key else "the secret you gave"
         mode = await follower.begin()  # a wrong key or address is worth an error at once
         _refuse_live(mode, live)
+        if target is not None:
+            await _refuse_silence(target)
         if not as_json:
-            signed = "your secret key" if secret == key else "the secret you gave"
             say(f"Following the {mode} events of {url}; Ctrl-C ends it.")
             if target is not None:
                 say(f"Each is posted to {target}, signed with {signed}.")
+        hinted = False
         async for event in _events(follower, live):
             body = to_json({name: v for name, v in event.items() if name != "delivery"})
+            if not as_json:
+                say_meanwhile(f"{event.get('type')} is being posted")
             answer = None if target is None else await sender.send(target, secret, body)
             _show(event, target, answer, as_json)
+            if answer is not None and answer.status == UNAUTHORIZED and not hinted:
+                hinted = True
+                complain(f"{target} answers 401: does it verify with {signed}?")
 
 
 def _refuse_live(mode: str, live: bool) -> None:
     if mode == "live" and not live:
         raise LaariError("this key acts in live mode: --live forwards the events of real payments")
+
+
+async def _refuse_silence(target: str) -> None:
+    """Nothing listens there: whoever starts this would wait in vain for the first event."""
+    parts = urlsplit(target)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        async with asyncio.timeout(LOOK_SECONDS):
+            _, writer = await asyncio.open_connection(parts.hostname, port)
+    except ConnectionRefusedError:
+        raise LaariError(unreached(target, REFUSED)) from None
+    except OSError:
+        return  # a name that is not known yet, or a network that is slow: each event says it
+    writer.close()
 
 
 @contextlib.asynccontextmanager
@@ -100,9 +126,12 @@ def _show(event: Json, target: str | None, answer: Answer | None, as_json: bool)
         return
     data = event.get("data")
     about = data.get("id", "") if isinstance(data, dict) else ""
-    line = f"{time.strftime('%H:%M:%S')}  {event.get('type')}  {event.get('id')}  {about}"
+    # The most useful comes first: a terminal of 80 columns has no room for all of it.
+    parts = [Part(time.strftime("%H:%M:%S"), "bright_black")]
     if answer is not None:
-        line += f"  {answer.status or answer.error} in {answer.duration_ms} ms"
-        if not answer.acknowledged and answer.text:
-            line += f"  {' '.join(answer.text.split())[:SHOWN_ANSWER]}"
-    say(line.replace("\n", " "))
+        colour = "green" if answer.acknowledged else "red"
+        parts.append(Part(f"  {answer.status or answer.error} in {answer.duration_ms} ms", colour))
+    parts.append(Part(f"  {event.get('type')}"))
+    if answer is not None and not answer.acknowledged and answer.text:
+        parts.append(Part(f"  {' '.join(answer.text.split())[:SHOWN_ANSWER]}", "red"))
+    say_line(*parts, Part(f"  {about}"), Part(f"  {event.get('id')}", whole=True))

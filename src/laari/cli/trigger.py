@@ -13,6 +13,7 @@ import click
 
 from laari.cli.operation import json_option, show
 from laari.cli.remote import api_options
+from laari.cli.terminal import Part, say_line, say_meanwhile
 from laari.errors import LaariError
 
 if TYPE_CHECKING:
@@ -109,7 +110,17 @@ def trigger_command(event: str, url: str, key: str, as_json: bool) -> None:
     A payment, payment request or authorization is made and taken as far as the event needs, over
     the merchant interface; its webhooks are sent as ever. Nothing is done in live mode.
     """
-    show(asyncio.run(_trigger(event, url, key)), as_json)
+    if not as_json:
+        say_meanwhile(f"Letting {event} happen at {url}")
+    happened = asyncio.run(_trigger(event, url, key))
+    if as_json:
+        show(happened, as_json)
+        return
+    say_line(
+        Part(event, "green"),
+        Part(f"  {happened['data']['id']}", whole=True),
+        Part(f"  {happened['id']}", whole=True),
+    )
 
 
 async def _trigger(event: str, url: str, key: str) -> Json:

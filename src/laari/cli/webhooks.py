@@ -15,6 +15,7 @@ from laari.cli import fields
 from laari.cli.given import secret_options
 from laari.cli.open import Service
 from laari.cli.operation import json_option, operation, show
+from laari.cli.terminal import Part, complain, say_line, say_meanwhile, say_wrapped
 from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
@@ -174,19 +175,54 @@ def train_receiver(url: str, secret: str, as_json: bool) -> None:
     refusal = check_webhook_url(url, allow_private=True)
     if refusal is not None:
         raise LaariError(refusal.message.replace("webhook_url", "URL"))
-    results = asyncio.run(_train(url, secret))
+    results = asyncio.run(_train(url, secret, as_json))
     failed = sum(not result.passed for result in results)
-    show({"url": url, "passed": failed == 0, "exercises": results}, as_json)
+    if as_json:
+        show({"url": url, "passed": failed == 0, "exercises": results}, as_json)
+    elif not failed:
+        say_line(Part(f"The receiver passed all {len(results)} exercises.", "green"))
+    if _knows_another_secret(results):
+        complain(
+            "the receiver answers 401 to every genuine event: does it verify with the secret that"
+            " you gave here?"
+        )
     if failed:
         raise LaariError(f"the receiver failed {failed} of {len(results)} exercises")
 
 
-async def _train(url: str, secret: str) -> list[Result]:
+async def _train(url: str, secret: str, as_json: bool) -> list[Result]:
+    from laari.workers.webhooks.exercises import exercises  # noqa: PLC0415
     from laari.workers.webhooks.sender import Sender  # noqa: PLC0415
     from laari.workers.webhooks.trainer import train  # noqa: PLC0415
 
+    names = [each.name for each in exercises(secret, 0)]
+    width = max(map(len, names))
+    results: list[Result] = []
+
+    def tell(name: str, place: int, number: int) -> None:
+        if not as_json:
+            say_meanwhile(f"{place:>2}/{number}  ...   {name}")
+
     sender = Sender(allow_private=True)
     try:
-        return await train(sender, url, secret)
+        async for result in train(sender, url, secret, tell):
+            results.append(result)
+            if not as_json:
+                _say_result(result, f"{len(results):>2}/{len(names)}", width)
     finally:
         await sender.close()
+    return results
+
+
+def _say_result(result: Result, place: str, width: int) -> None:
+    verdict = Part("ok  ", "green") if result.passed else Part("FAIL", "red")
+    exercise = Part(f"  {result.exercise:<{width}}  ")
+    expected = "" if result.passed else f", expected {result.expected}"
+    say_line(Part(f"{place}  "), verdict, exercise, Part(result.answered + expected))
+    if not result.passed:
+        say_wrapped(result.why, len(place) + 8)
+
+
+def _knows_another_secret(results: list[Result]) -> bool:
+    genuine = [each for each in results if each.expected == "2xx"]
+    return bool(genuine) and all(each.answered == "401" for each in genuine)

@@ -34,6 +34,9 @@ CONNECTION_ERRORS = {
     errno.ENETUNREACH: "the host could not be reached",
     errno.ETIMEDOUT: "the connection timed out",
 }
+REFUSED = CONNECTION_ERRORS[errno.ECONNREFUSED]
+# Nothing was sent, and trying again at once would not help.
+NO_CONNECTION_PHRASES = frozenset({NOT_RESOLVED, NO_CONNECTION, *CONNECTION_ERRORS.values()})
 # By OpenSSL's numbers (X509_V_ERR_…): what a receiver's owner has to mend.
 CERTIFICATE_ERRORS = {
     9: "it is not yet valid",
@@ -61,6 +64,14 @@ PHRASES = frozenset(
         NOT_HTTP,
     }
 )
+
+
+def unreached(url: str, phrase: str) -> str:
+    """For a developer, who may have forgotten to start what is at the URL."""
+    if phrase == REFUSED:
+        return f"connection refused on {url}; is it running?"
+    return f"{url} cannot be reached: {phrase}"
+
 
 LOG_EVERY_SECONDS = 60.0  # the same failure of the same host
 _MOST_REMEMBERED = 1024
