@@ -63,6 +63,9 @@ async def test_the_greeting_fits_a_terminal(dsn: str) -> None:
     assert "Sign-up" in "\n".join(lines)
     assert max(map(len, lines)) <= 80
     assert len(lines) <= 20
+    # The names that every guide, README and command reads.
+    assert f"  export LAARI_URL={origin}" in lines
+    assert f"  export LAARI_SECRET_KEY={demo.secret_key}" in lines
 
 
 def _without_reference(text: str) -> str:

@@ -171,8 +171,9 @@ def greeting(demo: Demo) -> str:
 {_listed(facts | pages | guides)}
 
 Create a payment, and pay it at the `payment_url` of the answer:
-  curl -sS {demo.origin}/merchant/payments \\
-    -H 'X-API-Key: {demo.secret_key}' \\
+  export LAARI_URL={demo.origin}
+  export LAARI_SECRET_KEY={demo.secret_key}
+  curl -sS $LAARI_URL/merchant/payments -H "X-API-Key: $LAARI_SECRET_KEY" \\
     -H 'Content-Type: application/json' \\
     -d '{{"reference": "order-{order}", "amount": 12550, "title": "Coffee"}}'"""
 
