@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.faults.test_process_tree import (
+    PATIENCE_SECONDS,
     STAND_IN,
     Tree,
     found_first,
@@ -22,6 +25,9 @@ from tests.faults.test_process_tree import (
 )
 
 REPLACED_SECONDS = 15.0
+SILENT_SECONDS = 3.0  # for tests that would take long otherwise
+BUSY_SECONDS = 0.2  # that each request to /work takes
+RECOVERED_SECONDS = 5.0
 ANSWERED_SECONDS = 2.0  # by another process, while one hangs
 FROZEN_SECONDS = 10.0  # longer than a silence that is forgiven
 
@@ -77,7 +83,7 @@ def logged(log: Path, words: str) -> list[dict[str, Any]]:
     ("how", "freeze", "role"),
     [
         ("stop", stop, "interface"),
-        pytest.param("spin", hang, "interface", marks=pytest.mark.campaign),
+        ("spin", hang, "interface"),
         pytest.param("spin", hang, "background", marks=pytest.mark.campaign),
         pytest.param("sleep", hang, "interface", marks=pytest.mark.campaign),
         pytest.param("stop", stop, "background", marks=pytest.mark.campaign),
@@ -92,7 +98,7 @@ def test_a_process_that_hangs_is_replaced_while_the_others_serve(
 ) -> None:
     log = tmp_path / "log"
     with log.open("wb") as errors:
-        environment = {**tree_environment, "HANG": how}
+        environment = {**tree_environment, "HANG": how, "SILENT_SECONDS": str(SILENT_SECONDS)}
         with serving(environment, workers=2, errors=errors) as tree:
             before = tree.children()
             interfaces = serving_processes(tree, 2)
@@ -121,6 +127,66 @@ def serving_processes(tree: Tree, count: int) -> set[int]:
 
     wait_until(all_found)
     return found
+
+
+def connected(tree: Tree, count: int) -> list[socket.socket]:
+    return [
+        socket.create_connection(("127.0.0.1", tree.port), PATIENCE_SECONDS) for _ in range(count)
+    ]
+
+
+def ask(client: socket.socket, path: str) -> None:
+    client.sendall(f"GET {path} HTTP/1.1\r\nHost: laari\r\n\r\n".encode())
+
+
+def test_a_process_that_is_busy_is_not_replaced(
+    tree_environment: dict[str, str], tmp_path: Path
+) -> None:
+    """Its loop does not come round for longer than a silence that is forgiven."""
+    log = tmp_path / "log"
+    environment = {**tree_environment, "SILENT_SECONDS": str(SILENT_SECONDS)}
+    with log.open("wb") as errors, serving(environment, workers=1, errors=errors) as tree:
+        before = tree.children()
+        # All of them are begun at once, and the last one ends long after the bound.
+        clients = connected(tree, int(2.5 * SILENT_SECONDS / BUSY_SECONDS))
+        for client in clients:
+            ask(client, "/")
+            answer = b""
+            while not answer.endswith(b"\r\n0\r\n\r\n"):
+                answer += client.recv(4096)
+        began = time.monotonic()
+        for client in clients:
+            ask(client, "/late-work")
+        statuses = {client.recv(4096)[9:12] for client in clients}
+        assert time.monotonic() - began > SILENT_SECONDS + 1
+        assert b"200" in statuses
+        assert statuses <= {b"200", b"503"}
+        assert tree.children() == before
+        assert tree.end() == 0
+    assert logged(log, "sign of life") == []
+
+
+@pytest.mark.parametrize("leave", [True, False], ids=["they leave", "they wait"])
+def test_a_flood_leaves_no_work_behind(tree_environment: dict[str, str], leave: bool) -> None:
+    """More than a minute's work was asked for; then somebody else comes."""
+    with serving(tree_environment, workers=1) as tree:
+        clients = connected(tree, int(80 / BUSY_SECONDS))
+        for client in clients:
+            ask(client, "/work")
+        if leave:
+            for client in clients:
+                client.close()
+        ended = time.monotonic()
+        while not is_served(tree):
+            time.sleep(0.1)
+        assert time.monotonic() - ended < RECOVERED_SECONDS
+        assert tree.end() == 0
+
+
+def is_served(tree: Tree) -> bool:
+    """One that came last of a flood may have waited too long itself, and is told so."""
+    url = f"http://127.0.0.1:{tree.port}/"
+    return httpx.get(url, timeout=PATIENCE_SECONDS).status_code == 200
 
 
 @pytest.mark.campaign  # tests/cli/test_heartbeat.py has the rule

@@ -49,7 +49,16 @@ def create_app(dsn, master_key, settings, shared):
             pass
 
         async def __call__(self, request):
+            if request.path == "/late-work":
+                await asyncio.sleep(0)  # it is done when all others that came have begun, too
+            if request.path in ("/work", "/late-work"):
+                end = time.monotonic() + 0.2
+                while time.monotonic() < end:
+                    pass
             return Reply(200, stream=Stream(self.chunks(request.path), lambda: None))
+
+        def fault(self, refusal, path):
+            return Reply(refusal.status)
 
         async def chunks(self, path):
             if path == "/slow":
@@ -62,12 +71,16 @@ def create_app(dsn, master_key, settings, shared):
 if os.environ.get("STAND_IN") == "broken" and "laari.cli.worker" in sys.orig_argv:
     sys.stderr.write("broken on purpose\\n")
     os._exit(3)
+if "SILENT_SECONDS" in os.environ:
+    from laari.cli import heartbeat
+    heartbeat.SILENT_SECONDS = float(os.environ["SILENT_SECONDS"])
 if "laari.cli.worker" in sys.orig_argv:
     signal.signal(signal.SIGUSR2, hang)
 while sys.orig_argv[-1] == "background" and not os.path.exists(os.environ.get("START_WHEN", "/")):
     time.sleep(0.02)
 module = types.ModuleType("laari.edge.app")
 module.create_app = create_app
+module.PROMPT_PATHS = frozenset()
 module.Shared = lambda *numbers: numbers
 sys.modules["laari.edge.app"] = module
 """

@@ -1,9 +1,14 @@
 """The sign of life that every process of the tree gives to the supervisor.
 
-A process writes a byte to a pipe once a second, from its event loop: a loop that is blocked, or a
-process that is stopped, writes nothing. Before the supervisor kills a silent process it sends
-`STACK_SIGNAL`, and the process writes where its threads are to a file that both have open; that
-is done by the signal handler itself, so it works while Python is stuck.
+A process writes a byte to a pipe once a second, from its event loop: a loop that is stuck in one
+callback, or a process that is stopped, writes nothing. Busy is not stuck: a flood makes one round
+of the loop longer than any bound, though each callback is short. So a thread looks once a second
+which callback is running. It writes the byte too if that is another one than a second ago. Each
+callback runs once in a round, so one that is still there is a call that has not returned.
+
+Before the supervisor kills a silent process it sends `STACK_SIGNAL`, and the process writes where
+its threads are to a file that both have open; that is done by the signal handler itself, so it
+works while Python is stuck.
 """
 
 from __future__ import annotations
@@ -12,7 +17,11 @@ import asyncio
 import faulthandler
 import os
 import signal
+import sys
+import threading
+import time
 from contextlib import suppress
+from types import FrameType
 
 HEARTBEAT_FD = "LAARI_HEARTBEAT_FD"
 STACK_FD = "LAARI_STACK_FD"
@@ -44,10 +53,32 @@ def answer_with_stack() -> None:
 
 
 async def beat() -> None:
-    """Gives a sign of life again and again, as long as the event loop runs."""
+    """Gives a sign of life again and again, as long as the event loop gets on."""
+    base = sys._getframe().f_back
+    assert base is not None  # what runs the loop, and so every callback
+    looking = (threading.get_ident(), base)
+    threading.Thread(target=_look, args=looking, daemon=True, name="heartbeat").start()
     while True:
         _write(ALIVE)
         await asyncio.sleep(BEAT_SECONDS)
+
+
+def _look(thread_id: int, base: FrameType) -> None:
+    """Gives a sign of life whenever the loop runs another callback than at the last look."""
+    last = None  # kept, so that no other frame can have its identity
+    while True:
+        time.sleep(BEAT_SECONDS)
+        running = _callback(sys._current_frames()[thread_id], base)
+        if running is not None and running is not last:
+            _write(ALIVE)
+        last = running
+
+
+def _callback(frame: FrameType | None, base: FrameType) -> FrameType | None:
+    """The outermost frame of what the loop runs now; None while it waits for something."""
+    while frame is not None and frame.f_back is not base:
+        frame = frame.f_back
+    return frame
 
 
 def tell_ready() -> None:
