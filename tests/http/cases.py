@@ -99,7 +99,9 @@ def _bodies() -> list[Case]:
         Case(
             "a length in a trailer",
             [with_chunks(CREATE, chunked(body(), 9, b"Content-Length: 999\r\n")) + LIST],
-            (201, 200),
+            (400,),
+            closes=True,
+            requests=2,
         ),
         Case("two in one packet", [sized(CREATE, body()) + LIST], (201, 200)),
         Case("three in one packet", [LIST * 3], (200, 200, 200)),
@@ -217,6 +219,10 @@ def _heads() -> list[Case]:
         case("OPTIONS *", b"OPTIONS * HTTP/1.1\r\n" + H + b"\r\n", 400),
         case("GET *", b"GET * HTTP/1.1\r\n" + H + b"\r\n", 400),
         case("CONNECT", b"CONNECT shop.example:443 HTTP/1.1\r\n" + H + b"\r\n", 400),
+        case("CONNECT to a path", LIST.replace(b"GET", b"CONNECT") + LIST, 400)._replace(
+            requests=2
+        ),
+        case("CONNECT to a URL", LIST.replace(b"GET /", b"CONNECT http://shop.example/"), 400),
         *(
             case(name, data, 400)._replace(other_version=True)
             for name, data in (

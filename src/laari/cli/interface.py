@@ -9,7 +9,7 @@ import socket
 from laari.cli.garbage import collect_seldom
 from laari.cli.heartbeat import tell_ready
 from laari.cli.open import Service
-from laari.edge.app import Shared, create_app
+from laari.edge.app import PROMPT_PATHS, Shared, create_app
 from laari.edge.server.server import Server
 
 GRACEFUL_SECONDS = 20  # for requests in flight; the supervisor waits a little longer
@@ -27,7 +27,7 @@ async def serve(service: Service, stop: asyncio.Event) -> None:
     shared = Shared(rate_fd, metrics_fd, process, metrics_listener)
     settings = service.settings
     app = create_app(service.dsn, service.master_key, settings, shared)
-    server = Server(app, settings.trusted_proxies)
+    server = Server(app, settings.trusted_proxies, prompt_paths=PROMPT_PATHS)
     await app.open()
     try:
         await server.start(listeners)

@@ -78,7 +78,7 @@ class Peer(Protocol):
     @property
     def body(self) -> bytes: ...
     async def disconnected(self) -> None:
-        """Returns when the client has closed its side of the connection."""
+        """Returns when the client has closed the connection, or it is lost."""
 
 
 class Request:
@@ -133,7 +133,7 @@ class Request:
         return self.headers.get(b"content-type", "").partition(";")[0].strip().lower()
 
     async def disconnected(self) -> None:
-        """Returns when the client has closed its side of the connection."""
+        """Returns when the client has closed the connection, or it is lost."""
         await self._peer.disconnected()
 
 

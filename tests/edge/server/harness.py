@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import struct
+import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import wraps
@@ -39,7 +41,7 @@ def on_uvloop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., N
 
 
 class App:
-    """Says what it was asked; `/wait` waits to be told, `/stream` never ends by itself."""
+    """Says what it was asked; `/wait` waits to be told, `/spin` works, `/stream` never ends."""
 
     def __init__(self) -> None:
         self.go_on = asyncio.Event()
@@ -55,6 +57,8 @@ class App:
         if path == "/left":
             await request.disconnected()
             self.left += 1
+        if path == "/spin":
+            time.sleep(0.2)  # as a callback that needs the processor does
         if path == "/broken":
             raise ValueError("broken on purpose")
         if path == "/newline":
@@ -101,6 +105,16 @@ class Client:
         fields = dict(line.split(b": ", 1) for line in head.split(b"\r\n")[1:-2])
         body = await self.reader.readexactly(int(fields[b"content-length"]))
         return int(head[9:12]), body
+
+    def close(self) -> None:
+        self.writer.close()
+
+    def reset(self) -> None:
+        """Ends the connection without a word: the other side is told that nobody is there."""
+        linger = struct.pack("ii", 1, 0)
+        own = self.writer.get_extra_info("socket")
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.writer.transport.abort()
 
     async def rest(self) -> bytes:
         """Everything until the server closes."""

@@ -66,6 +66,7 @@ def test_extensions_are_dropped() -> None:
         *(b"\r\n", b"g\r\n", b"-1\r\n", b"+1\r\n", b"0x1\r\na\r\n", b" 1\r\na\r\n", b"1 \r\na\r\n"),
         *(b"1\na\r\n", b"1\r\nab\r\n", b"1\r\na\n\n", b"3\r\nab\r\n0\r\n\r\n", b"123456789\r\n"),
         *(b"1;\x00\r\na", b"1" + b";" * 20, b"1;" + b"a" * 20 + b"\r\n", b"1\rX", b"1\r\r\n"),
+        *(b"0\r\nContent-Length: 9\r\n\r\n", b"0\r\ntransfer-encoding:x\r\n\r\n"),
         *(b"0\r\nX\r\n\r\n", b"0\r\n X: y\r\n\r\n", b"0\r\nX: y\n\n", b"0\r\nX: \x00\r\n\r\n"),
         *(b"0\r\n" + b"X: yyyyyyy\r\n" * 5, b"0\r\nX: " + b"y" * 60, b"1\r\na\r\n" * 21),
     ],

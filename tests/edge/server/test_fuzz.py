@@ -24,8 +24,8 @@ class Transport:
         self.written = b""
         self.closing = False
 
-    def get_extra_info(self, name: str) -> tuple[str, int]:
-        return "192.0.2.1", 1
+    def get_extra_info(self, name: str) -> tuple[str, int] | None:
+        return None if name == "socket" else ("192.0.2.1", 1)
 
     def set_write_buffer_limits(self, high: int) -> None:
         pass

@@ -285,3 +285,9 @@ def test_no_head_takes_long_to_read(head: bytes) -> None:
 def test_whatever_comes_is_a_head_or_a_fault(tail: bytes) -> None:
     for head in (tail, GET + b"\r\n" + tail, GET + tail):
         assert isinstance(read_head(head, MOST), Head | Fault)
+
+
+@pytest.mark.parametrize("target", [b"a:443", b"/a", b"http://shop.example/a", b"*"])
+def test_connect_is_refused_with_any_target(target: bytes) -> None:
+    """A proxy in front takes what follows for a tunnel."""
+    assert fault(b"CONNECT " + target + GET.removeprefix(b"GET /a")).refusal.status == 400

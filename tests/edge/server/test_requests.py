@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from laari.edge.server.limits import Limits
-from tests.edge.server.harness import GET, QUICK, on_uvloop, running, until
+from tests.edge.server.harness import GET, QUICK, Client, on_uvloop, running, until
 
 
 @on_uvloop
@@ -166,12 +166,27 @@ async def test_a_client_that_half_closes_gets_its_response() -> None:
 @on_uvloop
 async def test_the_application_hears_that_a_client_has_left() -> None:
     async with running() as here:
-        for number, leave in enumerate(("close", "abort"), 1):
+        for number, leave in enumerate((Client.close, Client.reset), 1):
             client = await here.client()
             client.write(b"GET /left HTTP/1.1\r\nHost: a\r\n\r\n")
             await until(lambda number=number: here.app.begun == number)
-            client.writer.close() if leave == "close" else client.writer.transport.abort()
+            leave(client)
         await until(lambda: here.app.left == 2)
+
+
+@on_uvloop
+async def test_a_client_that_half_closes_has_not_left() -> None:
+    """It still reads: what is written to it does not come back."""
+    async with running() as here:
+        for number, version in enumerate((b"1.1", b"1.0"), 1):
+            client = await here.client()
+            client.write(b"GET /left HTTP/%b\r\nHost: a\r\n\r\n" % version)
+            client.writer.write_eof()
+            await until(lambda number=number: here.app.begun == number)
+            await asyncio.sleep(0.3)
+            assert here.app.left == 0
+        # Until it does leave.
+        client.reset()
 
 
 @on_uvloop

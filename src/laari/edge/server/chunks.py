@@ -9,6 +9,7 @@ from laari.edge.server.limits import Limits
 from laari.rules.refusals import Refusal, refuse
 
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\x00-\x08\x0a-\x1f\x7f]*+)?+")
+_FRAMING = frozenset({b"content-length", b"transfer-encoding"})  # would contradict these chunks
 
 
 class Chunks:
@@ -88,7 +89,7 @@ class Chunks:
             self._count += 1
             if self._count > self._limits.fields + 1:  # the empty line that ends it is no field
                 return refuse("header_too_large", f"At most {self._limits.fields} trailer fields.")
-            if line and not is_field(line):
+            if line and (not is_field(line) or line.partition(b":")[0].lower() in _FRAMING):
                 return refuse("invalid_request", "A trailer field is malformed.")
             return None
         size = _SIZE.fullmatch(line)

@@ -7,11 +7,12 @@ among the unfinished ones, which the server bounds; it holds nothing of the appl
 from __future__ import annotations
 
 import asyncio
+import time
 from enum import Enum, auto
 from typing import TYPE_CHECKING, cast
 
 from laari.edge.server.chunks import Chunks
-from laari.edge.server.cycle import Cycle, write_head
+from laari.edge.server.cycle import CONTINUE, Cycle, write_head
 from laari.edge.server.head import CHUNKED, Fault, Fields, Head, read_head, unread_fault
 from laari.rules.refusals import Refusal, refuse
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from laari.edge.server.server import Server
 
 _END = b"\r\n\r\n"
-_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _BLANK_LINES = 4  # bytes of empty lines that may stand before a request: some clients send one
 
 
@@ -36,12 +36,13 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         *("_blank", "_body", "_buffer", "_cycle", "_drained", "_eof", "_fields"),
         *("_head", "_paused", "_seen"),
-        *("_server", "_stalled", "_transport", "address", "client", "local", "since", "state"),
+        *("_server", "_stalled", "address", "client", "local", "ready_at", "since", "state"),
+        "transport",
     )
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._transport: asyncio.Transport = None  # type: ignore[assignment]  # from connection_made on
+        self.transport: asyncio.Transport = None  # type: ignore[assignment]  # from connection_made on
         self._buffer = bytearray()
         self._seen = 0  # bytes of the buffer that hold no end of a head
         self._blank = 0
@@ -58,11 +59,12 @@ class Connection(asyncio.Protocol):
         self.address = ""  # whose share of the unfinished requests this one counts for
         self.state = State.CLOSED
         self.since = 0.0  # when the state began
+        self.ready_at = server.began  # when the last response was written; a new one waits for all
 
     # What the transport says.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport = cast(asyncio.Transport, transport)
+        self.transport = transport = cast(asyncio.Transport, transport)
         self.client = _address(transport.get_extra_info("peername"))
         self.local = _address(transport.get_extra_info("sockname"))
         # Whatever the system's own buffer does not take is noticed, and has a deadline.
@@ -83,20 +85,30 @@ class Connection(asyncio.Protocol):
         """The client sends no more; one that waits for its response still gets it."""
         self._eof = True
         if self.state is State.BUSY and self._cycle is not None:
-            self._cycle.client_left()
+            self._cycle.client_finished()
             return True
         # One that takes its response slowly still takes it.
         return self._stalled and self.state is State.IDLE
 
     def data_received(self, data: bytes) -> None:
+        server = self._server
         if self.state is State.DRAIN:
             self._drained += len(data)
-            if self._drained > self._server.limits.drain_bytes:
-                self._transport.abort()
+            if self._drained > server.limits.drain_bytes:
+                self.transport.abort()
+            return
+        if (
+            len(data) > server.limits.cheap_bytes
+            and self.state is not State.BUSY
+            and server.is_stale(self)
+        ):
+            self._buffer += data
+            server.note_stale()
+            self.refuse(refuse("service_unavailable"))
             return
         if self.state is State.IDLE and not self._buffer and not self._stalled:
             # Nearly always one whole request, or its head, in one piece.
-            end = data.find(_END, 0, self._server.limits.head_bytes)
+            end = data.find(_END, 0, server.limits.head_bytes)
             if end > 0 and data[0] != 0x0D:
                 self._buffer += data[end + len(_END) :]
                 if self._take_head(data[:end]):
@@ -194,7 +206,7 @@ class Connection(asyncio.Protocol):
         if self.state is not State.BODY:
             self._server.move_share(self, head)
             if head.expects_continue:
-                self._transport.write(_CONTINUE)
+                self.transport.write(CONTINUE)
         self._wait(State.BODY)
 
     def _wait(self, state: State) -> None:
@@ -218,7 +230,7 @@ class Connection(asyncio.Protocol):
     @property
     def unsent(self) -> int:
         """Bytes of responses that the system has not taken."""
-        return self._transport.get_write_buffer_size()
+        return self.transport.get_write_buffer_size()
 
     @property
     def date(self) -> bytes:
@@ -229,7 +241,7 @@ class Connection(asyncio.Protocol):
         length = len(self._buffer)
         if not self._paused and length > self._server.limits.head_bytes:
             self._paused = True
-            self._transport.pause_reading()
+            self.transport.pause_reading()
         if length > self._server.limits.pipelined_short:
             self._server.hold_pipelined(self, length)
 
@@ -239,17 +251,20 @@ class Connection(asyncio.Protocol):
         """Hands a request on. `unread`: the rest of its body stays where it is."""
         self._head = self._body = None
         self._enter(State.BUSY)
-        self._cycle = Cycle(self, self._transport, head, body, is_read=not unread)
+        self._cycle = Cycle(self, self.transport, head, body, is_read=not unread)
+        if self._eof:
+            self._cycle.client_finished()
         self._hold_back()
-        self._server.run(self._cycle)
+        self._server.run(self, self._cycle)
 
     def response_done(self, cycle: Cycle, *, whole: bool) -> None:
         """The response has been handed to the transport; `whole` if nothing of it is missing."""
         if self.state is not State.BUSY or cycle is not self._cycle:
             return
         self._cycle = None
+        self.ready_at = time.monotonic()
         if not whole:
-            self._transport.abort()
+            self.transport.abort()
             return
         if not cycle.keep_alive or self._server.is_stopping:
             self._close_gently(is_read=cycle.is_read and not self._buffer)
@@ -267,10 +282,10 @@ class Connection(asyncio.Protocol):
         if self.state is State.BUSY:
             return
         if self._eof:
-            self._transport.close()
+            self.transport.close()
         elif self._paused:
             self._paused = False
-            self._transport.resume_reading()
+            self.transport.resume_reading()
 
     def _answer_fault(self, fault: Fault) -> None:
         self._server.note_fault(fault.refusal)
@@ -288,7 +303,7 @@ class Connection(asyncio.Protocol):
     def _write_and_close(self, fault: Fault) -> None:
         reply = self._server.app.fault(fault.refusal, fault.path)
         head = write_head(reply, self._server.date, keep_alive=False)
-        self._transport.write(head if fault.method == "HEAD" else head + reply.body)
+        self.transport.write(head if fault.method == "HEAD" else head + reply.body)
         self._close_gently()
 
     def _close_gently(self, *, is_read: bool = False) -> None:
@@ -298,13 +313,13 @@ class Connection(asyncio.Protocol):
         self._head = self._body = None
         self._enter(State.DRAIN)
         if self._eof or is_read:
-            self._transport.close()
+            self.transport.close()
             return
-        if self._transport.can_write_eof():
-            self._transport.write_eof()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
         if self._paused:
             self._paused = False
-            self._transport.resume_reading()
+            self.transport.resume_reading()
         self._server.draining[self] = self._server.now
 
     def close(self) -> None:
@@ -316,14 +331,14 @@ class Connection(asyncio.Protocol):
 
     def end(self) -> None:
         """Ends a connection on which no complete request waits for its response."""
-        self._transport.close()
+        self.transport.close()
 
     @property
     def is_closing(self) -> bool:
-        return self._transport.is_closing()
+        return self.transport.is_closing()
 
     def abort(self) -> None:
-        self._transport.abort()
+        self.transport.abort()
 
     def _enter(self, state: State) -> None:
         self._server.entered(self, self.state, state)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from laari.edge.http import Address, Reply, Stream
 from laari.edge.server.head import Head
+from laari.edge.server.lateness import is_reset
 
 if TYPE_CHECKING:
     from laari.edge.server.connection import Connection
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
 }
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+FIRST_PROBE_SECONDS, PROBE_SECONDS = 0.01, 0.1  # the answer of a system far away takes a while
 _BODILESS = frozenset({204, 304})
 _CLOSE = b"connection: close\r\n"
 _CHUNKED = b"transfer-encoding: chunked\r\n"
@@ -51,7 +54,7 @@ def _chunk(data: bytes) -> bytes:
 
 class Cycle:
     __slots__ = (
-        *("_connection", "_drained", "_ended", "_gone", "_started", "_transport", "_waiting"),
+        *("_connection", "_drained", "_ended", "_finished", "_started", "_transport", "_waiting"),
         *("body", "client", "head", "is_lost", "is_read", "keep_alive", "local"),
     )
 
@@ -71,18 +74,33 @@ class Cycle:
         self.local: Address | None = connection.local
         self.is_read = is_read  # all of the request, so that another one can follow
         self.keep_alive = is_read and head.keep_alive
-        self._gone = False  # the client has closed its side: it sends no more
-        self.is_lost = False  # nothing reaches it any more
-        self._waiting: asyncio.Future[None] | None = None  # to hear that it has
+        self.is_lost = False  # nothing reaches the client any more
+        self._finished = False  # it sends no more: it has closed one side, or both
+        self._waiting: asyncio.Future[None] | None = None  # to hear of either
         self._drained: asyncio.Future[None] | None = None  # where writing is paused
         self._started = self._ended = False
 
     # The application's side.
 
     async def disconnected(self) -> None:
-        """Returns when the client has closed its side of the connection."""
-        if not self._gone and not self._ended:
-            if self._waiting is None:
+        """Returns when the client has gone; one that only sends no more waits for its response."""
+        await self._woken(self._finished)
+        if self.is_lost or self._ended:
+            return
+        if self.head.http_version == "1.0":  # which knows no interim responses
+            await self._woken(False)
+            return
+        # Nothing but a write tells a client that has closed one side from one that has closed both:
+        # the system of the latter answers that nobody is there.
+        self._transport.write(CONTINUE)
+        wait_seconds = FIRST_PROBE_SECONDS
+        while not (self.is_lost or self._ended or is_reset(self._transport)):
+            await asyncio.sleep(wait_seconds)
+            wait_seconds = PROBE_SECONDS
+
+    async def _woken(self, already: bool) -> None:
+        if not (already or self.is_lost or self._ended):
+            if self._waiting is None or self._waiting.done():
                 self._waiting = asyncio.get_running_loop().create_future()
             await asyncio.shield(self._waiting)
 
@@ -155,15 +173,14 @@ class Cycle:
         self._wake()
         self._connection.response_done(self, whole=False)
 
-    def client_left(self) -> None:
-        """It sends no more; most have closed, some still wait for the response."""
-        self._gone = True
+    def client_finished(self) -> None:
+        self._finished = True
         self._wake()
 
     def connection_lost(self) -> None:
         self.is_lost = True
         self.resume()
-        self.client_left()
+        self._wake()
 
     def pause(self) -> None:
         if self._drained is None:

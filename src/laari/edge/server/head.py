@@ -86,6 +86,8 @@ def read_head(head: bytes, most_fields: int, last: Fields | None = None) -> Head
     method, target, major, minor = line.groups()
     if major != b"1":
         return _fault("This server speaks HTTP/1.1.")
+    if method == b"CONNECT":  # a proxy takes what follows for a tunnel, and not for requests
+        return _fault("This server is no proxy.")
     place = _read_target(target)
     if place is None:
         return _fault("The request target is malformed.", method.decode("ascii"))

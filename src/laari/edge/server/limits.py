@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 BACKLOG = 2048  # connections that wait to be accepted
+# Connections that are accepted in one round of the event loop, which accepts one for each handle on
+# a listening socket. With one handle, new clients would wait for as many rounds as there are
+# connections before theirs; a round is long while many requests are served.
+ACCEPTS = 8
 
 
 class Limits(NamedTuple):
@@ -28,6 +32,12 @@ class Limits(NamedTuple):
     body_start_seconds: float = 10
     body_bytes_per_second: int = 1024
     body_seconds: float = 60
+    # A request that waited longer for this process is refused unread: it would keep those behind it
+    # waiting, and its client has most likely given up. One that has closed its side has, unless it
+    # only says that it sends no more: that one is answered as long as the process is not late.
+    wait_seconds: float = 3
+    closed_wait_seconds: float = 1
+    cheap_bytes: int = 2 * 1024  # that much is always read: its path says how to answer
     idle_seconds: float = 65  # longer than load balancers keep theirs, which is a minute
     # A response that waits for its client: in each half minute it takes a KiB a second, or it is
     # given up. What the system buffers counts as taken, once.

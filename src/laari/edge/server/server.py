@@ -10,6 +10,7 @@ import asyncio
 import logging
 import resource
 import socket
+import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,12 +23,12 @@ from laari.edge.http import Reply, Request
 from laari.edge.server.connection import Connection, State
 from laari.edge.server.cycle import Cycle
 from laari.edge.server.head import Head
-from laari.edge.server.limits import BACKLOG, Limits
+from laari.edge.server.lateness import SWEEP_SECONDS, Lateness, wait_in_kernel
+from laari.edge.server.limits import ACCEPTS, BACKLOG, Limits
 from laari.rules.refusals import Refusal, refuse
 
 log = logging.getLogger(__name__)
 
-SWEEP_SECONDS = 0.5
 NOTICE_SECONDS = 10.0  # between two lines about the same thing
 
 
@@ -45,10 +46,14 @@ class Server:
         app: Application,
         trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = (),
         limits: Limits = Limits(),  # noqa: B008  # immutable
+        prompt_paths: frozenset[str] = frozenset(),
     ) -> None:
+        """`prompt_paths` cost next to nothing and are answered however late it is."""
         self.app = app
         self.limits = limits
+        self._prompt_paths = prompt_paths
         self.now = 0.0  # of the last look: exact enough for deadlines of seconds
+        self._lateness = Lateness()
         self.date = b""
         self.is_stopping = False
         # Connections in the order in which they came into this state.
@@ -75,9 +80,12 @@ class Server:
         self._loop = asyncio.get_running_loop()
         self._sweep()
         for each in sockets:
-            self._listeners.append(
-                await self._loop.create_server(lambda: Connection(self), sock=each, backlog=BACKLOG)
-            )
+            for own in (each, *(each.dup() for _ in range(ACCEPTS - 1))):
+                self._listeners.append(
+                    await self._loop.create_server(
+                        lambda: Connection(self), sock=own, backlog=BACKLOG
+                    )
+                )
 
     async def stop(self, seconds: float) -> None:
         """Finishes the requests that have begun, as far as that takes no longer than this."""
@@ -105,12 +113,19 @@ class Server:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._all_closed.wait(), seconds)
 
-    def run(self, cycle: Cycle) -> None:
-        task = self._loop.create_task(self._run(cycle))
+    def run(self, connection: Connection, cycle: Cycle) -> None:
+        task = self._loop.create_task(self._run(connection, cycle))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _run(self, cycle: Cycle) -> None:
+    async def _run(self, connection: Connection, cycle: Cycle) -> None:
+        if cycle.is_lost:
+            return
+        if cycle.head.path not in self._prompt_paths and self.is_stale(connection):
+            self.note_stale()
+            cycle.keep_alive = False
+            cycle.respond(self.app.fault(refuse("service_unavailable"), cycle.head.path))
+            return
         try:
             reply = await self.app(Request(cycle, self._trusted_proxies))
             if reply.stream is None:
@@ -126,6 +141,20 @@ class Server:
                     cycle.give_up()
                 else:
                     cycle.respond(self.app.fault(refuse("internal_error"), cycle.head.path))
+
+    def is_stale(self, connection: Connection) -> bool:
+        """Whether a request has waited for this process so long that it is not begun any more."""
+        now, lateness, limits = time.monotonic(), self._lateness, self.limits
+        if connection.ready_at > lateness.began and not lateness.is_late(now):
+            return False
+        wait = wait_in_kernel(connection.transport)
+        # A connection that came while there was no process to accept it is not late yet.
+        seconds = min(wait.seconds, now - connection.ready_at)
+        return seconds > (limits.closed_wait_seconds if wait.closed else limits.wait_seconds)
+
+    @property
+    def began(self) -> float:
+        return self._lateness.began
 
     # What connections tell.
 
@@ -242,6 +271,9 @@ class Server:
         self._unsent_bytes -= taken
         self.stalled[connection] = Stall(self.now, unsent)
 
+    def note_stale(self) -> None:
+        self._notices.add("requests that had waited too long were refused")
+
     def note_fault(self, refusal: Refusal) -> None:
         self._notices.add(f"malformed requests were refused, the last one so: {refusal.message}")
 
@@ -268,7 +300,7 @@ class Server:
     def _sweep(self) -> None:
         # First of all: without another look there would be no deadlines any more.
         self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
-        self.now = now = self._loop.time()
+        self.now = now = self.now + self._lateness.look()
         self.date = b"date: %b\r\n" % formatdate(usegmt=True).encode()
         limits = self.limits
         for connection in [each for each in self._unfinished if each.is_overdue(now)]:
