@@ -66,10 +66,11 @@ class Service:
 
     def metrics(self) -> dict[str, float]:
         """The samples of /metrics by their name with labels; none where it is not served."""
+        url = f"http://{self.env['LAARI_METRICS_ADDRESS']}/metrics"
         try:
-            with urllib.request.urlopen(f"{self.origin}/metrics", timeout=10) as response:
+            with urllib.request.urlopen(url, timeout=10) as response:
                 lines = response.read().decode().splitlines()
-        except urllib.error.HTTPError:
+        except urllib.error.URLError:
             return {}
         samples = (line.rsplit(" ", 1) for line in lines if line and not line.startswith("#"))
         return {name: float(value) for name, value in samples}
@@ -135,7 +136,7 @@ def free_port() -> int:
 def running(data_dir: Path, *, workers: int = PROCESSES, **settings: str) -> Iterator[Service]:
     """Runs `laari serve` on the engine of the data directory until the block ends."""
     port = free_port()
-    env = environment(data_dir, **settings)
+    env = environment(data_dir, **{"LAARI_METRICS_ADDRESS": f"127.0.0.1:{free_port()}", **settings})
     command = [sys.executable, "-m", "laari", "serve", f"--port={port}", f"--workers={workers}"]
     with process_at(command, f"http://127.0.0.1:{port}/readyz", env) as process:
         yield Service(f"http://127.0.0.1:{port}", env, process.pid)

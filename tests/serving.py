@@ -80,6 +80,10 @@ class Service:
     env: dict[str, str]
     database: Database
 
+    @property
+    def metrics_url(self) -> str:
+        return f"http://{self.env['LAARI_METRICS_ADDRESS']}/metrics"
+
     def merchant(
         self, *, mode: str = "sandbox", name: str = "Test Shop", **options: Any
     ) -> Merchant:
@@ -259,6 +263,7 @@ def serving(dsn: str, directory: Path, *, workers: int = 1, **settings: str) -> 
         "LAARI_MASTER_KEY": master_key.hex(),
         "LAARI_MERCHANT_RATE_LIVE": "0",
         "LAARI_MERCHANT_RATE_SANDBOX": "0",
+        "LAARI_METRICS_ADDRESS": f"127.0.0.1:{free_port()}",
         **settings,
     }
     log = directory / "serve.log"

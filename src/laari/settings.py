@@ -112,11 +112,13 @@ VARIABLES = (
     ),
     Variable(
         "LAARI_METRICS_ADDRESS",
-        "(main address, for this machine alone)",
+        "(127.0.0.1:9464, or a free port)",
         "host:port where /metrics is served, and nothing else",
     ),
     Variable(
-        "LAARI_METRICS_TOKEN", "(none)", "bearer token that /metrics then wants, wherever it is"
+        "LAARI_METRICS_TOKEN",
+        "(none)",
+        "bearer token that /metrics wants; without an address it is then on the main one",
     ),
     Variable(
         "LAARI_RETENTION_DELIVERIES_DAYS",

@@ -89,7 +89,15 @@ def test_addresses_that_are_only_read_say_so(shop: Merchant) -> None:
     with httpx.Client(base_url=shop.service.origin) as client:
         page = client.get(local(shop.service, link["payment_url"])).text
         asset = page.partition('rel="stylesheet" href="')[2].partition('"')[0]
-        for path in ("/", "/healthz", "/readyz", "/metrics", "/docs", "/openapi.json", asset):
+        for path in (
+            "/",
+            "/healthz",
+            "/readyz",
+            shop.service.metrics_url,
+            "/docs",
+            "/openapi.json",
+            asset,
+        ):
             for method in ("POST", "DELETE", "BREW"):
                 found = client.request(method, path)
                 assert (found.status_code, found.headers["allow"]) == (405, "GET, HEAD"), path

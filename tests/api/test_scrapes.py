@@ -1,4 +1,4 @@
-"""Who reads `/metrics`: this machine, the metrics' own address, or whoever has the token."""
+"""Who reads `/metrics`: their own address, or the main one with a token."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import pytest
 
+from laari.cli import supervisor
+from laari.cli.supervisor import listen_for_metrics
 from laari.edge.http import Request
 from laari.edge.scrapes import Scrapes
 from laari.settings import SettingsError, read_settings
@@ -26,35 +29,63 @@ def status(origin: str, path: str = "/metrics", **headers: str) -> int:
     return httpx.get(f"{origin}{path}", headers=named).status_code
 
 
-def test_by_default_only_this_machine_is_told(service: Service) -> None:
-    port = service.origin.rpartition(":")[2]
-    assert status(service.origin) == 200
-    assert status(service.origin, Host=f"localhost:{port}") == 200
-    assert status(service.origin, Host=f"[::1]:{port}") == 200
-    assert status(service.origin, Host="pay.example.com") == 404
-    assert status(service.origin, Host=f"pay.example.com:{port}") == 404
-    for header in ("X-Forwarded-For", "Forwarded", "X-Forwarded-Proto", "Via", "X-Real-IP"):
-        assert status(service.origin, **{header: "127.0.0.1"}) == 404
-    head = httpx.head(f"{service.origin}/metrics")
-    assert (head.status_code, head.content) == (200, b"")
-
-
 def asked(client: str, *fields: tuple[bytes, bytes], port: int = 8000) -> Request:
     fields = fields or ((b"host", b"127.0.0.1:8000"),)
     return sent("/metrics", fields=fields, client=client, local=("192.0.2.1", port))
 
 
-def test_other_machines_are_not_told_whatever_they_say() -> None:
-    scrapes = Scrapes(None, None)
-    for local in ("127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"):
-        assert scrapes.refusal(asked(local)) is None
-    for other in ("192.0.2.7", "10.0.0.1", "::ffff:10.0.0.1", "2001:db8::1", ""):
-        refused = scrapes.refusal(asked(other))
-        assert refused is not None
-        assert refused.status == 404
-    twice = asked("127.0.0.1", (b"host", b"localhost"), (b"host", b"localhost"))
-    assert scrapes.refusal(twice) is not None
-    assert scrapes.refusal(asked("127.0.0.1", (b"accept", b"*/*"))) is not None
+def test_the_main_address_tells_nobody_without_a_token() -> None:
+    """A proxy on this machine that says nothing of itself looks like a program on it."""
+    for listener in (None, ("127.0.0.1", 9464)):
+        for client in ("127.0.0.1", "::1", "::ffff:127.0.0.1", "192.0.2.7", ""):
+            refused = Scrapes(listener, None).refusal(asked(client))
+            assert refused is not None
+            assert refused.status == 404
+
+
+@pytest.mark.parametrize("taken", [False, True])
+def test_by_default_they_have_an_address_of_this_machine(
+    taken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The usual port, or a free one if another service of the machine has that."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        usual = other.getsockname()[1]
+        if not taken:
+            other.close()
+        monkeypatch.setattr(supervisor, "DEFAULT_METRICS_ADDRESS", ("127.0.0.1", usual))
+        listener = listen_for_metrics(read_settings({}))
+        assert listener is not None
+        with listener:
+            host, port = listener.getsockname()
+            assert host == "127.0.0.1"
+            assert (port == usual) is not taken
+
+
+def test_with_a_token_alone_they_have_none() -> None:
+    assert listen_for_metrics(read_settings({"LAARI_METRICS_TOKEN": TOKEN})) is None
+
+
+def test_where_they_are_is_told(tmp_path: Path, dsn: str) -> None:
+    """Two services on one machine: both start, and say where."""
+    with ExitStack() as stack:
+        for name in ("one", "two"):
+            (tmp_path / name).mkdir()
+            log = tmp_path / name / "serve.log"
+            # Unset, as an operator leaves it.
+            stack.enter_context(serving(dsn, tmp_path / name, LAARI_METRICS_ADDRESS=""))
+            told = await_line(log, r"Its metrics are at (http://127.0.0.1:(\d+)/metrics)(.*)")
+            assert httpx.get(told[1]).status_code == 200
+            why = " (port 9464 is taken; LAARI_METRICS_ADDRESS chooses another)"
+            assert told[3] == ("" if told[2] == "9464" else why)
+        assert told[2] != "9464"
+
+
+def await_line(log: Path, pattern: str) -> re.Match[str]:
+    deadline = time.monotonic() + 30
+    while (found := re.search(pattern, log.read_text())) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return found
 
 
 def test_an_address_of_their_own_serves_them_and_nothing_else(dsn: str, tmp_path: Path) -> None:
@@ -68,10 +99,9 @@ def test_an_address_of_their_own_serves_them_and_nothing_else(dsn: str, tmp_path
         assert {status(own, path) for path in paths} == {404}
         assert status(service.origin) == 404
         assert status(service.origin, "/healthz") == 200
-        log, deadline = tmp_path / "serve.log", time.monotonic() + 30
-        while f"metrics are at {own}/metrics\n" not in log.read_text():  # when all are ready
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        await_line(tmp_path / "serve.log", re.escape(f"metrics are at {own}/metrics\n"))
+        head = httpx.head(f"{own}/metrics")
+        assert (head.status_code, head.content) == (200, b"")
     with pytest.raises(httpx.ConnectError):
         httpx.get(own)
 
@@ -92,7 +122,7 @@ def test_an_address_that_is_taken_is_one_line(dsn: str, tmp_path: Path, service:
 
 
 def test_a_token_opens_them_to_whoever_has_it(dsn: str, tmp_path: Path) -> None:
-    with serving(dsn, tmp_path, LAARI_METRICS_TOKEN=TOKEN) as service:
+    with serving(dsn, tmp_path, LAARI_METRICS_ADDRESS="", LAARI_METRICS_TOKEN=TOKEN) as service:
         refused = httpx.get(f"{service.origin}/metrics")
         assert refused.status_code == 401
         assert refused.headers["www-authenticate"].startswith("Bearer")

@@ -59,6 +59,9 @@ class Shop(NamedTuple):
     def operations(self, path: str) -> httpx.Response:
         return httpx.get(f"{self.service.origin}{path}", timeout=30)
 
+    def metrics(self) -> httpx.Response:
+        return httpx.get(self.service.metrics_url, timeout=30)
+
 
 @pytest.fixture
 def shop(dsn: str, tmp_path: Path) -> Iterator[Shop]:
@@ -108,13 +111,13 @@ def test_a_database_that_is_away(shop: Shop, how: str) -> None:
         assert "Nothing was done" in answers["page"].text
     assert shop.operations("/healthz").status_code == 200
     assert shop.operations("/readyz").status_code == 503
-    metrics = shop.operations("/metrics")
+    metrics = shop.metrics()
     assert metrics.status_code == 200
     assert "\nlaari_database_up 0\n" in metrics.text
     assert "laari_webhooks_waiting" not in metrics.text
     shop.proxy.heal()
     assert_back(shop)
-    assert "\nlaari_database_up 1\n" in shop.operations("/metrics").text
+    assert "\nlaari_database_up 1\n" in shop.metrics().text
 
 
 def test_connections_that_go_silent_while_new_ones_work(shop: Shop) -> None:

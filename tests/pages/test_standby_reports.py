@@ -49,7 +49,7 @@ class Person:
         return response.text
 
     def metric(self, name: str) -> float:
-        for line in self._http.get("/metrics").text.splitlines():
+        for line in httpx.get(self._service.metrics_url, timeout=30).text.splitlines():
             if line.startswith(f"{name} "):
                 return float(line.rpartition(" ")[2])
         return 0.0

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from laari.cli.demo import Demo
 from laari.cli.demo import greeting as demo_greeting
+from laari.cli.supervisor import DEFAULT_METRICS_ADDRESS
 from laari.cli.terminal import complain, complain_of_defect, say, say_json
 from laari.errors import LaariError
 from laari.rules.shapes.envelopes import to_json
-from laari.settings import Settings
+from laari.settings import Settings, default_origin
 
 
 @dataclass
@@ -34,10 +35,18 @@ class Greeting:
             return
         words = f"Laari is ready at {self.origin}"
         if self.metrics_url is not None:
-            words += f"\nIts metrics are at {self.metrics_url}"
+            words += f"\nIts metrics are at {self.metrics_url}{self._why_there()}"
         if self.demo is not None:
             words += "\n\n" + demo_greeting(self.demo)
         say(words)
+
+    def _why_there(self) -> str:
+        """Said if somebody would look for them elsewhere."""
+        usual = DEFAULT_METRICS_ADDRESS[1]
+        is_usual = self.metrics_url == f"{default_origin(*DEFAULT_METRICS_ADDRESS)}/metrics"
+        if is_usual or self.settings.metrics_address is not None:
+            return ""
+        return f" (port {usual} is taken; LAARI_METRICS_ADDRESS chooses another)"
 
 
 async def _make_samples(origin: str, demo: Demo, recipient: str) -> None:

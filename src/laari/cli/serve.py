@@ -16,7 +16,7 @@ from laari.cli.greeting import Greeting
 from laari.cli.logs import configure_logs
 from laari.cli.open import Service, open_service
 from laari.cli.operation import json_option
-from laari.cli.supervisor import Supervisor, listen
+from laari.cli.supervisor import Supervisor, listen, listen_for_metrics
 from laari.errors import LaariError
 from laari.settings import VARIABLES, default_origin, read_settings
 from laari.store.database import connection_to
@@ -90,7 +90,7 @@ async def _serve(host: str, port: int, workers: int, demo: bool, as_json: bool) 
     listener = listen(host, port)
     port = listener.getsockname()[1]
     settings = read_settings(os.environ, host, port)
-    metrics = None if settings.metrics_address is None else listen(*settings.metrics_address)
+    metrics = listen_for_metrics(settings)
     async with open_service(settings, "upgrade") as service:
         if settings.sandbox_signup and await _is_live(service):
             _close_signup(asked_for.sandbox_signup)

@@ -44,6 +44,7 @@ FIRST_START_ATTEMPTS = 4
 STOP_SECONDS = 30.0  # for the work in flight
 ENGINE_LOOK_SECONDS = 1.0
 RATE_MEMORY_BYTES = 1 << 20
+DEFAULT_METRICS_ADDRESS = ("127.0.0.1", 9464)
 METRICS_BYTES = 1 << 16  # per interface process
 
 
@@ -63,6 +64,22 @@ def listen(host: str, port: int) -> socket.socket:
         raise LaariError(f"cannot listen on {host} port {port}: {error.strerror}") from None
     listener.setblocking(False)
     return listener
+
+
+def listen_for_metrics(settings: Settings) -> socket.socket | None:
+    """The metrics have a socket of their own, unless a token opens them on the main one.
+
+    By default it is a usual port of this machine. Another service may have that one already, which
+    is no reason not to start.
+    """
+    if settings.metrics_address is not None:
+        return listen(*settings.metrics_address)
+    if settings.metrics_token is not None:
+        return None
+    try:
+        return listen(*DEFAULT_METRICS_ADDRESS)
+    except LaariError:
+        return listen(DEFAULT_METRICS_ADDRESS[0], 0)
 
 
 class Supervisor:

@@ -3,7 +3,7 @@
 What it shares with the others comes as open files, named in the environment:
 
     LAARI_LISTEN_FD          the listening socket
-    LAARI_METRICS_LISTEN_FD  the one for the metrics alone, where LAARI_METRICS_ADDRESS is set
+    LAARI_METRICS_LISTEN_FD  the one for the metrics alone, unless they are on the main one
     LAARI_RATE_FD            the memory of the rate buckets
     LAARI_METRICS_FD         the memory of the metrics; LAARI_PROCESS says which part is this one's
     LAARI_LIFE_FD            a pipe that ends when the supervisor does

@@ -32,7 +32,7 @@ from laari.edge.wallet.app import ENDPOINTS, WalletInterface
 from laari.rules.refusals import CODES, Refusal
 from laari.settings import Settings
 
-PROMPT_PATHS = frozenset({"/healthz"})  # answered however late it is: it says that this is alive
+PROMPT_PATHS = frozenset({"/healthz", "/readyz", METRICS_PATH})  # answered however late it is
 EXPOSITION = b"text/plain; version=0.0.4; charset=utf-8"  # Prometheus's own
 
 
