@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
+from laari.edge.pages.bidi import isolated
+
 _MOST_LISTED = 20  # languages that a browser may ask for
 _FOLDER = Path(__file__).parent / "messages"
 
@@ -23,7 +25,12 @@ class Language(NamedTuple):
     def text(self, name: str, /, **values: object) -> Markup:
         """The text with its values put in, everything escaped that is not markup already."""
         template = escape(self.texts[name])
-        return template.format(**values) if values else template
+        apart = {name: _kept_apart(value) for name, value in values.items()}
+        return template.format(**apart) if apart else template
+
+
+def _kept_apart(value: object) -> object:
+    return isolated(value) if type(value) is str else value
 
 
 def _read(code: str, direction: str) -> Language:

@@ -9,9 +9,10 @@ from datetime import time as time_of_day
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from laari.edge.pages.assets import URLS
+from laari.edge.pages.bidi import closed, escaped_json, isolated
 from laari.edge.pages.language import LANGUAGES, Language
 from laari.rules.calendar import MALDIVES, show
 from laari.rules.money import rufiyaa
@@ -80,7 +81,17 @@ def _moment(context: Context, value: datetime) -> Markup:
 
 def own(text: str) -> Markup:
     """Text that somebody else wrote: its direction is its own and reaches no further."""
-    return Markup('<bdi dir="auto">{}</bdi>').format(text)
+    return Markup('<bdi dir="auto">{}</bdi>').format(closed(text))
+
+
+def exact(text: str) -> Markup:
+    """A value that a form sends back or a link leads to: every character stays."""
+    return escape(text)
+
+
+def _finalize(value: object) -> object:
+    """Every value that a template writes: text that turns direction keeps that to itself."""
+    return isolated(value) if type(value) is str else value
 
 
 def _environment() -> Environment:
@@ -91,9 +102,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        finalize=_finalize,
     )
     environment.globals.update(t=_text, asset=URLS.__getitem__, languages=LANGUAGES)
-    environment.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp, own=own)
+    environment.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp)
+    environment.filters.update(own=own, exact=exact, json_text=escaped_json)
     return environment
 
 

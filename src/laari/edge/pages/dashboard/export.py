@@ -12,6 +12,7 @@ from dataclasses import replace
 from laari.edge.http import Reply, Stream
 from laari.edge.merchant import payments as interface
 from laari.edge.merchant.lists import ListQuery
+from laari.edge.pages.bidi import closed, escaped_json
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import ListRequest, read_list, state_of
 from laari.edge.pages.dashboard.payments import listing_of
@@ -137,16 +138,17 @@ def _cells(desk: Desk, payment: Payment) -> list[str]:
         show_or_none(payment.paid_at) or "",
         show_or_none(payment.refunded_at) or "",
         show_or_none(payment.expires_at) or "",
-        guarded("" if payment.metadata == "{}" else payment.metadata),
+        guarded("" if payment.metadata == "{}" else escaped_json(payment.metadata)),
     ]
 
 
 def guarded(text: str) -> str:
     """Text in which no spreadsheet finds a formula, wherever it splits the file into cells.
 
-    An apostrophe goes before whatever looks like the beginning of one.
+    An apostrophe goes before whatever looks like the beginning of one. Direction controls are
+    closed, so that none of them turns the cells after it.
     """
-    return _BEFORE_FORMULA.sub("'", text)
+    return _BEFORE_FORMULA.sub("'", closed(text))
 
 
 ROUTES = [desk_route("/payments/export.csv", get=export, read_only=False)]
