@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from playwright.async_api import Page, expect
@@ -86,6 +88,25 @@ async def test_no_limit_is_said_clearly_and_rejecting_needs_no_script(
     assert state_of(live_shop, asked) == "rejected"
     link = page.get_by_role("link", name="Return to Seagull Café")
     await expect(link).to_have_attribute("href", f"{service.origin}/healthz")
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["js", "no-js"])
+@pytest.mark.parametrize("decision", ["Approve", "Decline"])
+async def test_a_decision_leads_to_the_shop_within_three_seconds(
+    visitors: Visitors, service: Service, shop: Merchant, decision: str, script: bool
+) -> None:
+    visitors.expected_statuses = {404}  # that address has no icon
+    address = f"{service.origin}/healthz?a=1;b='2'"
+    asked = shop.authorization(title="Weekly box", return_url=address)
+    page = await visitors.page(java_script_enabled=script)
+    await page.goto(asked["approval_url"])
+    await page.get_by_role("button", name=decision).click()
+    link = page.get_by_role("link", name="Return to Test Shop")
+    await expect(link).to_have_attribute("href", address)
+    loaded = time.monotonic()
+    await page.wait_for_url(lambda url: "/healthz" in url)
+    assert time.monotonic() - loaded < 3.0
+    assert unquote(page.url) == address
 
 
 async def test_an_old_log_in_gives_the_password_once_more(

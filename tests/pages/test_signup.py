@@ -94,16 +94,33 @@ async def test_what_is_wrong_is_said_and_nothing_is_made(
 ) -> None:
     visitors.expected_statuses |= {400, 422, 503}
     page = await opened(visitors, open_service, "/dashboard/signup")
+    taken = f"{secrets.token_hex(4)}@taken.mv"
+    open_service.merchant(email=taken, password=PASSWORD)
     before = open_service.execute("SELECT count(*) FROM merchants")[0][0]
     await fill(page, Name="Shop", Email="new@shop.mv", Password="password123")
     await expect(page.get_by_role("alert")).to_contain_text("too common")
     assert await page.get_by_label("Email").input_value() == "new@shop.mv"
-    taken = open_service.execute("SELECT email FROM merchant_users LIMIT 1")[0][0]
     await fill(page, Name="Shop", Email=taken, Password=PASSWORD)
     await expect(page.get_by_role("alert")).to_contain_text("has a login already")
     assert open_service.execute("SELECT count(*) FROM merchants")[0][0] == before
     for _ in range(6 - before):
         assert httpx.post(f"{open_service.origin}/sandbox/merchants").status_code == 201
     await fill(page, Name="Shop", Email="new@shop.mv", Password=PASSWORD)
-    await expect(page.get_by_role("alert")).to_contain_text("no room")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Sign-up is closed")
+    await expect(page.get_by_text("no room")).to_be_visible()
     assert open_service.execute("SELECT count(*) FROM merchants")[0][0] == 6
+
+
+async def test_a_closed_sign_up_says_so_before_its_form(
+    visitors: Visitors, open_service: Service, service: Service
+) -> None:
+    """Switched off, or by a merchant that went live since the service started."""
+    visitors.expected_statuses |= {404, 503}
+    page = await opened(visitors, service, "/dashboard/signup")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Sign-up is closed")
+    open_service.merchant(mode="live")
+    page = await opened(visitors, open_service, "/dashboard/signup")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Sign-up is closed")
+    await expect(page.get_by_text("takes real payments")).to_be_visible()
+    assert await page.locator("form, input").count() == 0
+    assert await serious_violations(page) == []

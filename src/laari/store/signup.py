@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import asyncpg
 
 from laari.errors import LaariError
@@ -33,13 +35,11 @@ async def sign_up(
     Within a transaction: until it ends nobody else signs up, so that the bound is kept exactly.
     """
     await connection.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
-    if await is_live(connection):
-        raise LiveError("this installation has live merchants")
-    held = await connection.fetchval(
-        "SELECT count(*) FROM (SELECT FROM merchants LIMIT $1) AS counted", most
-    )
-    if held >= most:
-        return None
+    match await why_closed(connection, most):
+        case "live":
+            raise LiveError("this installation has live merchants")
+        case "full":
+            return None
     return await merchants.create(
         connection,
         master_key,
@@ -53,6 +53,16 @@ async def sign_up(
         password_hash=password_hash,
         sandbox_only=True,
     )
+
+
+async def why_closed(connection: asyncpg.Connection, most: int) -> Literal["live", "full"] | None:
+    """Why nobody can sign up now; None while anybody can."""
+    if await is_live(connection):
+        return "live"
+    held = await connection.fetchval(
+        "SELECT count(*) FROM (SELECT FROM merchants LIMIT $1) AS counted", most
+    )
+    return "full" if held >= most else None
 
 
 async def is_live(connection: asyncpg.Connection) -> bool:

@@ -14,18 +14,32 @@ from laari.rules.passwords import password_problem
 from laari.rules.refusals import Refusal
 from laari.store import logins
 from laari.store.logins import Login
+from laari.store.signup import why_closed
 
 NO_NAME = f"The shop needs a name of 1 to {MAX_NAME} printable characters."
 NO_EMAIL = "This is not an email address."
 
 
 async def show(visit: Visit) -> Reply:
-    return _page(visit)
+    closed = await _closed(visit)
+    return _page(visit) if closed is None else closed
+
+
+async def _closed(visit: Visit) -> Reply | None:
+    """A page that says why nobody can sign up: nobody fills in a form that leads nowhere."""
+    visit.language = ENGLISH
+    settings = visit.backend.settings
+    if not settings.sandbox_signup:
+        return visit.page("dashboard/signup_closed.html", 404, why="off")
+    why = await visit.backend.ask(why_closed, settings.sandbox_merchants)
+    status = 503 if why == "full" else 404
+    return why and visit.page("dashboard/signup_closed.html", status, why=why)
 
 
 async def sign_up(visit: Visit) -> Reply:
-    if not visit.backend.settings.sandbox_signup:
-        return _page(visit)
+    closed = await _closed(visit)
+    if closed is not None:
+        return closed
     name, password = visit.form.get("name", "").strip(), visit.form.get("password", "")
     email = read_email(visit.form.get("email", "")[:300])
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
@@ -54,9 +68,6 @@ async def _log_in(visit: Visit, email: str) -> None:
 
 
 def _page(visit: Visit, status: int = 200, problem: str | None = None) -> Reply:
-    visit.language = ENGLISH
-    if not visit.backend.settings.sandbox_signup:
-        return visit.refusal(404, "not_found")
     name, email = visit.form.get("name", ""), visit.form.get("email", "")
     return visit.page("dashboard/signup.html", status, problem=problem, name=name, email=email)
 
