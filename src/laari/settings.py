@@ -20,6 +20,7 @@ Network: TypeAlias = IPv4Network | IPv6Network
 MASTER_KEY_BYTES = 32
 _MAPPED_BITS = 96  # before the IPv4 address in an IPv6 address
 MAX_DAYS = 36_500  # a century
+MAX_LINE = 200
 MIN_TOKEN = 16  # characters: more than anybody guesses over the network
 
 
@@ -83,6 +84,11 @@ VARIABLES = (
     ),
     Variable(
         "LAARI_SANDBOX_MERCHANTS", "10000", "merchants of the installation at which sign-up ends"
+    ),
+    Variable(
+        "LAARI_SUPPORT_CONTACT",
+        "(your wallet provider)",
+        "phone, email or both, which pages tell customers to contact about a blocked wallet",
     ),
     Variable("LAARI_VPA_SUFFIXES", "fp,fahipay", "accepted VPA suffixes"),
     Variable(
@@ -162,6 +168,7 @@ class Settings:
     sandbox_signup: bool
     sandbox_signups_per_minute: float
     sandbox_merchants: int
+    support_contact: str | None
     vpa_suffixes: tuple[str, ...]
     webhook_allow_private: bool
     webhook_retry_seconds: tuple[float, ...]
@@ -199,6 +206,7 @@ def read_settings(
         sandbox_signup=read.switch("LAARI_SANDBOX_SIGNUP", False),
         sandbox_signups_per_minute=read.number("LAARI_SANDBOX_SIGNUPS_PER_MINUTE"),
         sandbox_merchants=read.whole("LAARI_SANDBOX_MERCHANTS", 0, 1_000_000),
+        support_contact=read.line("LAARI_SUPPORT_CONTACT"),
         vpa_suffixes=read.words("LAARI_VPA_SUFFIXES"),
         webhook_allow_private=read.switch("LAARI_WEBHOOK_ALLOW_PRIVATE", False),
         webhook_retry_seconds=read.numbers("LAARI_WEBHOOK_RETRY_SECONDS"),
@@ -314,6 +322,13 @@ class _Reader:
             raise SettingsError(
                 f"{name} must be at least {MIN_TOKEN} ASCII characters without spaces"
             )
+        return value or None
+
+    def line(self, name: str) -> str | None:
+        """Words for people, as a page shows them."""
+        value = self.text(name)
+        if len(value) > MAX_LINE or not value.isprintable():
+            raise SettingsError(f"{name} must be at most {MAX_LINE} printable characters")
         return value or None
 
     def switch(self, name: str, default: bool) -> bool:

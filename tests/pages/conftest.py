@@ -29,6 +29,8 @@ OPTIONS = (
     "--no-first-run",
 )
 
+CONTACT = "support@laari.example or 330 1234"
+
 expect.set_options(timeout=30_000)  # milliseconds, as elsewhere: a busy machine is no failure
 
 
@@ -41,7 +43,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    settings = {"LAARI_TRUSTED_PROXIES": "127.0.0.1"}  # so that a header can stand for https
+    settings = {
+        "LAARI_TRUSTED_PROXIES": "127.0.0.1",  # so that a header can stand for https
+        "LAARI_SUPPORT_CONTACT": CONTACT,
+    }
     with serving(engine.migrated("pages"), tmp_path_factory.mktemp("pages"), **settings) as service:
         yield service
 

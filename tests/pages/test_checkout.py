@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
+from tests.pages.conftest import CONTACT
 from tests.pages.people import (
     SIZES,
     Customer,
@@ -162,29 +163,55 @@ async def service_rows(service: Service, customer: Customer) -> list[str]:
     return [row["status"] for row in rows]
 
 
-async def test_a_frozen_wallet_is_told_of_a_limit_and_nothing_else(
+async def test_a_frozen_wallet_reads_one_sentence_with_a_contact(
     visitors: Visitors, service: Service, live_shop: Merchant
 ) -> None:
     visitors.expected_statuses = {422}
     customer = await new_customer(service)
+    payment = live_shop.payment(amount=100)
+    request = live_shop.request(customer={"type": "mobile", "value": customer.mobile})
+    asked = live_shop.authorization(title="Beans", limits={"per_payment": 5_000})
+    page = await opened(visitors, payment, customer)
     freeze = ("customer", "freeze", str(customer.account), "--reason", "Court order 12")
     assert (await asyncio.to_thread(service.laari, *freeze)).returncode == 0
-    payment = live_shop.payment(amount=100)
-    page = await opened(visitors, payment, customer)
-    await page.get_by_role("button", name="Pay MVR").click()
-    await expect(page.get_by_role("alert")).to_contain_text(
-        "your limit is MVR\N{NO-BREAK SPACE}0.00"
-    )
-    addresses = [payment["payment_url"], f"{service.origin}/app"]
+    sentence = f"Your wallet is blocked, so it cannot pay. Contact {CONTACT}."
+    await page.get_by_role("button", name="Pay MVR").click()  # on the page as it was
+    await expect(page.get_by_role("alert")).to_contain_text(sentence)
+    addresses = [
+        payment["payment_url"],
+        asked["approval_url"],
+        f"{service.origin}/app",
+        f"{service.origin}/app/requests/{request['id']}",
+    ]
     for address in addresses:
         await page.goto(address)
+        await expect(page.get_by_role("status")).to_have_text(sentence)
         text = await page.locator("body").inner_text()
-        assert "roze" not in text
-        assert "Court" not in text
-    single = page.get_by_text("A single payment can be up to")
-    await expect(single).to_contain_text("up to MVR\N{NO-BREAK SPACE}0.00.")
-    await in_order(page)
+        for nonsense in ("roze", "Court", "Limits", "limit is", "MVR\N{NO-BREAK SPACE}0.00"):
+            assert nonsense not in text
+        buttons = await page.get_by_role("button").all_inner_texts()
+        assert not any(name.startswith(("Pay", "Approve")) for name in buttons)
+        await in_order(page)
+    await page.goto(f"{payment['payment_url']}?lang=dv")
+    await expect(page.get_by_role("status")).to_contain_text(CONTACT)
     assert status_of(live_shop, payment) == "pending"
+
+
+async def test_all_reasons_are_told_those_first_that_the_customer_cannot_change(
+    visitors: Visitors, service: Service, live_shop: Merchant
+) -> None:
+    visitors.expected_statuses = {402}
+    customer = await new_customer(service, balance=337_500, tier="basic")
+    page = await opened(visitors, live_shop.payment(amount=1_500_000), customer)
+    reasons = page.get_by_role("status").get_by_role("listitem")
+    await expect(reasons).to_have_count(3)
+    for place, words in enumerate(("pay at once", "pay today", "11,625.00 too low")):
+        await expect(reasons.nth(place)).to_contain_text(words)
+    await in_order(page)
+    # What is answered is the first in the order of the interface, and the page tells all again.
+    await page.get_by_role("button", name="Pay MVR").click()
+    for words in ("pay at once", "pay today", "11,625.00 too low", "Nothing has been taken"):
+        await expect(page.get_by_role("alert")).to_contain_text(words)
 
 
 async def test_a_daily_limit_says_what_is_left(

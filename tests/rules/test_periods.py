@@ -45,9 +45,9 @@ def pay(held: Wallet, limited: Tier, amount: int, now: datetime) -> tuple[Wallet
     """What take_payment does, without its bookkeeping."""
     moment = Moment(now)
     spending = wallets.spent_now(held, moment)
-    hindered = wallets.obstacle(held, limited, amount, spending)
-    if hindered is not None:
-        return held, hindered.refusal.code
+    block = next(wallets.spending_blocks(held, limited, amount, spending), None)
+    if block is not None:
+        return held, block.refusal.code
     return wallets.spend(held, amount, spending, moment), "paid"
 
 

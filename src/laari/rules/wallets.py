@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -42,7 +43,7 @@ def spent_now(wallet: Wallet, moment: Moment) -> Spending:
 LimitName = Literal["per_transaction", "daily", "weekly", "monthly"]
 
 
-class Obstacle(NamedTuple):
+class SpendingBlock(NamedTuple):
     """Why an amount cannot be spent: the balance is short, or a limit would be passed.
 
     `left` is what could be spent instead.
@@ -64,10 +65,15 @@ def limits_in_force(wallet: Wallet, tier: Tier) -> Tier:
     return Tier(tier.name, per_transaction=0, daily=0, weekly=0, monthly=0)
 
 
-def obstacle(wallet: Wallet, tier: Tier, amount: int, spending: Spending) -> Obstacle | None:
-    """The first thing that keeps a wallet from spending: its balance, then the limits in force."""
+def spending_blocks(
+    wallet: Wallet, tier: Tier, amount: int, spending: Spending
+) -> Iterator[SpendingBlock]:
+    """All that keeps a wallet from spending: its balance, then the limits in force.
+
+    The interfaces answer with the first.
+    """
     if wallet.balance < amount:
-        return Obstacle(None, wallet.balance, wallet.balance)
+        yield SpendingBlock(None, wallet.balance, wallet.balance)
     tier = limits_in_force(wallet, tier)
     day, week, month = spending
     limits: tuple[tuple[LimitName, int | None, int], ...] = (
@@ -79,8 +85,7 @@ def obstacle(wallet: Wallet, tier: Tier, amount: int, spending: Spending) -> Obs
     for name, limit, spent in limits:
         if limit is not None and spent + amount > limit:
             # A tier that was lowered may leave more spent than it allows.
-            return Obstacle(name, limit, max(0, limit - spent))
-    return None
+            yield SpendingBlock(name, limit, max(0, limit - spent))
 
 
 def spend(wallet: Wallet, amount: int, spending: Spending, moment: Moment) -> Wallet:
@@ -110,7 +115,7 @@ def take_payment(
     wallet = world.wallets.get(account)
     assert wallet is not None
     spending = spent_now(wallet, moment)
-    hindered = obstacle(wallet, world.tiers[wallet.tier], amount, spending)
+    block = next(spending_blocks(wallet, world.tiers[wallet.tier], amount, spending), None)
     tid = world.new_tid()
     world.transactions.append(
         Transaction(
@@ -121,11 +126,11 @@ def take_payment(
             name=tenant.merchant_name,
             details=details,
             amount=-amount,
-            status="success" if hindered is None else "failed",
+            status="success" if block is None else "failed",
         )
     )
-    if hindered is not None:
-        return hindered.refusal
+    if block is not None:
+        return block.refusal
     world.enter_periods(tenant, counted(wallet), spending)
     world.wallets.change(account, spend(wallet, amount, spending, moment))
     return tid

@@ -9,6 +9,7 @@ from laari.edge.http import Reply
 from laari.edge.pages.limits import is_unlimited, limits_in_words
 from laari.edge.pages.linked import Linked, leads_back, seconds_until
 from laari.edge.pages.login import customer_in, is_fresh
+from laari.edge.pages.spending import frozen_words
 from laari.edge.pages.visit import Visit, page_route
 from laari.rules.actors import sandbox_customer
 from laari.rules.authorizations import ApproveAuthorization, RejectAuthorization, as_of
@@ -60,9 +61,11 @@ async def _find(visit: Visit) -> Approval | None:
 
 
 async def _page(visit: Visit, approval: Approval, status: int = 200, **values: object) -> Reply:
-    payer = None
+    payer = standing = None
     if approval.state == "pending":
         payer = await customer_in(visit, approval.tenant.mode)
+        if payer is not None:
+            standing = await visit.backend.wallets.get(payer.account)
     shown: dict[str, object] = {
         "approval": approval,
         "authorization": approval.authorization,
@@ -70,6 +73,7 @@ async def _page(visit: Visit, approval: Approval, status: int = 200, **values: o
         "limits": limits_in_words(visit.language, approval.authorization, approval.tenant),
         "unlimited": is_unlimited(approval.authorization),
         "payer": payer,
+        "frozen": frozen_words(visit) if standing and standing.wallet.frozen_at else None,
         "ask_password": payer is not None and not is_fresh(visit, payer),
         "failed": None,
         "login_problem": None,

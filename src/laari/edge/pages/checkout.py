@@ -12,12 +12,10 @@ from typing import NamedTuple, TypeAlias
 from markupsafe import Markup
 
 from laari.edge.http import Reply
-from laari.edge.moments import moment_at
 from laari.edge.pages.linked import Linked, leads_back, seconds_until
 from laari.edge.pages.login import customer_in, is_fresh
-from laari.edge.pages.render import money
+from laari.edge.pages.spending import blocks_in_words, refused_words
 from laari.edge.pages.visit import Visit, page_route
-from laari.rules import wallets
 from laari.rules.actors import sandbox_customer
 from laari.rules.ids import is_token
 from laari.rules.lifecycle import shown_state
@@ -93,8 +91,7 @@ async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: o
         "standing": standing,
         "sandbox": sandbox,
         "ask_password": payer is not None and not is_fresh(visit, payer),
-        "obstacle": standing
-        and await obstacle(visit, standing, checkout.tenant, checkout.payment.amount, checkout.now),
+        "blocks": standing and await _blocks(visit, standing, checkout),
         "failed": None,
         "login_problem": None,
         "identity": "",
@@ -102,19 +99,9 @@ async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: o
     return visit.page("checkout.html", status, **(shown | values))
 
 
-async def obstacle(
-    visit: Visit, standing: Standing, tenant: Tenant, amount: int, now: datetime
-) -> Markup | None:
-    """What keeps this wallet from paying this merchant, as the rules decide it, in words."""
-    text, wallet = visit.language.text, standing.wallet
-    moment = await moment_at(visit.backend, tenant.mode, tenant, now, wallets.counted(wallet))
-    found = wallets.obstacle(wallet, standing.tier, amount, wallets.spent_now(wallet, moment))
-    if found is None:
-        return None
-    if found.limit is None:
-        return text("checkout.short_balance", missing=money(amount - wallet.balance))
-    left = money(found.left)
-    return text(f"checkout.limit_{found.limit}", limit=money(found.allowed), left=left)
+async def _blocks(visit: Visit, standing: Standing, checkout: Checkout) -> list[Markup]:
+    amount = checkout.payment.amount
+    return await blocks_in_words(visit, standing, checkout.tenant, amount, checkout.now)
 
 
 async def pay(visit: Visit, checkout: Checkout, payer: CustomerSession) -> Reply:
@@ -152,15 +139,11 @@ async def _decide(visit: Visit, checkout: Checkout, command: Decision) -> Reply:
     if now is None or not now.is_open or now.state != checkout.state:
         # Paid in another tab, cancelled, expired …: the page says how it stands.
         return visit.go(checkout.address)
-    why = None
+    why: list[Markup] = []
     if outcome.code in ("insufficient_balance", "wallet_limit_exceeded"):
         standing = await visit.backend.wallets.get(command.payer.account)
-        why = standing and await obstacle(visit, standing, now.tenant, now.payment.amount, now.now)
-    failed = Markup(" ").join(
-        (why, visit.language.text("checkout.untouched"))
-        if why
-        else (visit.language.text("checkout.busy"),)
-    )
+        why = await _blocks(visit, standing, now) if standing else []
+    failed = refused_words(visit, why)
     return await _page(visit, now, outcome.status, failed=failed)
 
 

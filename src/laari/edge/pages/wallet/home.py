@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from laari.edge.http import Reply
 from laari.edge.moments import moment_at
+from laari.edge.pages.spending import frozen_words
 from laari.edge.pages.visit import Visit
 from laari.edge.pages.wallet.bars import share
 from laari.edge.pages.wallet.frame import PAGE, app_page, app_route
@@ -64,6 +65,7 @@ async def show_home(visit: Visit, customer: CustomerSession) -> Reply:
         customer,
         "home",
         standing=standing,
+        frozen=None if wallet.frozen_at is None else frozen_words(visit),
         usage=usage_of(standing, moment),
         waiting=await first_waiting(visit, customer),
         transactions=history[0],

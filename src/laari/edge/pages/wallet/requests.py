@@ -12,8 +12,8 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from laari.edge.http import Reply
-from laari.edge.pages.checkout import obstacle
 from laari.edge.pages.login import is_fresh, unconfirmed
+from laari.edge.pages.spending import blocks_in_words, refused_words
 from laari.edge.pages.visit import Visit
 from laari.edge.pages.wallet.frame import (
     PAGE,
@@ -34,6 +34,7 @@ from laari.rules.world import local_time
 from laari.store import payment_requests
 from laari.store.listing import Window
 from laari.store.sessions import CustomerSession
+from laari.store.wallets import Standing
 
 ON_FIRST_PAGE = 3  # requests that the wallet's first page names
 
@@ -123,11 +124,16 @@ async def _page(
         "asked": asked,
         "request": asked.request,
         "balance": standing.wallet.balance,
-        "obstacle": await obstacle(visit, standing, asked.tenant, asked.request.amount, asked.now),
+        "is_frozen": standing.wallet.frozen_at is not None,
+        "blocks": await _blocks(visit, standing, asked),
         "ask_password": not is_fresh(visit, customer),
         "failed": None,
     }
     return app_page(visit, customer, "requests/one", status, **(shown | values))
+
+
+async def _blocks(visit: Visit, standing: Standing, asked: ReceivedRequest) -> list[Markup]:
+    return await blocks_in_words(visit, standing, asked.tenant, asked.request.amount, asked.now)
 
 
 async def status(visit: Visit, customer: CustomerSession) -> Reply:
@@ -165,12 +171,11 @@ async def _decide(
     now = await _find(visit, customer)
     if now is None or now.state != asked.state:  # paid in another tab, cancelled, expired …
         return visit.go(asked.address)
-    failed = visit.language.text("checkout.busy")
+    why: list[Markup] = []
     if outcome.code in ("insufficient_balance", "wallet_limit_exceeded"):
         standing = await visit.backend.wallets.get(customer.account)
-        why = standing and await obstacle(visit, standing, now.tenant, now.request.amount, now.now)
-        if why:
-            failed = Markup(" ").join((why, visit.language.text("checkout.untouched")))
+        why = await _blocks(visit, standing, now) if standing else []
+    failed = refused_words(visit, why)
     return await _page(visit, customer, now, outcome.status, failed=failed)
 
 

@@ -1,0 +1,56 @@
+"""Why a wallet cannot pay, in words: all reasons at once.
+
+Those that the customer cannot change come first.
+A frozen wallet has one reason alone. Its limits are zero, which would read as nonsense.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from markupsafe import Markup
+
+from laari.edge.moments import moment_at
+from laari.edge.pages.render import money, own
+from laari.edge.pages.visit import Visit
+from laari.rules import wallets
+from laari.rules.records import Tenant
+from laari.store.wallets import Standing
+
+# A higher limit is the operator's to give; the others end by themselves, the longest wait first. A
+# balance is topped up by the customer.
+_ORDER = ("per_transaction", "monthly", "weekly", "daily", None)
+
+
+async def blocks_in_words(
+    visit: Visit, standing: Standing, tenant: Tenant, amount: int, now: datetime
+) -> list[Markup]:
+    """What keeps this wallet from paying this merchant, as the rules decide it."""
+    text, wallet = visit.language.text, standing.wallet
+    if wallet.frozen_at is not None:
+        return [frozen_words(visit)]
+    moment = await moment_at(visit.backend, tenant.mode, tenant, now, wallets.counted(wallet))
+    spending = wallets.spent_now(wallet, moment)
+    found = wallets.spending_blocks(wallet, standing.tier, amount, spending)
+    return [
+        text("checkout.short_balance", missing=money(amount - block.left))
+        if block.limit is None
+        else text(
+            f"checkout.limit_{block.limit}", limit=money(block.allowed), left=money(block.left)
+        )
+        for block in sorted(found, key=lambda block: _ORDER.index(block.limit))
+    ]
+
+
+def frozen_words(visit: Visit) -> Markup:
+    """That the wallet is blocked and whom to ask; why is between the operator and the customer."""
+    contact = visit.backend.settings.support_contact
+    whom = visit.language.text("checkout.provider") if contact is None else own(contact)
+    return visit.language.text("checkout.frozen", contact=whom)
+
+
+def refused_words(visit: Visit, blocks: list[Markup]) -> Markup:
+    """What a customer reads whose payment was just refused."""
+    if not blocks:
+        return visit.language.text("checkout.busy")
+    return Markup(" ").join([*blocks, visit.language.text("checkout.untouched")])

@@ -1,0 +1,23 @@
+"""Whom a customer with a blocked wallet is told to contact."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from laari.edge.pages.language import ENGLISH
+from laari.edge.pages.spending import frozen_words
+from laari.edge.pages.visit import Visit
+
+
+@pytest.mark.parametrize(
+    ("contact", "told"),
+    [(None, "your wallet provider"), ("<b>330 1234", '<bdi dir="auto">&lt;b&gt;330 1234</bdi>')],
+)
+def test_the_contact_is_told_or_the_provider(contact: str | None, told: str) -> None:
+    settings = SimpleNamespace(support_contact=contact)
+    visit = SimpleNamespace(language=ENGLISH, backend=SimpleNamespace(settings=settings))
+    words = "Your wallet is blocked, so it cannot pay. Contact"
+    assert frozen_words(cast(Visit, visit)) == f"{words} {told}."
