@@ -75,7 +75,11 @@ class Trade:
 async def _open(visitors: Visitors, service: Service, page: Page, path: str) -> Trade:
     trade = await asyncio.to_thread(_trade, service)
     await visitors.log_in(page.context, trade.email)
-    path = path.format(paid=trade.paid["id"], authorization=trade.authorization["id"])
+    path = path.format(
+        paid=trade.paid["id"],
+        pending=trade.pending["id"],
+        authorization=trade.authorization["id"],
+    )
     await page.goto(f"{service.origin}/dashboard{path}")
     return trade
 
@@ -98,6 +102,11 @@ def _shot(path: str) -> Any:
 
 async def login(visitors: Visitors, service: Service, page: Page) -> None:
     await page.goto(f"{service.origin}/dashboard")
+
+
+async def days(visitors: Visitors, service: Service, page: Page) -> None:
+    await _open(visitors, service, page, "/sandbox")
+    await page.get_by_text("The same as a table").click()
 
 
 async def client(visitors: Visitors, service: Service, page: Page) -> None:
@@ -137,6 +146,9 @@ SHOTS = {
     "dashboard-overview": _shot("/sandbox"),
     "dashboard-payments": _shot("/sandbox/payments"),
     "dashboard-payment": _shot("/sandbox/payments/{paid}"),
+    "dashboard-code": _shot("/sandbox/payments/{pending}"),
+    "dashboard-days": days,
+    "dashboard-movements": _shot("/sandbox/payments/movements"),
     "dashboard-refund": _shot("/sandbox/payments/{paid}/refund"),
     "dashboard-new-link": new_link,
     "dashboard-requests": _shot("/sandbox/requests"),

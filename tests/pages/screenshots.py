@@ -52,6 +52,26 @@ async def checkout_dhivehi(visitors: Visitors, service: Service, page: Page) -> 
     await page.goto(payment["payment_url"] + "?lang=dv")
 
 
+async def checkout_frozen(visitors: Visitors, service: Service, page: Page) -> None:
+    payment = (await _shop(service)).payment(**ORDER)
+    customer = await new_customer(service)
+    await visitors.log_in(page.context, customer)
+    freeze = ("customer", "freeze", str(customer.account), "--reason", "Phone reported stolen")
+    await asyncio.to_thread(service.laari, *freeze)
+    await page.goto(payment["payment_url"])
+
+
+async def wallet_frozen(visitors: Visitors, service: Service, page: Page) -> None:
+    await checkout_frozen(visitors, service, page)
+    await page.goto(f"{service.origin}/app")
+
+
+async def checkout_reasons(visitors: Visitors, service: Service, page: Page) -> None:
+    payment = (await _shop(service)).payment(**{**ORDER, "amount": 1_500_000})
+    await visitors.log_in(page.context, await new_customer(service, tier="basic"))
+    await page.goto(payment["payment_url"])
+
+
 async def checkout_confirm(visitors: Visitors, service: Service, page: Page) -> None:
     payment = (await _shop(service)).payment(**ORDER)
     await visitors.log_in(page.context, await new_customer(service))
@@ -124,6 +144,9 @@ SHOTS: dict[str, Shot] = {
     "checkout-dhivehi": checkout_dhivehi,
     "checkout-confirm": checkout_confirm,
     "checkout-refused": checkout_refused,
+    "checkout-frozen": checkout_frozen,
+    "checkout-reasons": checkout_reasons,
+    "wallet-frozen": wallet_frozen,
     "checkout-paid": checkout_paid,
     "checkout-sandbox": checkout_sandbox,
     "checkout-processing": checkout_processing,

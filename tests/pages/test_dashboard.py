@@ -75,14 +75,17 @@ async def test_the_overview_counts_the_days(visitors: Visitors, owner: Owner) ->
     tiles = page.locator(".tiles .card")
     await expect(tiles.nth(0)).to_contain_text("1,250.50")
     await expect(tiles.nth(0)).to_contain_text("1 paid")
-    await expect(page.get_by_role("img", name="Taken by day")).to_be_visible()
+    await expect(page.get_by_role("img", name="Gross by day")).to_be_visible()
     assert await page.locator("rect.series-1").count() == 2
     assert await page.locator("rect.series-2").count() == 0
     assert "1,250.50" in (await page.locator("rect.series-1 title").first.text_content() or "")
     await page.get_by_text("The same as a table").click()
     rows = page.locator("details table tbody tr")
-    assert await rows.count() == 30
+    await expect(rows).to_have_count(2)  # today, and all days before on which nothing moved
+    await expect(rows.nth(1)).to_contain_text("Nothing moved")
+    await expect(page.locator("details table tfoot")).to_contain_text("1,250.50")
     await rows.first.get_by_role("link").click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("Movements")
     await expect(page.get_by_text("A cake")).to_be_visible()
 
 
@@ -97,10 +100,14 @@ async def test_the_overview_shows_refunds_fees_and_net_apart(
     await asyncio.to_thread(service.laari, "payment", "refund", returned["id"])
     page = await owner.open(visitors, "/sandbox")
     today = page.locator(".tiles .card").nth(0)
-    await expect(today.locator(".figure")).to_contain_text("1,500.00")
+    await expect(today.locator("dt")).to_have_text("Today, net")
+    await expect(today.locator(".figure")).to_contain_text("985.00")
     await expect(today).to_contain_text("2 paid, 1 refunded")
-    for part in ("Refunds", "500.00", "Fees", "15.00", "Net", "985.00"):
+    for part in ("Gross", "1,500.00", "refunds", "500.00", "fees", "15.00"):
         await expect(today).to_contain_text(part)
+    await expect(
+        page.get_by_text("Your fee for each payment: 1\N{NO-BREAK SPACE}%.")
+    ).to_be_visible()
 
 
 async def test_every_page_is_accessible_and_fits(visitors: Visitors, owner: Owner) -> None:
@@ -120,6 +127,7 @@ async def test_every_page_is_accessible_and_fits(visitors: Visitors, owner: Owne
         "/payments",
         "/payments?status=paid&bill_number=B+1",
         "/payments?q=ref",
+        "/payments/movements",
         "/payments/new",
         f"/payments/{pending['id']}",
         f"/payments/{paid['id']}",

@@ -52,7 +52,9 @@ async def test_the_filtered_payments_are_downloaded(visitors: Visitors, owner: O
     assert (row["reference"], row["title"]) == ("'=1+2", 'A "cake", big')
     assert (row["amount"], row["fee"], row["net_amount"]) == ("200.00", "3.00", "197.00")
     assert row["status"] == "paid"
-    assert list(row)[-1] == "metadata"  # new columns come last: programs count them
+    # New columns come last: programs count them.
+    assert list(row)[-3:] == ["metadata", "refunded_amount", "balance_effect"]
+    assert (row["refunded_amount"], row["balance_effect"]) == ("0.00", "197.00")
     assert json.loads(row["metadata"]) == {"till": "=1"}
 
 
@@ -150,10 +152,12 @@ def test_long_metadata_is_written_a_few_payments_at_a_time() -> None:
     """A page of them in one go would keep every other request of the process waiting."""
     lengths = [2, 2, 30_000, 40_000, 2, 200_000, 2, 65_535, 1, 2]
     rows = [cast(Payment, SimpleNamespace(metadata="x" * length)) for length in lengths]
-    pieces = [[len(each.metadata) for each in piece] for piece in in_pieces(rows)]
+    pieces = [
+        [len(each.metadata) for each in piece] for piece in in_pieces(rows, lambda each: each)
+    ]
     assert pieces == [[2, 2, 30_000, 40_000], [2, 200_000], [2, 65_535], [1, 2]]
     assert METADATA_AT_ONCE == 65_536
-    assert [*in_pieces([])] == []
+    assert [*in_pieces([], lambda each: each)] == []
 
 
 def memory_kib(service: Service) -> int:

@@ -7,8 +7,18 @@ from datetime import timedelta
 import pytest
 from playwright.async_api import Page, expect
 
+from laari.rules import ids
+from laari.rules.actors import Payer
+from laari.rules.payments import PayPayment
 from tests.pages.owners import PASSWORD, Owner, new_owner
-from tests.pages.people import SIZES, Visitors, serious_violations
+from tests.pages.people import (
+    SIZES,
+    Visitors,
+    new_customer,
+    serious_violations,
+    sideways_scroll,
+)
+from tests.pages.wallets import submit, tenant_of
 from tests.serving import Service
 
 both_sizes = pytest.mark.parametrize("size", SIZES)
@@ -149,6 +159,89 @@ async def test_a_refund_wants_a_recent_password(visitors: Visitors, owner: Owner
     await page.get_by_label("enter your password").fill(PASSWORD)
     await page.get_by_role("button", name="Refund the payment").click()
     await expect(page.get_by_role("status")).to_contain_text("Refunded")
+
+
+async def test_a_live_refund_always_wants_the_password(
+    visitors: Visitors, service: Service
+) -> None:
+    visitors.expected_statuses = {400}
+    owner = new_owner(service, mode="live")
+    customer = await new_customer(service)
+    payment = owner.shop.payment()
+    payment_id = ids.read_id(ids.PAYMENT, payment["id"])
+    assert payment_id is not None
+    payer = Payer(customer.account, "live")
+    await submit(service, PayPayment(await tenant_of(owner.shop), payment_id, payer))
+    page = await owner.open(visitors, f"/live/payments/{payment['id']}/refund")
+    for password, state in (("wrong", "paid"), (PASSWORD, "refunded")):
+        await page.get_by_label("enter your password").fill(password)
+        await page.get_by_role("button", name="Refund the payment").click()
+        await expect(page.get_by_role("alert" if state == "paid" else "status")).to_be_visible()
+        assert owner.shop.get(f"/payments/{payment['id']}").json()["data"]["status"] == state
+
+
+@both_sizes
+async def test_the_code_comes_first_and_is_seen_at_once(
+    visitors: Visitors, owner: Owner, size: str
+) -> None:
+    payment = owner.shop.payment(title="Coffee", description="On the terrace")
+    page = await owner.open(visitors, f"/sandbox/payments/{payment['id']}", size)
+    code = await page.get_by_alt_text("QR code").bounding_box()
+    details = await page.get_by_text("Expires").bounding_box()
+    danger = await page.get_by_role("link", name="Cancel this payment").bounding_box()
+    assert code is not None
+    assert details is not None
+    assert danger is not None
+    assert (code["width"], code["height"]) == (280, 280)
+    assert code["y"] + 280 <= SIZES[size]["height"]
+    assert code["y"] + 280 <= min(details["y"], danger["y"])
+    assert await sideways_scroll(page) <= 0
+
+
+async def test_a_payment_is_looked_at_every_two_seconds_for_three_minutes(
+    visitors: Visitors, owner: Owner
+) -> None:
+    payment = owner.shop.payment()
+    page = await visitors.page("desktop")
+    await page.clock.install()
+    await visitors.log_in(page.context, owner.email)
+    await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/payments/{payment['id']}")
+    for seconds in (2, 2, 170, 2, 2):
+        async with page.expect_response("**/status"):
+            await page.clock.run_for(seconds * 1000)
+
+
+async def test_a_payment_tells_when_it_was_created_paid_and_refunded(
+    visitors: Visitors, owner: Owner
+) -> None:
+    payment = owner.shop.payment()
+    owner.shop.control(f"payments/{payment['id']}/pay")
+    page = await owner.open(visitors, f"/sandbox/payments/{payment['id']}/refund")
+    await page.get_by_role("button", name="Refund the payment").click()
+    for name in ("Created", "Paid", "Refunded"):
+        fact = page.locator(".facts div", has=page.locator("dt", has_text=name))
+        await expect(fact.locator("time")).to_be_visible()
+
+
+async def test_print_shows_neither_menu_nor_buttons(visitors: Visitors, owner: Owner) -> None:
+    payment = owner.shop.payment()
+    page = await owner.open(visitors, f"/sandbox/payments/{payment['id']}")
+    await page.emulate_media(media="print")
+    for place in (".band", ".tabs", ".switch", "button", ".button", ".foot"):
+        for each in await page.locator(place).all():
+            assert not await each.is_visible(), place
+    await expect(page.locator(".amount")).to_be_visible()
+
+
+async def test_events_tell_what_they_are_about(visitors: Visitors, owner: Owner) -> None:
+    owner.shop.payment(reference="ORDER-77", amount=98_700)
+    owner.shop.authorization(reference="BOX-77", title="Monthly box")
+    page = await owner.open(visitors, "/sandbox/webhooks", "phone")
+    rows = page.locator("table.list tbody tr")
+    await expect(rows.filter(has_text="payment.created")).to_contain_text("ORDER-77")
+    await expect(rows.filter(has_text="payment.created")).to_contain_text("987.00")
+    await expect(rows.filter(has_text="authorization.created")).to_contain_text("BOX-77")
+    assert await sideways_scroll(page) <= 0
 
 
 @both_sizes

@@ -182,6 +182,15 @@ class Backend:
         """A page of a listing for a file, which may lack what the last seconds brought."""
         return await self._reports.page(listing)
 
+    async def report(
+        self,
+        query: Callable[Concatenate[Connection, P], Awaitable[A]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> A:
+        """Reads for a file, which may lack what the last seconds brought."""
+        return await self._reports.ask(query, *arguments, **named)
+
     async def ask(
         self,
         query: Callable[Concatenate[Connection, P], Awaitable[A]],

@@ -825,6 +825,10 @@ CREATE INDEX payments_by_bill ON public.payments USING btree (tenant_id, bill_nu
 
 CREATE INDEX payments_by_label_and_status ON public.payments USING btree (tenant_id, terminal_label, status, created_at, id) WHERE (terminal_label IS NOT NULL);
 
+CREATE INDEX payments_by_paid ON public.payments USING btree (tenant_id, paid_at, id) WHERE (paid_at IS NOT NULL);
+
+CREATE INDEX payments_by_refunded ON public.payments USING btree (tenant_id, refunded_at, id) WHERE (refunded_at IS NOT NULL);
+
 CREATE INDEX payments_by_status ON public.payments USING btree (tenant_id, status, created_at, id);
 
 CREATE INDEX payments_by_time ON public.payments USING btree (tenant_id, created_at, id);

@@ -34,6 +34,12 @@ def money(laari: int) -> Markup:
     return Markup(f'<bdi dir="ltr" class="money">{money_text(laari)}</bdi>')  # noqa: S704
 
 
+def percent(basis_points: int) -> str:
+    """`1.5 %` for 150, kept together."""
+    number = f"{basis_points // 100}.{basis_points % 100:02d}".rstrip("0").rstrip(".")
+    return f"{number}\N{NO-BREAK SPACE}%"
+
+
 def day(moment: datetime, language: Language) -> Markup:
     """`31 December 2026`, in Maldives time."""
     local = moment.astimezone(MALDIVES)
@@ -106,7 +112,7 @@ def _environment() -> Environment:
     )
     environment.globals.update(t=_text, asset=URLS.__getitem__, languages=LANGUAGES)
     environment.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp)
-    environment.filters.update(own=own, exact=exact, json_text=escaped_json)
+    environment.filters.update(own=own, exact=exact, percent=percent, json_text=escaped_json)
     return environment
 
 

@@ -18,7 +18,7 @@ from laari.edge.http import Reply
 from laari.edge.merchant.operations import Caller, Context, Write
 from laari.edge.pages.dashboard.clock import clock_words
 from laari.edge.pages.language import ENGLISH
-from laari.edge.pages.login import Problem, is_fresh, unconfirmed
+from laari.edge.pages.login import Problem, confirm_password, is_fresh, unconfirmed
 from laari.edge.pages.visit import Handler, PageRoute, Visit, page_route
 from laari.rules import ids
 from laari.rules.command import Command
@@ -111,9 +111,10 @@ class Desk:
         """Whether what cannot be undone, and credentials, want the password once more."""
         return not is_fresh(self.visit, self.user)
 
-    async def confirm(self) -> Refusal | None:
-        """Takes the password from the form where it is asked for."""
-        wrong = await unconfirmed(self.visit, self.user)
+    async def confirm(self, *, always: bool = False) -> Refusal | None:
+        """Takes the password from the form: always, or if the log-in is older than ten minutes."""
+        check = confirm_password if always else unconfirmed
+        wrong = await check(self.visit, self.user)
         return None if wrong is None else refuse(PASSWORD_CODES[wrong.problem], str(wrong.words))
 
     def page(

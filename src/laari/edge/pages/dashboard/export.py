@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import TypeVar
 
 from laari.edge.http import Reply, Stream
 from laari.edge.merchant import payments as interface
@@ -23,6 +24,8 @@ from laari.rules.records import Payment
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.payments import net_amount
 from laari.store.listing import Window
+
+T = TypeVar("T")
 
 # In memory, however long the file becomes. To write them takes a millisecond or two, for which
 # every other request of this process waits.
@@ -50,6 +53,8 @@ COLUMNS = (
     "refunded_at",
     "expires_at",
     "metadata",
+    "refunded_amount",
+    "balance_effect",
 )
 # A spreadsheet takes a cell that begins so for a formula, and a customer's or till's text could
 # then read other cells or open addresses. The wide and small forms count where a keyboard for
@@ -76,12 +81,16 @@ async def export(desk: Desk) -> Reply:
     name = f"payments-{desk.tenant.mode}-{local_day(desk.now)}.csv"
     place = ExitStack()
     place.enter_context(desk.backend.heavy.export(desk.merchant.id))
+    # It counts among the exports until the last line is sent, or the client has gone.
+    return file_reply(name, Stream(_lines(desk, asked), place.close))
+
+
+def file_reply(name: str, stream: Stream) -> Reply:
     return Reply(
         200,
         headers=((b"content-disposition", f'attachment; filename="{name}"'.encode()),),
         content_type=b"text/csv; charset=utf-8",
-        # It counts among the exports until the last line is sent, or the client has gone.
-        stream=Stream(_lines(desk, asked), place.close),
+        stream=stream,
     )
 
 
@@ -92,20 +101,21 @@ async def _lines(desk: Desk, asked: ListRequest[ListQuery]) -> AsyncGenerator[by
     while window is not None:
         async with desk.backend.heavy.reading.slot():
             found = await desk.backend.exported(listing_of(desk, asked._replace(window=window)))
-        for payments in in_pieces(found.rows):
+        for payments in in_pieces(found.rows, lambda payment: payment):
             async with desk.backend.heavy.writing.slot():
-                written = csv_text([_cells(desk, payment) for payment in payments]).encode()
+                rows = (cells_of(desk, payment) for payment in payments)
+                written = csv_text([[row[name] for name in COLUMNS] for row in rows]).encode()
             yield written
         window = None if found.next is None else replace(window, after=found.next)
 
 
-def in_pieces(payments: Sequence[Payment]) -> Iterator[list[Payment]]:
-    """The payments of a page, as many at a time as may be written in one go."""
-    piece: list[Payment] = []
+def in_pieces(rows: Sequence[T], payment_of: Callable[[T], Payment]) -> Iterator[list[T]]:
+    """The rows of a page, as many at a time as may be written in one go."""
+    piece: list[T] = []
     length = 0
-    for payment in payments:
-        piece.append(payment)
-        length += len(payment.metadata)
+    for row in rows:
+        piece.append(row)
+        length += len(payment_of(row).metadata)
         if length >= METADATA_AT_ONCE:
             yield piece
             piece, length = [], 0
@@ -119,27 +129,31 @@ def csv_text(rows: list[list[str]]) -> str:
     return text.getvalue()
 
 
-def _cells(desk: Desk, payment: Payment) -> list[str]:
+def cells_of(desk: Desk, payment: Payment) -> dict[str, str]:
+    """A payment's cells by column: as it stands now, with all that has moved."""
     net = net_amount(payment)
-    return [
-        ids.show_id(ids.PAYMENT, payment.id),
-        guarded(payment.reference),
-        state_of(payment, desk.now),
-        rufiyaa(payment.amount),
-        "" if payment.fee is None else rufiyaa(payment.fee),
-        "" if net is None else rufiyaa(net),
-        payment.kind,
-        guarded(payment.title or ""),
-        guarded(payment.description or ""),
-        guarded(payment.bill_number or ""),
-        guarded(payment.terminal_label or ""),
-        payment.payment_reference or "",
-        show_or_none(payment.created_at) or "",
-        show_or_none(payment.paid_at) or "",
-        show_or_none(payment.refunded_at) or "",
-        show_or_none(payment.expires_at) or "",
-        guarded("" if payment.metadata == "{}" else escaped_json(payment.metadata)),
-    ]
+    refunded = 0 if payment.refunded_at is None else payment.amount
+    return {
+        "id": ids.show_id(ids.PAYMENT, payment.id),
+        "reference": guarded(payment.reference),
+        "status": state_of(payment, desk.now),
+        "amount": rufiyaa(payment.amount),
+        "fee": "" if payment.fee is None else rufiyaa(payment.fee),
+        "net_amount": "" if net is None else rufiyaa(net),
+        "kind": payment.kind,
+        "title": guarded(payment.title or ""),
+        "description": guarded(payment.description or ""),
+        "bill_number": guarded(payment.bill_number or ""),
+        "terminal_label": guarded(payment.terminal_label or ""),
+        "payment_reference": payment.payment_reference or "",
+        "created_at": show_or_none(payment.created_at) or "",
+        "paid_at": show_or_none(payment.paid_at) or "",
+        "refunded_at": show_or_none(payment.refunded_at) or "",
+        "expires_at": show_or_none(payment.expires_at) or "",
+        "metadata": guarded("" if payment.metadata == "{}" else escaped_json(payment.metadata)),
+        "refunded_amount": "" if net is None else rufiyaa(refunded),
+        "balance_effect": "" if net is None else rufiyaa(net - refunded),
+    }
 
 
 def guarded(text: str) -> str:

@@ -46,7 +46,7 @@ async def ask_rotation(desk: Desk, problem: Refusal | None = None) -> Reply:
 
 
 async def rotate(desk: Desk) -> Reply:
-    problem = await desk.confirm()
+    problem = await desk.confirm(always=True)
     if problem is not None:
         return await ask_rotation(desk, problem)
     secret_key = await desk.backend.write(
@@ -111,7 +111,7 @@ async def set_mode(desk: Desk) -> Reply:
         return await ask_mode(desk, refuse("invalid_request"))
     if mode == "live" and not desk.merchant.has_live:
         return await ask_mode(desk, SANDBOX_ALONE)
-    problem = await desk.confirm()
+    problem = await desk.confirm(always=True)
     if problem is not None:
         return await ask_mode(desk, problem)
     await desk.backend.write(merchants.update, desk.merchant.id, mode=mode)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from functools import reduce
+from itertools import groupby
+from typing import NamedTuple
 
 from laari.edge.http import Reply
 from laari.edge.pages.dashboard.chart import bars, stacked
@@ -34,7 +36,9 @@ async def show(desk: Desk, secret_key: str | None = None) -> Reply:
     return await desk.long_page(
         "overview.html",
         secret_key=secret_key,
-        days=list(zip(days, names, figures, strict=True)),
+        span=Span(desk.tenant.id, min(days), max(days)),
+        names=names,
+        days=list(_moved(days)),
         spans={"Today": _sum(figures[-1:]), "7 days": _sum(figures[-7:]), "30 days": _sum(figures)},
         volume=volume,
         volume_bars=bars(volume, [f"{name}: {money_text(each.gross)}" for name, each in told]),
@@ -43,10 +47,28 @@ async def show(desk: Desk, secret_key: str | None = None) -> Reply:
             counts,
             [f"{name}: {each.payments} paid, {each.refunds} refunded" for name, each in told],
         ),
-        one_day=timedelta(days=1),
         rows=newest.rows,
         state_of=state_of,
     )
+
+
+class Days(NamedTuple):
+    """A row of the table: one day, or days in a row on which nothing moved."""
+
+    first: date
+    last: date
+    figures: Figures | None  # None if nothing moved
+
+
+def _moved(days: dict[date, Figures]) -> Iterator[Days]:
+    """The newest first."""
+    newest_first = reversed(days.items())
+    for empty, group in groupby(newest_first, key=lambda each: each[1] == Figures()):
+        rows = list(group)
+        if empty:
+            yield Days(rows[-1][0], rows[0][0], None)
+        else:
+            yield from (Days(day, day, figures) for day, figures in rows)
 
 
 async def _days(desk: Desk) -> dict[date, Figures]:

@@ -6,6 +6,9 @@ import json
 import os
 from typing import NamedTuple
 
+import msgspec
+from msgspec import Struct
+
 from laari.edge.fields import choice
 from laari.edge.http import Reply
 from laari.edge.merchant.events import LISTING, EventQuery
@@ -35,8 +38,8 @@ async def show(desk: Desk, problem: Refusal | None = None, url: str | None = Non
     asked = read_list(desk, LIST_QUERY, LISTING)
     if isinstance(asked, Refusal):
         return desk.page(
-            "webhooks.html", problem=asked, url=None, written={}, rows=[], states={}, older=None,
-            types=TYPES,
+            "webhooks.html", problem=asked, url=None, written={}, rows=[], told={}, states={},
+            older=None, types=TYPES,
         )  # fmt: skip
     delivered, event_type = asked.query.delivered, asked.query.type
     found = await desk.backend.page(
@@ -53,6 +56,7 @@ async def show(desk: Desk, problem: Refusal | None = None, url: str | None = Non
         url=url,
         written=asked.written,
         rows=found.rows,
+        told={event.id: _read_body(event.body).data for event in found.rows},
         states=await desk.backend.delivery_states([event.id for event in found.rows]),
         older=older(desk, asked, LISTING, found),
         types=TYPES,
@@ -96,6 +100,20 @@ class About(NamedTuple):
 
     noun: str
     path: str
+
+
+class Told(Struct, frozen=True):
+    """What names the resource in an event's body; a sample has neither."""
+
+    reference: str | None = None
+    amount: int | None = None
+
+
+class Body(Struct, frozen=True):
+    data: Told
+
+
+_read_body = msgspec.json.Decoder(Body).decode
 
 
 def _about(desk: Desk, event: Event) -> About | None:

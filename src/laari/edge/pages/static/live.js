@@ -23,7 +23,9 @@ for (const place of document.querySelectorAll("[data-countdown]")) {
 // The state of what the page shows; when it has changed, so has the page.
 if (statusUrl) {
   (async () => {
-    for (let pause = 2; ; pause = Math.min(pause * 1.1, 15)) {
+    const began = performance.now();
+    let pause = 2; // seconds: somebody at a counter waits for it, for three minutes at most
+    for (; ; pause = performance.now() - began < 180_000 ? 2 : Math.min(pause * 1.1, 15)) {
       await wait(pause);
       if (document.hidden) continue;
       try {
