@@ -84,6 +84,7 @@ async def test_the_mode_form_is_refused_even_where_it_is_sent(
     await fill(page, Name="Shop", Email=f"{secrets.token_hex(4)}@shop.mv", Password=PASSWORD)
     await expect(page.get_by_label("Secret key")).to_be_visible()
     await page.goto(f"{open_service.origin}/dashboard/sandbox/keys/mode")
+    await page.get_by_label("enter your password").fill(PASSWORD)
     await page.get_by_role("button").filter(has_text="live").first.click()
     await expect(page.get_by_role("alert")).to_contain_text("sandbox alone")
     assert open_service.execute("SELECT count(*) FROM merchants WHERE mode = 'live'")[0][0] == 0
