@@ -39,8 +39,8 @@ STRICT = {
     "Exactly one valid Host is required.": "routing by a name that is none, or by one of two",
     "Host and the request target differ.": "a proxy may go by the other one",
     "The request target is malformed.": "only a path and an http URL mean something here",
-    "This server speaks HTTP/1.1.": "HTTP/0.9 and HTTP/2.0 have other forms",
-    "This server is no proxy.": "what follows CONNECT is a tunnel to others",
+    "This server speaks HTTP/1.1 and is not a proxy.": "HTTP/0.9 and HTTP/2.0 have other forms, "
+    "and what follows CONNECT is a tunnel",
     "HTTP/1.0 has no Transfer-Encoding.": "an HTTP/1.0 proxy sees no chunks",
     "The size of a chunk is malformed.": "a size with spaces or more than eight digits",
     "A trailer field is malformed.": "llhttp reads no body after Upgrade, h11 takes bare newlines",
@@ -147,7 +147,7 @@ def test_a_difference_is_found(ours: list[Seen], why: str | None) -> None:
     found = read(HEAD + b"Content-Length: 2\r\n\r\nab" + AFTER)
     assert problem(found) is None
     assert len(found.ours.requests) == len(found.h11.requests) == len(found.llhttp.requests) == 2
-    refused = found._replace(ours=Reading(ours, "This server is no proxy."))
+    refused = found._replace(ours=Reading(ours, "This server speaks HTTP/1.1 and is not a proxy."))
     assert (problem(refused) or "").startswith(why or "")
     waiting = found._replace(ours=Reading(ours, OPEN))
     assert problem(waiting) is not None

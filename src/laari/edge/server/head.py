@@ -84,10 +84,9 @@ def read_head(head: bytes, most_fields: int, last: Fields | None = None) -> Head
     if line is None:
         return _fault("The request line is malformed.")
     method, target, major, minor = line.groups()
-    if major != b"1":
-        return _fault("This server speaks HTTP/1.1.")
-    if method == b"CONNECT":  # a proxy takes what follows for a tunnel, and not for requests
-        return _fault("This server is no proxy.")
+    # A proxy takes the bytes after CONNECT for a tunnel, and not for requests.
+    if major != b"1" or method == b"CONNECT":
+        return _fault("This server speaks HTTP/1.1 and is not a proxy.")
     place = _read_target(target)
     if place is None:
         return _fault("The request target is malformed.", method.decode("ascii"))
