@@ -54,7 +54,7 @@ async def write_books(dsn: str) -> None:
     await run(rules.PayPayment(live, made["paid"], Payer(payer.account, "live")))
     await run(rules.PayPayment(live, made["refunded"], Payer(payer.account, "live")))
     await run(rules.PayPayment(live, dear.id, Payer(payer.account, "live")))
-    await run(rules.RefundPayment(live, made["refunded"]))
+    await run(rules.RefundPayment(live, made["refunded"], live))
     await run(rules.CancelPayment(live, made["cancelled"]))
     await run(rules.RejectPayment(live, made["rejected"], Payer(payer.account, "live")))
     tomorrow = replace(live, clock_offset_seconds=90_000)
@@ -74,7 +74,7 @@ async def _ask(run: Any, live: Tenant, account: int) -> None:
         made[status] = (await run(payment_requests.CreateRequest(live, draft, False))).id
     await run(payment_requests.PayRequest(live, made["paid"], Payer(account, "live")))
     paid = await run(payment_requests.PayRequest(live, made["refunded"], Payer(account, "live")))
-    await run(rules.RefundPayment(live, paid.payment_id))
+    await run(rules.RefundPayment(live, paid.payment_id, live))
     await run(payment_requests.CancelRequest(live, made["cancelled"]))
     await run(payment_requests.RejectRequest(live, made["rejected"], Payer(account, "live")))
     tomorrow = replace(live, clock_offset_seconds=90_000)
@@ -119,7 +119,7 @@ async def _charge(run: Any, live: Tenant, account: int) -> None:
         charge = charges.PaymentDraft(reference, 5_000)
         paid = await run(charges.ChargeAuthorization(tenant, made[status], charge))
         if reference == "charge 2":
-            await run(rules.RefundPayment(later, paid.id))
+            await run(rules.RefundPayment(later, paid.id, later))
 
 
 async def write_more(dsn: str) -> None:

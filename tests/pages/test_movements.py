@@ -94,7 +94,8 @@ async def of_file(page: Page, origin: str, address: str) -> Sums:
 async def refund(owner: Owner, mode: Mode, payment: dict[str, Any]) -> None:
     payment_id = ids.read_id(ids.PAYMENT, payment["id"])
     assert payment_id is not None
-    await submit(owner.shop.service, RefundPayment(await tenant_of(owner.shop, mode), payment_id))
+    tenant = await tenant_of(owner.shop, mode)
+    await submit(owner.shop.service, RefundPayment(tenant, payment_id, tenant))
 
 
 async def trade_in_sandbox(owner: Owner) -> None:

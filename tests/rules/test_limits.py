@@ -150,7 +150,7 @@ def refund(books: Books, model: Model, reference: str) -> None:
     assert (claim is not None) == (reference in model.paid)
     if claim is None:
         return
-    outcome = books.run(RefundPayment(books.tenant, claim.resource_id))
+    outcome = books.run(RefundPayment(books.tenant, claim.resource_id, books.tenant))
     assert isinstance(outcome, Payment) == (reference not in model.refunded)
     model.refunded.add(reference)
 

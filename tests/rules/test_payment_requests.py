@@ -62,7 +62,7 @@ def test_a_batch_that_creates_pays_and_refunds(world: World) -> None:
     assert isinstance(paid, PaymentRequest)
     assert paid.payment_id is not None
     assert code(PayRequest(tenant(), request.id, PAYER).decide(world)) == "payment_conflict"
-    RefundPayment(tenant(), paid.payment_id).decide(world)
+    RefundPayment(tenant(), paid.payment_id, tenant()).decide(world)
     assert world.requests.added[request.id].status == "refunded"
     assert world.payments.added[paid.payment_id].status == "refunded"
     assert world.wallets.changed[ACCOUNT].balance == 1_000

@@ -127,7 +127,7 @@ async def test_a_refund_gives_no_limit_back(
         told(await ahead.submit(PayPayment(tenant, first.id, Payer(account, tenant.mode))))
         == "paid"
     )
-    assert told(await ahead.submit(RefundPayment(tenant, first.id))) == "refunded"
+    assert told(await ahead.submit(RefundPayment(tenant, first.id, tenant))) == "refunded"
     refused = await ahead.submit(PayPayment(tenant, second.id, Payer(account, tenant.mode)))
     assert told(refused) == "wallet_limit_exceeded"
 

@@ -68,11 +68,11 @@ class Bench(NamedTuple):
     async def command(self, action: Action, row: UUID, later: int = 0) -> Any:
         """The command of this action, for a clock that is so much ahead."""
         tenant = replace(self.tenant, clock_offset_seconds=later)
-        if action == "refund" and self.kind == "request":
+        if action == "refund":
             paid = await self.connection.fetchval(
                 "SELECT payment_id FROM payment_requests WHERE id = $1", row
             )
-            return payments.RefundPayment(tenant, paid or row)
+            return payments.RefundPayment(tenant, paid or row, tenant)
         names = {"payment": (payments, "Payment"), "request": (payment_requests, "Request")}
         module, noun = names[self.kind]
         command = getattr(module, f"{action.capitalize()}{noun}")

@@ -230,7 +230,7 @@ BY_PAYER: dict[str, tuple[Make, str]] = {
         lambda m, who: ChargeAuthorization(m.tenant, m.active, payments.PaymentDraft("c", 100)),
         "authorization_not_found",
     ),
-    "refund": (lambda m, who: payments.RefundPayment(m.tenant, m.paid), "not_found"),
+    "refund": (lambda m, who: payments.RefundPayment(m.tenant, m.paid, m.tenant), "not_found"),
 }
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
+from msgspec.structs import replace
 
 from laari.rules import authorizations as auth
 from laari.rules import payment_requests, payments
@@ -15,6 +18,7 @@ from laari.rules.charges import ChargeAuthorization
 from laari.rules.operator import OPERATOR
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
+from laari.rules.world import World
 from laari.store import customers, merchants, tenants
 from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
@@ -38,7 +42,7 @@ Make = Callable[[Tenant, Owned, Payer], Any]
 COMMANDS: dict[str, Make] = {
     "cancel": lambda t, o, who: payments.CancelPayment(t, o.payment),
     "expire": lambda t, o, who: payments.ExpirePayment(t, o.payment),
-    "refund": lambda t, o, who: payments.RefundPayment(t, o.paid),
+    "refund": lambda t, o, who: payments.RefundPayment(t, o.paid, t),
     "pay": lambda t, o, who: payments.PayPayment(t, o.payment, who),
     "reject": lambda t, o, who: payments.RejectPayment(t, o.payment, who),
     "reserve": lambda t, o, who: payments.ReservePayment(t, o.payment, who),
@@ -141,3 +145,13 @@ async def _make_all(runner: BatchRunner, tenant: Tenant, payer: Payer) -> Owned:
         await run(auth.ApproveAuthorization(tenant, each, payer))
     await run(auth.SuspendAuthorization(tenant, given[2], payer))
     return Owned(*made, request, *given)
+
+
+def test_a_merchant_refunds_its_own_payments_only() -> None:
+    mine, other = (Tenant(n, f"mer_{n}", "Shop", "live", 0, 0, 0, n, True) for n in (1, 2))
+    world = World(datetime(2026, 1, 1, tzinfo=UTC), "http://laari.test", os.urandom)
+    paid = payments.new_payment(world, mine, "hosted", payments.PaymentDraft("ORDER-1", 100))
+    world.payments.lock(paid.id, replace(paid, status="paid", fee=0, payer_account=1))
+    refused = payments.RefundPayment(mine, paid.id, other).decide(world)
+    assert isinstance(refused, Refusal)
+    assert refused.code == "not_found"

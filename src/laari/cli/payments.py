@@ -15,6 +15,7 @@ from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
 from laari.rules.money import rufiyaa
+from laari.rules.operator import OPERATOR
 from laari.rules.payments import RefundPayment
 from laari.rules.records import Payment, RefundReason, Tenant
 from laari.rules.shapes.envelopes import to_json
@@ -74,7 +75,7 @@ async def _question(service: Service, payment_id: str) -> str | None:
 
 async def _refund(service: Service, payment_id: str, reason: RefundReason | None) -> object:
     found, tenant = await _find(service, payment_id)
-    refunded = await submit(service, RefundPayment(tenant, found.id, reason))
+    refunded = await submit(service, RefundPayment(tenant, found.id, OPERATOR, reason))
     return payment_shape(refunded, await origin_of(service))
 
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 from laari.rules import ledger, references
 from laari.rules.command import TenantCommand
 from laari.rules.money import fee_for
+from laari.rules.operator import Operator
 from laari.rules.payable import (
     PAYMENTS,
     REQUESTS,
@@ -200,10 +201,15 @@ class RefundPayment(OnePayable[Payment]):
     """
 
     kind = PAYMENTS
+    actor: Operator | Tenant  # the operator, or the merchant's own people
     reason: RefundReason | None = None
 
     def needs(self, needs: Needs) -> None:
         needs.refunding(self.id)
+
+    def find(self, world: World) -> Payment | None:
+        is_own = not isinstance(self.actor, Tenant) or self.actor.id == self.tenant.id
+        return OnePayable.find(self, world) if is_own else None
 
     def act(self, world: World, payable: Payment) -> Payment | Refusal:
         refusal = self.refusal(world, payable, "refund")

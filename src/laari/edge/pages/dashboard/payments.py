@@ -126,7 +126,7 @@ async def refund(desk: Desk) -> Reply:
     problem = await desk.confirm(always=desk.tenant.mode == "live")
     if problem is not None:
         return await ask_refund(desk, problem)
-    outcome = await desk.submit(RefundPayment(desk.tenant, payment.id))
+    outcome = await desk.submit(RefundPayment(desk.tenant, payment.id, desk.tenant))
     if isinstance(outcome, Refusal):
         return await ask_refund(desk, outcome)
     return desk.go(f"/payments/{desk.visit.params['id']}", done="refunded")
