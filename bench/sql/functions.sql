@@ -37,7 +37,11 @@ DECLARE
     tenant bigint := bench.caller(decode(key_digest, 'hex'));
     payment uuid := uuidv7();
 BEGIN
-    -- The index refuses a reference that is taken, as it does for the service.
+    PERFORM c.kind, c.resource_id FROM reference_claims c
+    WHERE c.tenant_id = tenant AND c.reference = create_payment.reference;
+    IF FOUND THEN
+        RAISE EXCEPTION 'reference taken';
+    END IF;
     INSERT INTO reference_claims (tenant_id, reference, kind, resource_id)
     VALUES (tenant, reference, 'payment', payment);
     INSERT INTO payments (id, tenant_id, kind, token, reference, amount, title, terminal_label,

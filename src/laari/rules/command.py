@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from laari.rules.records import Tenant
 from laari.rules.refusals import Refusal, refuse
@@ -33,10 +33,6 @@ class Command(ABC, Generic[T_co]):
     """
 
     __slots__ = ()
-
-    # Whether it writes nothing but what stands behind a reference that it claims: run again, it
-    # finds what it has made, whether or not anybody knew of it.
-    repeatable: ClassVar[bool] = False
 
     @abstractmethod
     def needs(self, needs: Needs) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import datetime
-from typing import ClassVar
 
 from msgspec.structs import replace
 
@@ -77,7 +76,6 @@ class CreateRequest(TenantCommand[PaymentRequest]):
     customers who do not exist: it may not look for another one so soon.
     """
 
-    repeatable: ClassVar[bool] = True
     tenant: Tenant
     draft: RequestDraft
     designated: bool

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import ClassVar
 from uuid import UUID
 
 from msgspec import Struct
@@ -107,7 +106,6 @@ def new_payment(
 
 @dataclass(frozen=True, slots=True)
 class CreatePayment(TenantCommand[Payment]):
-    repeatable: ClassVar[bool] = True
     tenant: Tenant
     draft: PaymentDraft
 

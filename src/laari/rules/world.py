@@ -239,11 +239,6 @@ class Needs:
         """Whether anything is kept from others until the batch is committed."""
         return bool(self._locks)
 
-    @property
-    def only_references(self) -> bool:
-        """Whether nothing is asked for but which references are taken."""
-        return not self._locks and self._reads.keys() == {World.references}
-
     def spending(self, tenant: Tenant, account: int) -> None:
         """A wallet that pays this tenant."""
         self.lock(World.wallets, account)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ import asyncpg
 from laari.errors import UnavailableError
 from laari.rules.command import Command
 from laari.rules.refusals import Refusal
-from laari.rules.world import Needs, World
+from laari.rules.world import Needs
 from laari.spine.engine import (
     Away,
     LockTimeout,
@@ -25,7 +24,6 @@ from laari.spine.engine import (
 )
 from laari.store.connect import COMMIT_NOTHING, STALE_SECONDS, close, connect, is_lost
 from laari.store.load import load
-from laari.store.presuming import Presuming, proves
 from laari.store.watch import Watch
 from laari.store.writes import writing
 
@@ -46,8 +44,6 @@ _SESSION = {
 # A connection that is silent for longer is dropped; the server's own limit comes first.
 LOAD_SECONDS = 2.5  # all that is read and written before the last statement
 COMMIT_SECONDS = 4.0  # the last statement, which may wait for a standby; then nobody knows
-# A connection that was lost so soon leaves time to look at what became of the batch.
-SECOND_LOOK_SECONDS = 1.0
 # A plan made for a handful of rows walks through them, and must not be kept when they are many.
 PLAN_SECONDS = 5.0
 
@@ -91,7 +87,6 @@ class BatchRunner:
         self._lock_seconds: float | None = None
         self._planned_at = 0.0
         self._used_at = 0.0
-        self._presuming = Presuming()
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -102,43 +97,9 @@ class BatchRunner:
         needs = Needs()
         for command in commands:
             command.needs(needs)
-        if self._presuming.fits(commands, needs):
-            return await self._run_presuming(commands, needs, lock_seconds)
-        return await self._run(commands, needs, lock_seconds)
-
-    async def _run_presuming(
-        self, commands: Sequence[Command[T]], needs: Needs, lock_seconds: float
-    ) -> list[T | Refusal]:
-        """Presumes that no reference is taken, which the index of references proves or disproves.
-
-        Such a batch can be run again whatever became of it: what it has made it finds.
-        """
-        began = time.monotonic()
-        try:
-            return await self._run(commands, needs, lock_seconds, presume=True)
-        except LostRace:
-            self._presuming.was_wrong()
-        except OutcomeUnknown:
-            # To find here what the server warned of would say nothing about its standby.
-            if self._warned or time.monotonic() - began > SECOND_LOOK_SECONDS:
-                raise
-            try:
-                return await self._run(commands, needs, lock_seconds)
-            except Exception as error:
-                raise OutcomeUnknown from error
-        return await self._run(commands, needs, lock_seconds)
-
-    async def _run(
-        self,
-        commands: Sequence[Command[T]],
-        needs: Needs,
-        lock_seconds: float,
-        *,
-        presume: bool = False,
-    ) -> list[T | Refusal]:
         connection = await self._begin(lock_seconds, needs.takes_locks)
         try:
-            return await self._decide(connection, commands, needs, presume)
+            return await self._decide(connection, commands, needs)
         finally:
             self._watch.done(connection)
             self._used_at = time.monotonic()
@@ -160,19 +121,12 @@ class BatchRunner:
         return connection
 
     async def _decide(
-        self,
-        connection: asyncpg.Connection,
-        commands: Sequence[Command[T]],
-        needs: Needs,
-        presume: bool,
+        self, connection: asyncpg.Connection, commands: Sequence[Command[T]], needs: Needs
     ) -> list[T | Refusal]:
         locks = needs.takes_locks
         try:
-            world = World(self._clock(), self._origin, os.urandom)
-            outcomes = [command.decide(world) for command in commands] if presume else []
-            if not (presume and proves(world, needs)):
-                world = await load(connection, needs, self._origin, self._clock)
-                outcomes = [command.decide(world) for command in commands]
+            world = await load(connection, needs, self._origin, self._clock)
+            outcomes = [command.decide(world) for command in commands]
             last = writing(world)
             to_send = False
             if not last:
