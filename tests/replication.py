@@ -65,6 +65,11 @@ class Pair(NamedTuple):
         while not await self.ask_standby(f"SELECT pg_last_wal_replay_lsn() >= '{lsn}'"):
             await asyncio.sleep(0.05)
 
+    async def pause_replay(self) -> None:
+        await self.ask_standby("SELECT pg_wal_replay_pause()")
+        while await self.ask_standby("SELECT pg_get_wal_replay_pause_state()") != "paused":
+            await asyncio.sleep(0.02)
+
     async def configure_standby(self, name: str, value: str) -> None:
         with (self.cluster / "postgresql.auto.conf").open("a") as file:
             file.write(f"{name} = {value}\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from laari.settings import VARIABLES, Settings, SettingsError, read_settings
+from laari.settings import VARIABLES, Settings, SettingsError, read_settings, unknown_variables
 
 KEY = bytes(range(32))
 
@@ -15,7 +15,6 @@ KEY = bytes(range(32))
 def test_defaults() -> None:
     assert read_settings({}, "127.0.0.1", 8000) == Settings(
         database_url=None,
-        database_read_url=None,
         data_dir=Path("laari-data"),
         wal_archive=None,
         public_url="http://127.0.0.1:8000",
@@ -107,7 +106,6 @@ def test_lists() -> None:
     ("name", "value"),
     [
         ("LAARI_DATABASE_URL", "mysql://db/laari"),
-        ("LAARI_DATABASE_READ_URL", "standby.internal"),
         ("LAARI_PUBLIC_URL", "pay.example.com"),
         ("LAARI_PUBLIC_URL", "https://pay.example.com/shop"),
         ("LAARI_PUBLIC_URL", "https://user:pass@pay.example.com"),
@@ -156,11 +154,6 @@ def test_a_server_of_ones_own_needs_a_master_key() -> None:
     assert repr(KEY) not in repr(settings)
 
 
-def test_a_standby_is_one_of_a_server_of_ones_own() -> None:
-    url = {"LAARI_DATABASE_READ_URL": "postgresql://laari:hush@standby/laari"}
-    with pytest.raises(SettingsError, match="LAARI_DATABASE_URL, which is not set"):
-        read_settings(url)
-    own = {"LAARI_DATABASE_URL": "postgresql://db/laari", "LAARI_MASTER_KEY": KEY.hex()}
-    settings = read_settings({**own, **url})
-    assert settings.database_read_url == url["LAARI_DATABASE_READ_URL"]
-    assert "hush" not in repr(settings)
+def test_unknown_variables_are_named() -> None:
+    environ = {"LAARI_DATABASE_READ_URL": "", "LAARI_MAX_BATCH": "9", "LAARI_URL": "x", "PATH": "/"}
+    assert unknown_variables(environ) == ["LAARI_DATABASE_READ_URL"]

@@ -40,11 +40,6 @@ VARIABLES = (
         "(embedded)",
         "postgresql://… of a server of your own; unset: a PostgreSQL in the data directory",
     ),
-    Variable(
-        "LAARI_DATABASE_READ_URL",
-        "(none)",
-        "postgresql://… of a standby of it, for what may lag: reports, exports and the audit",
-    ),
     Variable("LAARI_DATA_DIR", "./laari-data", "embedded database and generated master key"),
     Variable(
         "LAARI_WAL_ARCHIVE",
@@ -151,12 +146,13 @@ _DEFAULTS = {
     for variable in VARIABLES
     if not variable.default.startswith("(")
 }
+# Variables of the commands that call a service, which a developer may have set for all programs.
+_OTHER_USES = ("LAARI_URL", "LAARI_SECRET_KEY")
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     database_url: str | None = field(repr=False)  # may hold a password
-    database_read_url: str | None = field(repr=False)
     data_dir: Path
     wal_archive: str | None
     public_url: str
@@ -194,7 +190,6 @@ def read_settings(
     public_url = read.origin("LAARI_PUBLIC_URL") or default_origin(host, port)
     settings = Settings(
         database_url=read.database_url("LAARI_DATABASE_URL"),
-        database_read_url=read.database_url("LAARI_DATABASE_READ_URL"),
         data_dir=Path(read.text("LAARI_DATA_DIR")),
         wal_archive=read.text("LAARI_WAL_ARCHIVE") or None,
         public_url=public_url,
@@ -229,11 +224,13 @@ def read_settings(
         raise SettingsError(
             "LAARI_WAL_ARCHIVE is for the embedded database: your own server archives by its own"
         )
-    if settings.database_url is None and settings.database_read_url is not None:
-        raise SettingsError(
-            "LAARI_DATABASE_READ_URL names a standby of LAARI_DATABASE_URL, which is not set"
-        )
     return settings
+
+
+def unknown_variables(environ: Mapping[str, str]) -> list[str]:
+    """Names that look like settings and are not: misspelt, or of another version."""
+    known = {*(variable.name for variable in VARIABLES), *_OTHER_USES}
+    return sorted(name for name in environ if name.startswith("LAARI_") and name not in known)
 
 
 def default_origin(host: str, port: int) -> str:

@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack
 import click
 import msgspec
 import uvloop
-from msgspec.structs import replace
 
 from laari.cli.open import open_service
 from laari.cli.operation import json_option, show, show_table
@@ -18,10 +17,10 @@ from laari.cli.terminal import complain, say
 from laari.errors import LaariError
 from laari.settings import read_settings
 from laari.store.audit import Report, audit
-from laari.store.caught_up import caught_up
 from laari.store.database import connection_to
 from laari.store.last_seal_file import KnownSeal, last_seal_file, noted_seal, read_seal
 from laari.store.seals import sealing_key
+from laari.store.standby import caught_up
 
 # Connections more that check at the same time. Most machines have two processors, and each
 # connection waits now and then for what it fetches to be digested here.
@@ -50,22 +49,21 @@ def _kept(context: click.Context, parameter: click.Parameter, text: str | None) 
     help="A seal that was kept elsewhere, which has to be in the chain.",
 )
 @click.option(
-    "--primary",
-    is_flag=True,
-    help="Read the primary even if LAARI_DATABASE_READ_URL names a standby.",
+    "--standby",
+    metavar="URL",
+    help="Read this standby of the database, once it has caught up.",
 )
 @json_option
 def audit_command(
-    as_json: bool, primary: bool, since_seal: bool, kept_seal: KnownSeal | None
+    as_json: bool, standby: str | None, since_seal: bool, kept_seal: KnownSeal | None
 ) -> None:
     """Prove that the books are right.
 
     Recomputes every balance, payment and event from the ledger, holds the ledger against its seals
-    and the schema against the migrations; exit status 1 where anything differs. It reads the
-    standby of LAARI_DATABASE_READ_URL where that is set, once it has all that the primary has.
+    and the schema against the migrations; exit status 1 if anything differs.
     """
     with step_bar() as tell:
-        report = uvloop.run(_audit(since_seal, kept_seal, primary, tell))
+        report = uvloop.run(_audit(since_seal, kept_seal, standby, tell))
     if as_json:
         show(report, as_json)
     else:
@@ -83,8 +81,6 @@ def audit_command(
 def _say(report: Report, since_seal: bool) -> None:
     since = " since the last seal" if since_seal else ""
     say(f"{report.payments} payments and {report.transfers} transfers checked{since}.")
-    if report.standby_upto is not None:
-        say(f"Read on a standby that had everything up to {report.standby_upto}.")
     if report.last_seal is not None:
         say(f"Sealed up to {report.last_seal.number}:{report.last_seal.mac}")
         say(f"at {report.last_seal.sealed_at}; keep this line elsewhere (docs/audit.md).")
@@ -99,21 +95,23 @@ def _say(report: Report, since_seal: bool) -> None:
         show_table(msgspec.to_builtins(report.differences))
 
 
-async def _audit(since_seal: bool, kept: KnownSeal | None, primary: bool, tell: Tell) -> Report:
+async def _audit(
+    since_seal: bool, kept: KnownSeal | None, standby: str | None, tell: Tell
+) -> Report:
     async with open_service(read_settings(os.environ)) as service, AsyncExitStack() as stack:
-        # The file comes first: the standby is read once it has what the primary has after it.
+        # The file comes first: a standby is read once it has what the primary has after it.
         noted = noted_seal(last_seal_file(service.settings.data_dir, service.master_key))
-        standby, upto = service.settings.database_read_url, None
-        if standby is None or primary:
+        if standby is None:
             connections = [
                 await stack.enter_async_context(connection_to(service.dsn, math.inf))
                 for _ in range(1 + BESIDE)
             ]
         else:
             tell("the standby catches up", 0, 1)
-            found = await stack.enter_async_context(caught_up(service.dsn, standby, 1 + BESIDE))
-            connections, upto = found.connections, found.upto.isoformat()
-        report = await audit(
+            connections = await stack.enter_async_context(
+                caught_up(service.dsn, standby, 1 + BESIDE)
+            )
+        return await audit(
             connections[0],
             sealing_key(service.master_key),
             beside=connections[1:],
@@ -121,4 +119,3 @@ async def _audit(since_seal: bool, kept: KnownSeal | None, primary: bool, tell: 
             since_seal=since_seal,
             tell=tell,
         )
-        return replace(report, standby_upto=upto)

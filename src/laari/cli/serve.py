@@ -18,7 +18,7 @@ from laari.cli.open import Service, open_service
 from laari.cli.operation import json_option
 from laari.cli.supervisor import Supervisor, listen, listen_for_metrics
 from laari.errors import LaariError
-from laari.settings import VARIABLES, default_origin, read_settings
+from laari.settings import VARIABLES, default_origin, read_settings, unknown_variables
 from laari.store.database import connection_to
 from laari.store.horizon import check_not_moved
 from laari.store.installation import note_public_url
@@ -105,6 +105,8 @@ async def _serve(host: str, port: int, workers: int, demo: bool, as_json: bool) 
             made,
             settings,
         )
+        for name in unknown_variables(os.environ):
+            log.warning("%s is no setting of this version, and has no effect", name)
         supervisor = Supervisor(listener, metrics, settings, workers, stop)
         await supervisor.run(lambda: greeting.give(as_json))
 

@@ -37,7 +37,6 @@ from laari.store.figures import Day, Span
 from laari.store.last_seal_file import shown_seals
 from laari.store.listing import Found, Listed, Listing
 from laari.store.secrets import derive
-from laari.store.standby import LaggingReads
 
 K = TypeVar("K")
 A = TypeVar("A")
@@ -77,12 +76,6 @@ class Backend:
         self._pages = Connections(
             Pool(dsn, PAGE_CONNECTIONS, PAGE_WRITERS, seconds=PAGE_STATEMENT_SECONDS)
         )
-        self._lagging: LaggingReads | None = None
-        if settings.database_read_url is not None:
-            self._lagging = LaggingReads(
-                settings.database_read_url, self._pages.pool, metrics.lagging_read
-            )
-        self._reports = Connections(self._pages.pool, self._lagging)
         self._announcer = Announcer(self._interfaces.pool)
         self._runner = BatchRunner(dsn, self.origin, announce=self._announcer)
         self.spine = Spine(self._runner.run, settings.max_batch, on_batch=metrics.batch)
@@ -114,8 +107,6 @@ class Backend:
     async def open(self) -> None:
         await self._interfaces.pool.open()
         self.spine.start()
-        if self._lagging is not None:
-            self._lagging.start()
         self._sampling = asyncio.create_task(self._sample(), name="gauges")
 
     async def close(self) -> None:
@@ -124,8 +115,6 @@ class Backend:
         await self.spine.close()
         await self._runner.close()
         await self._announcer.close()
-        if self._lagging is not None:
-            await self._lagging.close()
         await self._interfaces.pool.close()
         await self._pages.pool.close()
 
@@ -159,7 +148,6 @@ class Backend:
         self.metrics.set_gauges(
             *(in_flight, self.spine.waiting),
             *(pool.size, pool.idle, pages.size, pages.idle),
-            int(self._lagging is not None and self._lagging.is_fit),
         )
 
     def _reading(
@@ -173,23 +161,10 @@ class Backend:
 
     async def _read_figures(self, span: Span) -> list[Day]:
         async with self.heavy.reports.slot():
-            return await self._reports.ask(figures.of_days, span)
+            return await self._pages.ask(figures.of_days, span)
 
     async def page(self, listing: Listing[R]) -> Found[R]:
         return await self._connections.page(listing)
-
-    async def exported(self, listing: Listing[R]) -> Found[R]:
-        """A page of a listing for a file, which may lack what the last seconds brought."""
-        return await self._reports.page(listing)
-
-    async def report(
-        self,
-        query: Callable[Concatenate[Connection, P], Awaitable[A]],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> A:
-        """Reads for a file, which may lack what the last seconds brought."""
-        return await self._reports.ask(query, *arguments, **named)
 
     async def ask(
         self,

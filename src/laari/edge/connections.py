@@ -8,7 +8,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from laari.spine.gather import Gathered
 from laari.store.database import Connection, Pool
 from laari.store.listing import Found, Listed, Listing, page, plain_pages
-from laari.store.standby import LaggingReads
 
 A = TypeVar("A")
 R = TypeVar("R", bound=Listed)
@@ -22,10 +21,8 @@ LONGEST_GATHERED_PAGE = 100
 
 
 class Connections:
-    def __init__(self, pool: Pool, lagging: LaggingReads | None = None) -> None:
-        """`lagging`: what is read may be a little behind, and a standby be asked."""
+    def __init__(self, pool: Pool) -> None:
         self.pool = pool
-        self._reads = lagging or pool
         self._short_pages = self._gathered(SHORT_PAGE)
         self._long_pages = self._gathered(LONGEST_GATHERED_PAGE)
 
@@ -43,7 +40,7 @@ class Connections:
         **named: P.kwargs,
     ) -> A:
         """Runs one function of the store that only reads: the database refuses it anything else."""
-        return await self._reads.read(query, *arguments, **named)
+        return await self.pool.read(query, *arguments, **named)
 
     async def write(
         self,

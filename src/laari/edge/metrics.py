@@ -26,10 +26,7 @@ GAUGES = {
     "read_connections_idle": "Those of them that nobody uses.",
     "page_connections": "Database connections open for pages.",
     "page_connections_idle": "Those of them that nobody uses.",
-    "standby_processes": "Interface processes that read what may lag on the standby.",
 }
-
-LAGGING = ("primary", "standby")  # where reports and exports are read, where there is a choice
 
 _ANSWERS = tuple((status, "") for status in (200, 201, 204, 303, 304, 404))
 _UNKNOWN = (0, "unknown")
@@ -76,8 +73,6 @@ class Metrics:
         cell += len(BATCH_BOUNDS) + 2
         self._waits = cell
         cell += len(LATENCY_BOUNDS) + 2
-        self._lagging = cell
-        cell += len(LAGGING)
         self._gauges = cell
         assert (cell + len(GAUGES)) * 8 <= PROCESS_BYTES
         for number in range(len(GAUGES)):  # those of a process that ended say nothing any more
@@ -96,10 +91,6 @@ class Metrics:
         """One batch that begins, and how long the longest-waiting of its commands has waited."""
         self._observe(self._batches, BATCH_BOUNDS, commands)
         self._observe(self._waits, LATENCY_BOUNDS, waited_seconds)
-
-    def lagging_read(self, on_standby: bool) -> None:
-        """One read that may be behind, and where it was done."""
-        self._counts[self._lagging + on_standby] += 1
 
     def set_gauges(self, *values: int) -> None:
         """In the order of `GAUGES`."""
@@ -154,19 +145,9 @@ class Metrics:
         name = "laari_batch_wait_seconds"
         yield from _head(name, "histogram", "The longest wait of a batch's commands for it.")
         yield from histogram(name, "", self._waits, LATENCY_BOUNDS)
-        yield from _lagging_lines(counts[self._lagging : self._lagging + len(LAGGING)])
         for number, (name, meaning) in enumerate(GAUGES.items()):
             yield from _head(f"laari_{name}", "gauge", meaning)
             yield f"laari_{name} {counts[self._gauges + number]}"
-
-
-def _lagging_lines(counts: Sequence[int]) -> Iterator[str]:
-    if not any(counts):
-        return  # there is no standby
-    name = "laari_lagging_reads_total"
-    yield from _head(name, "counter", "Reads of reports and exports, by their database.")
-    for database, count in zip(LAGGING, counts, strict=True):
-        yield f'{name}{{database="{database}"}} {count}'
 
 
 def _database_lines(up: bool, backlog: tuple[int, float] | None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""New connections to PostgreSQL: to the primary, or to a standby, within a bounded time.
+"""New connections to PostgreSQL, within a bounded time.
 
 Every host of the URL has a bound of its own, and the next one is tried before it has run out: a
 host that is silent must not hide one that works. What a connection is to be used for is proved
@@ -33,9 +33,7 @@ _KEEP_ALIVE = {
     "TCP_KEEPCNT": 3,
     "TCP_USER_TIMEOUT": 8000,  # milliseconds until what was sent has to be acknowledged
 }
-# What a URL may ask for: it gets a primary, and the one for reads that may lag a standby.
-_PRIMARY = ("any", "primary", "read-write")
-_STANDBY = ("any", "standby", "prefer-standby", "read-only")
+_PRIMARY = ("any", "primary", "read-write")  # what a URL may ask for: it gets a primary
 
 # Why nothing can be committed here. A backend of ours that has waited long for a standby stands
 # for the next one, which would only wait beside it: a connection that is dropped does not end it.
@@ -51,8 +49,6 @@ END
 """
 # Something to commit that is in no table and meets no lock. It waits for standbys like any other.
 COMMIT_NOTHING = "SELECT pg_logical_emit_message(true, 'laari', '')"
-
-NO_STANDBY = "it is no standby: it was promoted, or never followed a primary"
 
 
 class DatabaseUnreachableError(UnavailableError):
@@ -74,16 +70,15 @@ _last_found: dict[str, Host] = {}
 
 
 @lru_cache(maxsize=16)
-def hosts_of(dsn: str, standby: bool = False) -> tuple[Host, ...]:
+def hosts_of(dsn: str) -> tuple[Host, ...]:
     """The servers a URL names, in its order."""
     parts = urlsplit(dsn)
     query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     attributes = query.get("target_session_attrs", "any")
-    if attributes not in (_STANDBY if standby else _PRIMARY):
-        wanted = "a standby there" if standby else "a server that can be written"
+    if attributes not in _PRIMARY:
         raise DatabaseUnreachableError(
-            f"{_variable(standby)} asks for target_session_attrs={attributes}, and Laari needs "
-            f"{wanted}: leave it out"
+            f"LAARI_DATABASE_URL asks for target_session_attrs={attributes}, and Laari needs "
+            "a server that can be written: leave it out"
         )
     listed = parts.netloc.partition("@")[2] if "@" in parts.netloc else parts.netloc
     names = [unquote(each) for each in listed.split(",")] if listed else []
@@ -98,10 +93,6 @@ def hosts_of(dsn: str, standby: bool = False) -> tuple[Host, ...]:
         ports = ports if len(ports) == len(hosts) else ports * len(hosts)
         hosts = [Host(h.name, h.port or port) for h, port in zip(hosts, ports, strict=True)]
     return tuple(hosts)
-
-
-def _variable(standby: bool) -> str:
-    return "LAARI_DATABASE_READ_URL" if standby else "LAARI_DATABASE_URL"
 
 
 def _read_host(text: str) -> Host:
@@ -120,28 +111,33 @@ async def connect(
     settings: Mapping[str, str] | None = None,
     *,
     writing: bool = False,
-    standby: bool = False,
 ) -> asyncpg.Connection:
-    """A connection to the primary; for `writing` one that has just committed something.
-
-    With `standby`, one to a server that follows a primary, whichever that is.
-    """
+    """A connection to the primary; for `writing` one that has just committed something."""
     settings = settings or {}
     try:
-        hosts = list(hosts_of(dsn, standby))
+        hosts = list(hosts_of(dsn))
     except ValueError:  # its text may quote a piece of the password
-        raise DatabaseUnreachableError(f"{_variable(standby)} is not a usable URL") from None
+        raise DatabaseUnreachableError("LAARI_DATABASE_URL is not a usable URL") from None
     known = _last_found.get(dsn)
     if known in hosts:
         hosts.remove(known)
         hosts.insert(0, known)
     if len(hosts) == 1:
-        return await _connect_to(dsn, hosts[0], settings, writing, standby)
-    return await _connect_to_first(dsn, hosts, settings, writing, standby)
+        return await _connect_to(dsn, hosts[0], settings, writing)
+    return await _connect_to_first(dsn, hosts, settings, writing)
+
+
+async def connect_to_standby(dsn: str) -> asyncpg.Connection:
+    """A connection to the one server of a URL, which has to follow a primary."""
+    try:
+        (host,) = hosts_of(dsn)
+    except ValueError:
+        raise DatabaseUnreachableError("--standby is not the URL of one server") from None
+    return await _connect_to(dsn, host, {}, writing=False, standby=True)
 
 
 async def _connect_to_first(
-    dsn: str, hosts: Sequence[Host], settings: Mapping[str, str], writing: bool, standby: bool
+    dsn: str, hosts: Sequence[Host], settings: Mapping[str, str], writing: bool
 ) -> asyncpg.Connection:
     """Tries the hosts in order, without waiting long for one before the next is tried."""
     left = list(hosts)
@@ -151,7 +147,7 @@ async def _connect_to_first(
         while left or trying:
             if left:
                 host = left.pop(0)
-                attempt = _connect_to(dsn, host, settings, writing, standby)
+                attempt = _connect_to(dsn, host, settings, writing)
                 trying[asyncio.create_task(attempt)] = host
             done, _ = await asyncio.wait(
                 trying,
@@ -180,7 +176,7 @@ def _end_unwanted(task: asyncio.Task[asyncpg.Connection]) -> None:
 
 
 async def _connect_to(
-    dsn: str, host: Host, settings: Mapping[str, str], writing: bool, standby: bool
+    dsn: str, host: Host, settings: Mapping[str, str], writing: bool, standby: bool = False
 ) -> asyncpg.Connection:
     connection: asyncpg.Connection | None = None
     try:
@@ -199,17 +195,17 @@ async def _connect_to(
     except BaseException as error:
         if connection is not None:
             connection.terminate()
-        raise _explained(error, standby) from None
+        raise _explained(error) from None
 
 
-def _explained(error: BaseException, standby: bool) -> BaseException:
+def _explained(error: BaseException) -> BaseException:
     """Why there is no connection, in one line without a secret; anything else as it is."""
     if isinstance(error, TimeoutError):
         return DatabaseUnreachableError(
             f"the database does not answer within {CONNECT_SECONDS:.0f} seconds"
         )
     if isinstance(error, ValueError):  # its text may quote a piece of the password
-        return DatabaseUnreachableError(f"{_variable(standby)} is not a usable URL")
+        return DatabaseUnreachableError("the URL of the database is not usable")
     if isinstance(
         error,
         OSError | asyncpg.PostgresError | asyncpg.InterfaceError | asyncpg.InternalClientError,
@@ -229,7 +225,7 @@ async def _prepare(
     if is_standby and not standby:
         raise DatabaseUnreachableError("the database is a standby, which cannot be written")
     if standby and not is_standby:
-        raise DatabaseUnreachableError(NO_STANDBY)
+        raise DatabaseUnreachableError("--standby names a server that follows no primary")
     # Sums that pass 2^63 are exact Python integers here, never Decimal or float.
     await connection.set_type_codec(
         "numeric", schema="pg_catalog", encoder=str, decoder=int, format="text"

@@ -36,15 +36,12 @@ class Connections:
     Nothing is reset between uses: what runs here are single statements, or transactions that end.
     """
 
-    def __init__(
-        self, dsn: str, most: int, seconds: float, *, writing: bool, standby: bool = False
-    ) -> None:
+    def __init__(self, dsn: str, most: int, seconds: float, *, writing: bool) -> None:
         self._dsn = dsn
         self._most = most
         self._writing = writing
-        self._standby = standby
         # A write cannot be repeated, and what may take long would be waited for as long in vain.
-        self._tries_first = writing or standby or seconds > STATEMENT_SECONDS
+        self._tries_first = writing or seconds > STATEMENT_SECONDS
         self._settings = _SESSION | {"statement_timeout": f"{int(seconds * 1000)}ms"}
         if not writing:
             self._settings["default_transaction_read_only"] = "on"
@@ -132,18 +129,15 @@ class Connections:
         if self._failure is not None and loop.time() - self._failed_at < FAIL_FAST_SECONDS:
             raise UnavailableError(str(self._failure))
         try:
-            connection = await connect(
-                self._dsn, self._settings, writing=self._writing, standby=self._standby
-            )
+            connection = await connect(self._dsn, self._settings, writing=self._writing)
         except UnavailableError as error:
-            if self._failure is None and not self._standby:  # of which its reader tells
+            if self._failure is None:
                 log.warning("no connection to the database: %s", error)
             self._failure, self._failed_at = error, loop.time()
             raise
         if self._failure is not None:
             self._failure = None
-            if not self._standby:
-                log.warning("the database is back")
+            log.warning("the database is back")
         return connection
 
     def drop_idle(self) -> None:

@@ -84,7 +84,6 @@ class Report(Struct, frozen=True):
     """What the audit found; `counts` is how many differences of each kind there are in all.
 
     `last_seal` and `unsealed` are null where the audit had no key to look at the chain.
-    `standby_upto` is the moment up to which a standby had everything, where one was read.
     `kept_seals` are those from outside the database that the chain was compared with.
     `removed` is what was removed for its age: by kind, when the newest of it had been sealed.
     """
@@ -96,7 +95,6 @@ class Report(Struct, frozen=True):
     counts: dict[str, int]
     last_seal: LastSeal | None = None
     unsealed: Unsealed | None = None
-    standby_upto: str | None = None
     kept_seals: tuple[str, ...] = ()
     removed: dict[str, str] = {}
 

@@ -100,7 +100,7 @@ async def _lines(desk: Desk, asked: ListRequest[ListQuery]) -> AsyncGenerator[by
     yield (BYTE_ORDER_MARK + csv_text([list(COLUMNS)])).encode()
     while window is not None:
         async with desk.backend.heavy.reading.slot():
-            found = await desk.backend.exported(listing_of(desk, asked._replace(window=window)))
+            found = await desk.backend.page(listing_of(desk, asked._replace(window=window)))
         for payments in in_pieces(found.rows, lambda payment: payment):
             async with desk.backend.heavy.writing.slot():
                 rows = (cells_of(desk, payment) for payment in payments)

@@ -115,7 +115,7 @@ async def _lines(desk: Desk, span: Span) -> AsyncGenerator[bytes, None]:
     after: Place | None = None
     while True:
         async with desk.backend.heavy.reading.slot():
-            found = await desk.backend.report(movements.of_span, span, ROWS_AT_ONCE, after)
+            found = await desk.backend.ask(movements.of_span, span, ROWS_AT_ONCE, after)
         for piece in in_pieces(found.rows, lambda movement: movement.payment):
             async with desk.backend.heavy.writing.slot():
                 written = csv_text([_cells(desk, movement) for movement in piece]).encode()
