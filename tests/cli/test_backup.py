@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from laari.cli.main import run
+from laari.store.backup_files import INFO, read_info, write_info
 from laari.store.embedded import embedded_server
 from laari.store.migrate import known_migrations, migrate
 from laari.store.secrets import load_master_key
@@ -65,7 +67,7 @@ def names(laari: Commands, data_dir: Path) -> list[str]:
 def test_what_was_saved_comes_back(laari: Commands, data: Path, tmp_path: Path) -> None:
     made = laari(data, "backup", tmp_path / "b", "--json").json
     assert made["path"] == str(tmp_path / "b")
-    assert made["verified"] is made["wal_verified"] is True
+    assert made["verified"] is True
     assert made["wal"]["timeline"] == 1
     assert made["wal"]["start"] < made["wal"]["end"]
     files = [path for path in (tmp_path / "b").rglob("*") if path.is_file()]
@@ -404,7 +406,6 @@ def test_a_database_whose_books_are_wrong_is_told_of(
         (["--until", "yesterday"], "date and time"),
         (["--until", "2026-01-01T00:00:00Z"], "--until needs --wal"),
         (["--wal", "/nonexistent"], "is not a directory"),
-        (["--cluster", "/nonexistent/x"], "leave out --cluster"),
         (["--key-file", "/nonexistent"], "cannot be used"),
     ],
 )
@@ -413,3 +414,50 @@ def test_wrong_options_of_restore(
 ) -> None:
     assert reason in laari(tmp_path / "new", "restore", saved, *arguments).refusal
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("command", ["backup", "restore"])
+def test_a_server_of_ones_own_is_for_other_programs(
+    laari: Commands, tmp_path: Path, command: str
+) -> None:
+    own = {"LAARI_DATABASE_URL": "postgresql://db/laari", "LAARI_MASTER_KEY": "00" * 32}
+    refused = laari(tmp_path / "data", command, tmp_path / "b", **own).refusal
+    assert "pgBackRest, WAL-G or Barman" in refused
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_backup_of_another_postgresql_is_refused(
+    laari: Commands, copy: Path, tmp_path: Path
+) -> None:
+    made = read_info(copy)
+    (copy / INFO).unlink()
+    write_info(copy, replace(made, server_version=170_004))
+    refused = laari(tmp_path / "new", "restore", copy).refusal
+    assert "was made by PostgreSQL 17" in refused
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_terminal_shows_progress(data: Path, tmp_path: Path) -> None:
+    """On standard error, so that what is printed is still one value."""
+    leader, follower = os.openpty()
+    own = {name: value for name, value in os.environ.items() if not name.startswith("LAARI_")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "laari", "backup", str(tmp_path / "b"), "--json"],
+        env={**own, "LAARI_DATA_DIR": str(data), "TERM": "xterm"},
+        stdout=subprocess.PIPE,
+        stderr=follower,
+        text=True,
+    )
+    os.close(follower)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(leader, 65536)
+        except OSError:  # its end
+            break
+    os.close(leader)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, shown
+    assert json.loads(out)["verified"] is True
+    assert b"Copying" in shown
+    assert b"MiB" in shown

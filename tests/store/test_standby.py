@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -24,7 +23,6 @@ from laari.rules.records import AccessToken, Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import OutcomeUnknown, Spine
-from laari.store.backup import Source, make_backup
 from laari.store.batch import BatchRunner
 from laari.store.connect import DatabaseUnreachableError, connect
 from laari.store.database import Pool, connection_to, open_pool
@@ -271,22 +269,3 @@ async def test_another_write_that_is_told_not_to_wait_is_in_doubt_too(pair: Pair
     finally:
         await pair.execute("ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()", "DROP TABLE noted")
         await pool.close()
-
-
-def test_a_backup_is_made_of_the_primary(tmp_path: Path, pair: Pair) -> None:
-    """A standby may lack what was acknowledged before the backup began."""
-    saved = tmp_path / "saved"
-    make_backup(Source(pair.both, bytes(32), None), saved, lambda *_: None)
-    assert "BACKUP FROM: primary" in (saved / "cluster" / "backup_label").read_text()
-
-
-def test_a_backup_does_not_wait_for_a_host_that_is_silent(
-    tmp_path: Path, pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("laari.store.pg_tools.CONNECT_SECONDS", 2)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        ports = f"port={silent.getsockname()[1]},5432"
-        dsn = pair.primary.replace("host=", "host=127.0.0.1,").replace("port=5432", ports)
-        began = time.monotonic()
-        make_backup(Source(dsn, bytes(32), None), tmp_path / "saved", lambda *_: None)
-    assert time.monotonic() - began < 60

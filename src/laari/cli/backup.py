@@ -21,7 +21,7 @@ from laari.settings import Settings, read_settings
 from laari.store.backup import Source, make_backup
 from laari.store.home import refuse_shared
 from laari.store.migrate import known_migrations
-from laari.store.restore import Wanted, restore, restore_cluster
+from laari.store.restore import Wanted, restore
 
 MALE = timezone(timedelta(hours=5))  # of a moment without an offset, as everywhere in Laari
 
@@ -43,16 +43,17 @@ def moment(value: str) -> datetime:
 @click.option("--with-key", is_flag=True, help="Put the master key into the backup too.")
 @json_option
 def backup_command(folder: Path, with_key: bool, as_json: bool) -> None:
-    """Copy the database to a new directory.
+    """Copy the embedded database to a new directory.
 
     The whole of it, verified; works while the service runs. The master key is not in the copy:
     keep it apart.
     """
     settings = read_settings(os.environ)
-    _refuse_nothing(settings)
+    _refuse_external(settings)
+    if not (settings.data_dir / "postgres").exists():  # it must not make what it is to save
+        raise LaariError(f"there is no database in {settings.data_dir}")
     with _ended_by_sigterm(), open_engine(settings) as service, progress_bar() as progress:
-        embedded = settings.database_url is None
-        source = Source(service.dsn, service.master_key, settings.data_dir if embedded else None)
+        source = Source(service.dsn, service.master_key, settings.data_dir)
         made = make_backup(source, folder, progress, with_key=with_key)
     show(
         {
@@ -61,7 +62,6 @@ def backup_command(folder: Path, with_key: bool, as_json: bool) -> None:
             "bytes": made.bytes,
             "wal": {"timeline": made.timeline, "start": made.wal_start, "end": made.wal_end},
             "verified": True,
-            "wal_verified": made.wal_verified,
             "with_key": made.with_key,
             "server_version": made.server_version,
             "schema_version": made.schema_version,
@@ -72,10 +72,12 @@ def backup_command(folder: Path, with_key: bool, as_json: bool) -> None:
     )
 
 
-def _refuse_nothing(settings: Settings) -> None:
-    """A backup must not make the database that it is to save."""
-    if settings.database_url is None and not (settings.data_dir / "postgres").exists():
-        raise LaariError(f"there is no database in {settings.data_dir}")
+def _refuse_external(settings: Settings) -> None:
+    if settings.database_url is not None:
+        raise LaariError(
+            "backup and restore are for the embedded database: for the server of "
+            "LAARI_DATABASE_URL use pgBackRest, WAL-G or Barman (docs/backup.md)"
+        )
 
 
 @click.command("restore")
@@ -96,19 +98,12 @@ def _refuse_nothing(settings: Settings) -> None:
 @click.option(
     "--key-file", type=_folder, metavar="FILE", help="The master key, where DIR does not hold it."
 )
-@click.option(
-    "--cluster",
-    type=_folder,
-    metavar="PGDATA",
-    help="Make the data directory of a PostgreSQL server of your own.",
-)
 @json_option
 def restore_command(
     folder: Path,
     wal: tuple[Path, ...],
     until: datetime | None,
     key_file: Path | None,
-    cluster: Path | None,
     as_json: bool,
 ) -> None:
     """Make the database anew from a backup.
@@ -116,6 +111,7 @@ def restore_command(
     In an empty data directory. The backup is verified first, the books are audited at the end.
     """
     settings = read_settings(os.environ)
+    _refuse_external(settings)
     wanted = Wanted(
         wal=wal,
         until=until,
@@ -123,13 +119,6 @@ def restore_command(
         master_key=settings.master_key,
         wal_archive=settings.wal_archive,
     )
-    if cluster is not None:
-        _restore_cluster(folder, cluster, wanted, as_json)
-        return
-    if settings.database_url is not None:
-        raise LaariError(
-            "LAARI_DATABASE_URL names a server of your own: restore its files with --cluster"
-        )
     refuse_shared(settings.data_dir)
     with _ended_by_sigterm(), progress_bar() as progress:
         made = restore(folder, settings.data_dir, wanted, progress)
@@ -164,22 +153,6 @@ def _why_not_audited(version: int) -> str:
     )
     return (
         f"restored, but not audited: its schema is version {version}, this program's {own}; {then}"
-    )
-
-
-def _restore_cluster(folder: Path, cluster: Path, wanted: Wanted, as_json: bool) -> None:
-    with _ended_by_sigterm(), progress_bar() as progress:
-        made = restore_cluster(folder, cluster, wanted, progress)
-    show(
-        {
-            "path": str(cluster.absolute()),
-            "backup": str(folder),
-            "files": made.files,
-            "bytes": made.bytes,
-            "server_version": made.server_version,
-            "schema_version": made.schema_version,
-        },
-        as_json,
     )
 
 

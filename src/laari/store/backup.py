@@ -39,51 +39,31 @@ from laari.store.cluster import kept_archive, prepare
 from laari.store.database import connection_to
 from laari.store.files import sync_folder
 from laari.store.migrate import schema_version
-from laari.store.pg_tools import (
-    ToolError,
-    own_target,
-    own_tools,
-    target_of,
-    tools_for,
-    waldump_for,
-    watch,
-)
+from laari.store.postgres import EngineError, watch
 from laari.store.secrets import fingerprint
 
 REMOVE_ATTEMPTS = 100  # at what an interrupted backup leaves; one takes seconds on a busy disk
 
 
 class Source(NamedTuple):
-    """What is backed up; `data_dir` where the database is the embedded one."""
+    """What is backed up: the embedded database of a data directory."""
 
     dsn: str
     master_key: bytes
-    data_dir: Path | None
+    data_dir: Path
 
 
 class _Server(NamedTuple):
     version: int
     system_identifier: str
-    tablespaces: int
     now: datetime
-
-
-def _checked(source: Source) -> tuple[_Server, int]:
-    """The server as it is now and the schema's version; refuses one that cannot be copied."""
-    schema = asyncio.run(schema_version(source.dsn))  # says why where it cannot connect
-    server = asyncio.run(_look(source.dsn))
-    if server.tablespaces:
-        raise BackupError("this server has tablespaces of its own: use pg_basebackup by hand")
-    return server, schema
 
 
 async def _look(dsn: str) -> _Server:
     async with connection_to(dsn) as connection:
         row = await connection.fetchrow(
             "SELECT current_setting('server_version_num')::int, "
-            "(SELECT system_identifier::text FROM pg_control_system()), "
-            "(SELECT count(*) FROM pg_tablespace "
-            "WHERE spcname NOT IN ('pg_default', 'pg_global'))::int, clock_timestamp()"
+            "(SELECT system_identifier::text FROM pg_control_system()), clock_timestamp()"
         )
     return _Server(*row)
 
@@ -92,13 +72,12 @@ def make_backup(
     source: Source, folder: Path, progress: Progress, *, with_key: bool = False
 ) -> Backup:
     """Not a coroutine: Ctrl-C has to end the copying at once."""
-    place = _vetted(folder, _own_places(source))
-    before, schema = _checked(source)
+    place = _vetted(folder, _own_places(source.data_dir))
+    schema = asyncio.run(schema_version(source.dsn))
+    before = asyncio.run(_look(source.dsn))
     with _partial(place) as (partial, lock):
-        wal_verified = _copy(source, partial, lock, before, progress)
+        _copy(source, partial, lock, progress)
         after = asyncio.run(_look(source.dsn))
-        if after.system_identifier != before.system_identifier:
-            raise BackupError("another server answered in between: try again")
         if with_key:
             _write_key(partial, source.master_key)
         ranges = read_manifest(partial).ranges
@@ -106,7 +85,6 @@ def make_backup(
         backup = Backup(
             format=FORMAT,
             laari=__version__,
-            engine="embedded" if source.data_dir else "external",
             server_version=before.version,
             system_identifier=before.system_identifier,
             schema_version=schema,
@@ -119,7 +97,6 @@ def make_backup(
             bytes=sum(sizes),
             key_fingerprint=fingerprint(source.master_key),
             with_key=with_key,
-            wal_verified=wal_verified,
             digests={name: digest_of(path) for name, path in outside_manifest(partial)},
         )
         write_info(partial, backup)
@@ -128,37 +105,18 @@ def make_backup(
     return backup
 
 
-def _copy(source: Source, partial: Path, lock: int, server: _Server, progress: Progress) -> bool:
-    """Copies and verifies the cluster; returns whether its log could be verified too."""
-    major = server.version // 10_000
-    target = own_target(source.dsn) if source.data_dir else target_of(source.dsn)
-    tools = own_tools() if source.data_dir else tools_for(major, target)
+def _copy(source: Source, partial: Path, lock: int, progress: Progress) -> None:
     try:
         watch(
-            [
-                *(tools.path("pg_basebackup"), "--dbname", target.url, "--no-password"),
-                *("--pgdata", str(partial / CLUSTER), "--wal-method=stream", "--checkpoint=fast"),
-                *("--manifest-checksums=SHA256", "--progress", "--label=laari"),
-            ],
-            target.environment,
-            lambda line: tell(progress, "Copying", line),
+            *("pg_basebackup", "--dbname", source.dsn, "--no-password"),
+            *("--pgdata", str(partial / CLUSTER), "--wal-method=stream", "--checkpoint=fast"),
+            *("--manifest-checksums=SHA256", "--progress", "--label=laari"),
+            on_line=lambda line: tell(progress, "Copying", line),
             inherited=(lock,),  # it may outlive this process for a moment: nobody else begins there
         )
-    except ToolError as error:
-        raise BackupError(_explained(str(error), source)) from None
-    waldump = waldump_for(major)
-    verify_cluster(partial, waldump, progress)
-    return waldump is not None
-
-
-def _explained(reason: str, source: Source) -> str:
-    telling = ("replication", "pg_hba", "WAL sender", "walsender")
-    if source.data_dir is None and any(word in reason for word in telling):
-        return (
-            f"the server does not let this role copy it ({reason}): give it REPLICATION and a line "
-            "for replication in pg_hba.conf"
-        )
-    return f"the backup failed: {reason}"
+    except EngineError as error:
+        raise BackupError(f"the backup failed: {error}") from None
+    verify_cluster(partial, progress)
 
 
 def _write_key(partial: Path, master_key: bytes) -> None:
@@ -196,11 +154,9 @@ def _remove(folder: Path) -> None:
         time.sleep(0.05)
 
 
-def _own_places(source: Source) -> list[Path]:
+def _own_places(data_dir: Path) -> list[Path]:
     """Directories in which no backup may be."""
-    if source.data_dir is None:
-        return []
-    layout = prepare(source.data_dir)
+    layout = prepare(data_dir)
     archive = kept_archive(layout)
     return [layout.home, *([archive] if archive else [])]
 

@@ -26,8 +26,7 @@ from msgspec.structs import replace
 
 from laari.errors import LaariError
 from laari.store.files import sync_folder
-from laari.store.pg_tools import ToolError, watch
-from laari.store.postgres import clean_environment
+from laari.store.postgres import EngineError, watch
 
 FORMAT = 1
 INFO, CLUSTER, KEY = "laari-backup.json", "cluster", "master.key"
@@ -45,7 +44,6 @@ class BackupError(LaariError):
 class Backup(Struct, frozen=True, kw_only=True):
     format: int
     laari: str
-    engine: str  # embedded or external
     server_version: int
     system_identifier: str
     schema_version: int
@@ -58,7 +56,6 @@ class Backup(Struct, frozen=True, kw_only=True):
     bytes: int
     key_fingerprint: str
     with_key: bool
-    wal_verified: bool  # false where no program of the server's version could read the log
     digests: dict[str, str]
     checksum: str = ""
 
@@ -161,21 +158,18 @@ def digest_of(path: Path) -> str:
         raise BackupError(f"{path} cannot be read: {error.strerror}") from None
 
 
-def verify(folder: Path, backup: Backup, waldump: str | None, progress: Progress) -> None:
+def verify(folder: Path, backup: Backup, progress: Progress) -> None:
     """Refuses a backup of which one byte is not as it was written."""
     found = {name: digest_of(path) for name, path in outside_manifest(folder)}
     for name in sorted(found.keys() | backup.digests.keys()):
         if found.get(name) != backup.digests.get(name):
             how = "is missing" if name not in found else "is not as it was saved"
             raise BackupError(f"{folder} is damaged: {name} {how}")
-    verify_cluster(folder, waldump, progress)
+    verify_cluster(folder, progress)
 
 
-def verify_cluster(folder: Path, waldump: str | None, progress: Progress) -> None:
-    """Holds each file against the manifest, and reads the log with `waldump`, where there is one.
-
-    Only a program of the server's own version can read the log.
-    """
+def verify_cluster(folder: Path, progress: Progress) -> None:
+    """Compares each file with the manifest, and reads the log from end to end."""
     manifest = read_manifest(folder)
     total, done = sum(file.size for file in manifest.files), 0
     for file in manifest.files:
@@ -186,16 +180,16 @@ def verify_cluster(folder: Path, waldump: str | None, progress: Progress) -> Non
             raise BackupError(f"{folder} is damaged: {CLUSTER}/{file.path} is not as it was saved")
         done += file.size
         progress("Verifying", done, total)
-    for part in manifest.ranges if waldump else []:
-        _read_log(folder, waldump or "", part)
+    for part in manifest.ranges:
+        _read_log(folder, part)
 
 
-def _read_log(folder: Path, waldump: str, part: _Range) -> None:
+def _read_log(folder: Path, part: _Range) -> None:
     options = ["--quiet", "--path", str(folder / CLUSTER / "pg_wal")]
     limits = ["--timeline", str(part.timeline), "--start", part.start, "--end", part.end]
     try:
-        watch([waldump, *options, *limits], clean_environment(), lambda _line: None)
-    except ToolError as error:
+        watch("pg_waldump", *options, *limits)
+    except EngineError as error:
         reason = str(error).partition("error: ")[2] or str(error)
         raise BackupError(f"{folder} is damaged: its log cannot be read: {reason}") from None
 

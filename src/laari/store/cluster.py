@@ -144,7 +144,7 @@ def write_configuration(
         }
     settings |= _archiving(kept_archive(layout))
     settings |= more or {}
-    (layout.cluster / "laari.conf").write_text(setting_lines(settings))
+    (layout.cluster / "laari.conf").write_text(_setting_lines(settings))
 
 
 def _syncing() -> dict[str, str]:
@@ -159,7 +159,7 @@ def _syncing() -> dict[str, str]:
     return {"recovery_init_sync_method": "syncfs"}
 
 
-def setting_lines(settings: Mapping[str, str]) -> str:
+def _setting_lines(settings: Mapping[str, str]) -> str:
     """Lines of a configuration file, whatever is in the values."""
     quoted = {
         name: value.replace("\\", "\\\\").replace("'", "''") for name, value in settings.items()

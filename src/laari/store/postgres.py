@@ -10,13 +10,18 @@ import importlib.util
 import os
 import pwd
 import shutil
+import signal
 import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from laari.errors import LaariError
 
 MAJOR_VERSION = "18"
 COMMAND_SECONDS = 120
+END_SECONDS = 10  # for a program that is told to end
 
 _NOT_AS_ROOT = (
     "the embedded PostgreSQL cannot run as root here ({}): "
@@ -73,6 +78,89 @@ def run(
     if result.stderr.startswith("unshare:"):
         raise EngineError(_NOT_AS_ROOT.format("user namespaces are not allowed"))
     return result
+
+
+def watch(
+    name: str,
+    *arguments: str,
+    on_line: Callable[[str], None] = lambda _line: None,
+    inherited: tuple[int, ...] = (),
+) -> None:
+    """Runs a program in a session of its own and hands on what it says, line by line.
+
+    Whatever ends the wait, Ctrl-C included, ends the program too.
+    """
+    said: list[str] = []
+    process: subprocess.Popen[str] | None = None
+    try:
+        with _uninterrupted():
+            process = _started([program(name), *arguments], inherited)
+        assert process.stdout is not None
+        for line in process.stdout:
+            said = [*said[-50:], line]
+            on_line(line)
+        status = process.wait()
+    finally:
+        if process is not None:
+            _end(process)
+    if status != 0:
+        full = [line for line in said if "No space left on device" in line]
+        raise EngineError(" ".join(last_line("".join(full or said)).split()))
+
+
+def _started(command: list[str], inherited: tuple[int, ...]) -> subprocess.Popen[str]:
+    try:
+        return subprocess.Popen(  # noqa: S603
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=clean_environment(),
+            start_new_session=True,
+            pass_fds=inherited,
+        )
+    except OSError as error:
+        raise EngineError(f"{command[0]} cannot be run: {error.strerror}") from None
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Ctrl-C and SIGTERM take effect after the block, when the program it starts can be ended.
+
+    One that is interrupted while it starts a program does not know of it, and the program goes on.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # no signal interrupts any other thread
+        return
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _frame: came.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        # What it started itself, such as the receiver of the log, is in its session too.
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    if process.stdout is not None:
+        process.stdout.close()
 
 
 def last_line(output: str) -> str:

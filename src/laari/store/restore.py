@@ -29,7 +29,6 @@ from laari.store.backup_files import (
     Backup,
     BackupError,
     Progress,
-    files_below,
     read_info,
     verify,
 )
@@ -38,16 +37,13 @@ from laari.store.cluster import (
     Layout,
     keep_archive,
     kept_archive,
-    setting_lines,
-    verify_version,
     wanted_archive,
 )
 from laari.store.database import connection_to
 from laari.store.embedded import claimed, recovering_server
 from laari.store.files import sync_folder
 from laari.store.migrate import known_migrations, schema_version
-from laari.store.pg_tools import waldump_for
-from laari.store.postgres import EngineError
+from laari.store.postgres import MAJOR_VERSION, EngineError
 from laari.store.secrets import fingerprint, read_key, write_key
 from laari.store.wal_archive import fetch_command, missing_segment
 
@@ -87,10 +83,10 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 def restore(folder: Path, data_dir: Path, wanted: Wanted, progress: Progress) -> Restored:
     """Into an empty data directory of the embedded server. Whatever fails leaves it empty."""
-    backup = _checked(folder, wanted, "embedded")
+    backup = _checked(folder, wanted)
     _refuse_occupied(data_dir, folder)
     key = _key(folder, backup, wanted)
-    verify(folder, backup, waldump_for(backup.server_version // 10_000), progress)
+    verify(folder, backup, progress)
     with claimed(data_dir) as (layout, server):
         _refuse_occupied(data_dir, folder)
         with _all_or_nothing(layout):
@@ -100,7 +96,6 @@ def restore(folder: Path, data_dir: Path, wanted: Wanted, progress: Progress) ->
                 keep_archive(layout, wanted_archive(layout, wanted.wal_archive))
             aside = replace(layout, cluster=layout.home / RESTORING)
             _copy(folder / CLUSTER, aside.cluster, backup.bytes, progress)
-            verify_version(aside)
             settings = {"hot_standby": "off", **_recovery(wanted)}
             # The server syncs all files itself before it replays the log.
             (aside.cluster / "recovery.signal").touch()
@@ -116,36 +111,13 @@ def restore(folder: Path, data_dir: Path, wanted: Wanted, progress: Progress) ->
     )
 
 
-def restore_cluster(folder: Path, target: Path, wanted: Wanted, progress: Progress) -> Backup:
-    """The data directory for a server of the operator's own; that server replays the log."""
-    backup = _checked(folder, wanted, "external")
-    if target.is_symlink() or (target.exists() and any(target.iterdir())):
-        raise BackupError(f"{target} is not empty: restore into a new directory")
-    if wanted.key_file is not None or wanted.master_key is not None:
-        _key(folder, backup, wanted)  # only to say so where it is not the one
-    verify(folder, backup, waldump_for(backup.server_version // 10_000), progress)
-    try:
-        _copy(folder / CLUSTER, target, backup.bytes, progress)
-        if wanted.wal:
-            lines = setting_lines(_recovery(wanted))
-            with (target / "postgresql.auto.conf").open("a") as file:
-                file.write(lines)
-            (target / "recovery.signal").touch()
-        for _, path in files_below(target):
-            _sync_file(path)
-        sync_folder(target)
-    except BaseException:
-        shutil.rmtree(target, ignore_errors=True)
-        raise
-    return backup
-
-
-def _checked(folder: Path, wanted: Wanted, engine: str) -> Backup:
+def _checked(folder: Path, wanted: Wanted) -> Backup:
     backup = read_info(folder)
-    if backup.engine != engine:
+    major = backup.server_version // 10_000
+    if major != int(MAJOR_VERSION):
         raise BackupError(
-            f"{folder} is a backup of the {backup.engine} database: "
-            + ("restore it with --cluster" if engine == "embedded" else "leave out --cluster")
+            f"{folder} was made by PostgreSQL {major}, and this version of Laari brings "
+            f"{MAJOR_VERSION}: restore it with a version that brings {major}"
         )
     if wanted.until is not None and not wanted.wal:
         raise BackupError("--until needs --wal, the directory with the archived log")
@@ -157,7 +129,7 @@ def _checked(folder: Path, wanted: Wanted, engine: str) -> Backup:
     for archive in wanted.wal:
         if not archive.is_dir():
             raise BackupError(f"{archive} is not a directory with archived log")
-    if engine == "embedded" and wanted.wal:
+    if wanted.wal:
         gap = missing_segment(wanted.wal, backup.timeline, backup.wal_end)
         if gap is not None:
             raise BackupError(f"the archived log has a gap: {gap} is missing")
@@ -235,11 +207,6 @@ def _copy(source: Path, target: Path, size: int, progress: Progress) -> None:
         raise BackupError(f"the restore failed: {error.args[0][0][2]}") from None
     for parent, _, _ in os.walk(target):
         os.chmod(parent, 0o700)
-
-
-def _sync_file(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def _recovery(wanted: Wanted) -> dict[str, str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from typing import Any
 
 import pytest
 
-from laari.store import pg_tools
+from laari.store import postgres
 
 
 def test_a_program_that_was_just_started_is_ended_by_an_interrupt(
@@ -24,9 +23,10 @@ def test_a_program_that_was_just_started_is_ended_by_an_interrupt(
             started.append(self)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(pg_tools.subprocess, "Popen", Interrupted)
+    monkeypatch.setattr(postgres, "program", lambda name: name)
+    monkeypatch.setattr(postgres.subprocess, "Popen", Interrupted)
     with pytest.raises(KeyboardInterrupt):
-        pg_tools.watch(["sleep", "60"], dict(os.environ), lambda _line: None)
+        postgres.watch("sleep", "60")
     try:
         assert started[0].poll() == -signal.SIGTERM
     finally:
