@@ -16,13 +16,9 @@ class Difference(Struct, frozen=True):
 
 
 MEMORY = "128MB"  # joins of whole tables are hashed in memory instead of on disk
-
-
-class Queries(NamedTuple):
-    """What several checks stand on, as queries after WITH, and the memory to sort and hash in."""
-
-    sql: str
-    memory: str = MEMORY
+# Payments and events are too large to be hashed, which the planner believes if there is little
+# memory: it reads both in the order of the payments' ids, and nothing is kept.
+IN_ORDER = "4MB"
 
 
 class Check(NamedTuple):
@@ -31,15 +27,17 @@ class Check(NamedTuple):
     Nothing here uses the service's own code: what an account number means, which transfers a
     payment makes and which events it has are said again. `scope` is `rows` where the statement says
     the same of a part of the rows that hang together, `all` where it needs every one, and `part`
-    where it stands in for one that does. `queries` are put in front of it; checks that have the
-    same ones are made by one statement, so that what they stand on is read once.
+    where it stands in for one that does. `queries` are put in front of it, after WITH; checks
+    that have the same ones are made by one statement, so that what they stand on is read once.
+    `memory` is for sorting and hashing.
     """
 
     kind: str
     message: str
     sql: str
     scope: Literal["rows", "all", "part"] = "rows"
-    queries: Queries | None = None
+    queries: str = ""
+    memory: str = MEMORY
 
 
 def _shown(prefix: str, column: str) -> str:

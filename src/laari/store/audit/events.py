@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
-from laari.store.audit.bodies import PAYMENT_EVENTS
 from laari.store.audit.difference import (
+    IN_ORDER,
     Check,
     shown_authorization,
     shown_payment,
     shown_request,
     unguarded,
 )
+
+# The events of payments of which something is not right: one that the payment does not call for,
+# one of another moment than what happened to it, one before its deadline.
+PAYMENT_EVENTS = """
+payment_events AS MATERIALIZED (
+    SELECT * FROM (
+        SELECT e.id, e.object_id, e.type, e.created_at, o.expires_at,
+            (o.tenant_id = e.tenant_id AND CASE e.type
+                WHEN 'payment.created' THEN o.kind = 'hosted'
+                WHEN 'payment.paid' THEN o.status IN ('paid', 'refunded')
+                WHEN 'payment.expired' THEN o.status = 'expired'
+                WHEN 'payment.cancelled' THEN o.status = 'cancelled' END) IS NOT TRUE AS uncalled,
+            CASE e.type WHEN 'payment.created' THEN o.created_at
+                WHEN 'payment.paid' THEN o.paid_at
+                WHEN 'payment.cancelled' THEN o.cancelled_at END AS happened_at,
+            o.id IS NOT NULL AND e.type IN ('payment.created', 'payment.paid', 'payment.cancelled')
+                AS has_moment,
+            e.type = 'payment.expired' AND e.created_at < o.expires_at AS early
+        FROM events e LEFT JOIN (SELECT * FROM payments ORDER BY id OFFSET 0) o
+            ON o.id = e.object_id
+        WHERE starts_with(e.type, 'payment.')
+    ) AS event
+    WHERE uncalled OR early OR has_moment AND created_at IS DISTINCT FROM happened_at
+)"""
 
 # One that is missing may have been removed for its age, if what it tells of has ended. Of those
 # that were not, the seals tell.
@@ -48,6 +72,7 @@ CHECKS = [
         ) f ON f.object_id = e.object_id AND f.type = e.type
         {_MISSING} AND ({_NOT_ALL_THERE})""",
         queries=PAYMENT_EVENTS,
+        memory=IN_ORDER,
     ),
     Check(
         "event_twice",

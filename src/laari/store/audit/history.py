@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from laari.store.audit.difference import Check, Queries
+from laari.store.audit.difference import Check
 
 # Lines of history that moved money, each with its transfer, where the two are not alike.
 _UNLIKE = "(m.type, m.amount, m.account) IS DISTINCT FROM (h.type, h.amount, h.account)"
 _MISTIMED = "(m.time, m.xid) <> (h.time, h.xid)"
-_LINES = Queries(f"""lines AS MATERIALIZED (
+_LINES = f"""lines AS MATERIALIZED (
     SELECT tid, {_UNLIKE} AS unlike, coalesce({_MISTIMED}, false) AS mistimed,
         m.type || ' of ' || m.amount || ' in ' || m.account AS moved,
         h.type || ' of ' || h.amount || ' in ' || h.account AS told,
@@ -25,7 +25,7 @@ _LINES = Queries(f"""lines AS MATERIALIZED (
         SELECT tid, type, amount, account, time, xid FROM transactions WHERE status = 'success'
     ) h USING (tid)
     WHERE {_UNLIKE} OR {_MISTIMED}
-)""")
+)"""
 
 CHECKS = [
     Check(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laari.store.audit.difference import Check, Queries, shown_payment
+from laari.store.audit.difference import Check, shown_payment
 
 # Every account there is: the service's own four, one per tenant, and the customers' wallets.
 _ACCOUNTS = """accounts (account, mode) AS (
@@ -13,7 +13,7 @@ _ACCOUNTS = """accounts (account, mode) AS (
 
 # What went from each account to each other, what every account has received and given, and what
 # every tenant's payments come to.
-_SUMS = Queries("""moved_between (debit, credit, amount) AS MATERIALIZED (
+_SUMS = """moved_between (debit, credit, amount) AS MATERIALIZED (
     SELECT debit_account, credit_account, sum(amount) FROM transfers
     GROUP BY debit_account, credit_account
 ), moved (account, amount) AS MATERIALIZED (
@@ -25,7 +25,7 @@ _SUMS = Queries("""moved_between (debit, credit, amount) AS MATERIALIZED (
     SELECT tenant_id, sum(CASE status WHEN 'paid' THEN amount - fee WHEN 'refunded' THEN -fee
         ELSE 0 END), sum(fee)
     FROM payments GROUP BY tenant_id
-)""")
+)"""
 
 
 CHECKS = [

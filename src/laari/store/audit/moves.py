@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from laari.store.audit.difference import Check, Queries, shown_payment, unguarded
+from laari.store.audit.difference import Check, shown_payment, unguarded
 
 
 class _Called(NamedTuple):
@@ -56,7 +56,7 @@ _COUNTS = " + ".join(f"count(*) FILTER (WHERE {each.when})" for each in _ALL_CAL
 _KINDS = ", ".join(f"'{each.kind}'" for each in _ALL_CALLED)
 # If each transfer is called for, none is there twice and there are as many as are called for, none
 # is missing. Only otherwise each is looked for.
-_MOVES = Queries(f"""moves AS MATERIALIZED (
+_MOVES = f"""moves AS MATERIALIZED (
     SELECT * FROM (
         SELECT t.id AS transfer_id, t.payment_id, t.kind, t.tid, t.created_at AS moved_at,
             p.id, p.paid_at, p.refunded_at, p.payment_reference,
@@ -68,7 +68,7 @@ _MOVES = Queries(f"""moves AS MATERIALIZED (
     SELECT {unguarded("transfers_once_per_payment")}
         OR EXISTS (SELECT FROM moves WHERE uncalled) OR (SELECT {_COUNTS} FROM payments p)
         <> (SELECT count(*) FROM transfers WHERE kind IN ({_KINDS}))
-)""")
+)"""
 
 
 def _called_for(called: _Called) -> Check:

@@ -32,7 +32,7 @@ from laari.store.audit.chain import (
     verify_numbers,
     verify_rows,
 )
-from laari.store.audit.difference import MEMORY, Check, Difference, Queries, shown_event
+from laari.store.audit.difference import MEMORY, Check, Difference, shown_event
 from laari.store.audit.schema import verify_schema
 from laari.store.audit.scope import Scope, everything, since
 from laari.store.last_seal_file import KnownSeal, is_in_chain
@@ -202,10 +202,10 @@ def _steps(scope: Scope, chain: _Chain, since_seal: bool) -> list[tuple[str, Ste
         steps.append(("transactions of rows", _whole(verify_numbers)))
         steps.append(("kept seals", partial(_known, chain.known)))
     wanted = ("rows", "part") if since_seal else ("rows", "all")
-    together: dict[Queries | str, list[Check]] = {}
+    together: dict[str, list[Check]] = {}
     for check in CHECKS:
         if check.scope in wanted:
-            together.setdefault(check.queries or check.kind, []).append(check)
+            together.setdefault(check.queries or check.sql, []).append(check)
     steps += [(checks[0].kind, partial(_check, checks, scope)) for checks in together.values()]
     return steps
 
@@ -289,7 +289,7 @@ def statement(checks: list[Check]) -> str:
     )
     queries = checks[0].queries
     return (
-        f"{f'WITH {queries.sql}' if queries else ''} "
+        f"{f'WITH {queries}' if queries else ''} "
         "SELECT * FROM (SELECT kind, id, expected, found, "
         "count(*) OVER (PARTITION BY kind) AS total, "
         "row_number() OVER (PARTITION BY kind ORDER BY id, expected) AS place "
@@ -298,34 +298,19 @@ def statement(checks: list[Check]) -> str:
 
 
 async def _check(checks: list[Check], scope: Scope, connection: asyncpg.Connection) -> Found:
-    queries = checks[0].queries
     try:
-        async with settled(connection, work_mem=queries.memory if queries else MEMORY):
+        async with settled(connection, work_mem=checks[0].memory):
             rows = await connection.fetch(scope.apply(statement(checks)), *scope.parameters)
     except asyncpg.DataError as error:
-        return await _one_by_one(checks, scope, connection, error)
+        if checks[0].kind not in bodies.READS_EVENTS:
+            raise
+        return await _unreadable(checks[0], scope, connection, error)
     messages = {check.kind: check.message for check in checks}
     differences = [
         Difference(row["kind"], row["id"], row["expected"], row["found"], messages[row["kind"]])
         for row in rows
     ]
     return Found(differences, Counter({row["kind"]: row["total"] for row in rows}))
-
-
-async def _one_by_one(
-    checks: list[Check], scope: Scope, connection: asyncpg.Connection, error: asyncpg.DataError
-) -> Found:
-    """One of these met a body that cannot be read, and the others have something to say too."""
-    if len(checks) > 1:
-        found = [await _check([check], scope, connection) for check in checks]
-        return Found(
-            [difference for each in found for difference in each.differences],
-            sum((each.counts for each in found), Counter()),
-        )
-    (check,) = checks
-    if check.kind not in bodies.READS_EVENTS:
-        raise error
-    return await _unreadable(check, scope, connection, error)
 
 
 class _Body(Struct):

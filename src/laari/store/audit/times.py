@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from laari.store.audit.bodies import PAYMENT_EVENTS
-from laari.store.audit.difference import Check, shown_event, shown_payment, shown_request
+from laari.store.audit.difference import IN_ORDER, Check, shown_event, shown_payment, shown_request
+from laari.store.audit.events import PAYMENT_EVENTS
 
 CHECKS = [
     Check(
@@ -29,7 +29,7 @@ CHECKS = [
             h.type || ' at ' || coalesce(h.at::text, 'no time') AS expected,
             h.type || ' at ' || h.created_at AS found
         FROM (
-            SELECT id, type, created_at, happened_at FROM payment_events WHERE mistimed
+            SELECT id, type, created_at, happened_at FROM payment_events WHERE has_moment
             UNION ALL
             SELECT e.id, e.type, e.created_at, o.at
             FROM events e JOIN (
@@ -46,6 +46,7 @@ CHECKS = [
         ) h (event_id, type, created_at, at)
         WHERE h.created_at IS DISTINCT FROM h.at""",
         queries=PAYMENT_EVENTS,
+        memory=IN_ORDER,
     ),
     Check(
         "expiry_time",
@@ -58,5 +59,6 @@ CHECKS = [
         FROM events e JOIN payment_requests r ON r.id = e.object_id
         WHERE e.type = 'payment_request.expired' AND e.created_at < r.expires_at""",
         queries=PAYMENT_EVENTS,
+        memory=IN_ORDER,
     ),
 ]
