@@ -124,20 +124,12 @@ VARIABLES = (
     Variable(
         "LAARI_RETENTION_DELIVERIES_DAYS",
         "90",
-        "age at which ended webhook deliveries and their attempts are removed; 0 keeps them",
-    ),
-    Variable(
-        "LAARI_RETENTION_EVENTS_DAYS",
-        "0",
-        "the same for events of what has ended, those of live authorizations excepted",
-    ),
-    Variable(
-        "LAARI_RETENTION_FAILED_DAYS", "0", "the same for failed lines of the wallets' history"
+        "age at which ended webhook deliveries are purged, 7 at least; 0 keeps them",
     ),
     Variable(
         "LAARI_RETENTION_SANDBOX_DAYS",
         "0",
-        "the same for events, failed lines and whatever was never paid in a sandbox",
+        "age at which events, failed lines and what was never paid go in a sandbox; 0 keeps them",
     ),
     Variable("LAARI_MAX_BATCH", "256", "commands in one transaction, for measurements"),
 )
@@ -176,8 +168,6 @@ class Settings:
     metrics_token: str | None = field(repr=False)
     tokens_per_minute: float
     retention_deliveries_days: int
-    retention_events_days: int
-    retention_failed_days: int
     retention_sandbox_days: int
     max_batch: int
 
@@ -212,9 +202,7 @@ def read_settings(
         metrics_address=read.address("LAARI_METRICS_ADDRESS"),
         metrics_token=read.token("LAARI_METRICS_TOKEN"),
         tokens_per_minute=read.number("LAARI_TOKENS_PER_MINUTE"),
-        retention_deliveries_days=read.days("LAARI_RETENTION_DELIVERIES_DAYS"),
-        retention_events_days=read.days("LAARI_RETENTION_EVENTS_DAYS"),
-        retention_failed_days=read.days("LAARI_RETENTION_FAILED_DAYS"),
+        retention_deliveries_days=read.days("LAARI_RETENTION_DELIVERIES_DAYS", least=7),
         retention_sandbox_days=read.days("LAARI_RETENTION_SANDBOX_DAYS"),
         max_batch=read.whole("LAARI_MAX_BATCH", 1, 4096),
     )
@@ -387,10 +375,12 @@ class _Reader:
             raise SettingsError(f"{name} must be a whole number from {least} to {most}")
         return int(value)
 
-    def days(self, name: str) -> int:
+    def days(self, name: str, least: int = 1) -> int:
         value = self.text(name)
-        if not re.fullmatch(r"[0-9]{1,9}", value) or int(value) > MAX_DAYS:
+        days = int(value) if re.fullmatch(r"[0-9]{1,9}", value) else -1
+        if days != 0 and not least <= days <= MAX_DAYS:
             raise SettingsError(
-                f"{name}: {value!r} is not a whole number of days from 1 to {MAX_DAYS}; 0 keeps all"
+                f"{name}: {value!r} is not a whole number of days from {least} to {MAX_DAYS}; "
+                "0 keeps all"
             )
-        return int(value)
+        return days

@@ -1,4 +1,4 @@
-"""Books that grow old: removing by age, proving what is left, and tampering with it."""
+"""Books that grow old: purging by age, proving what is left, and tampering with it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,16 @@ from laari.store import tenants
 from laari.store.audit import Report, audit
 from laari.store.batch import BatchRunner
 from laari.store.database import connection_to
-from laari.store.retention import remove_next
-from laari.store.retired import (
-    DELIVERIES,
-    OLD_EVENTS,
-    OLD_FAILED,
-    SANDBOX_EVENTS,
-    SANDBOX_FAILED,
+from laari.store.purge import (
+    Position,
+    purge_deliveries,
+    purge_failed_lines,
+    purge_sandbox_events,
+    sandboxes,
 )
 from tests.audit.books import KEY, ORIGIN
 
-ALL = (DELIVERIES, SANDBOX_EVENTS, OLD_EVENTS, SANDBOX_FAILED, OLD_FAILED)
-FOREVER = datetime(2999, 1, 1, tzinfo=UTC)  # everything was sealed by then
+FOREVER = datetime(2999, 1, 1, tzinfo=UTC)  # everything is older
 EVENTS = "SELECT count(*) FROM events e JOIN tenants t ON t.id = e.tenant_id"
 FAILED = "SELECT count(*) FROM transactions JOIN wallets USING (account) WHERE status = 'failed'"
 
@@ -60,21 +58,28 @@ async def accuse(dsn: str, *, since_seal: bool = False) -> set[str]:
     return set(report.counts)
 
 
-async def remove(dsn: str, name: str, sealed_by: datetime = FOREVER, most: int = 10) -> int:
-    """All that this kind of removal takes, in small steps."""
+async def purge_old_deliveries(dsn: str, before: datetime = FOREVER, most: int = 3) -> int:
     total = 0
     async with connection_to(dsn) as connection:
         while True:
             async with connection.transaction():
-                rows, more = await remove_next(connection, KEY, name, sealed_by, most)
-            total += rows
-            if not more:
+                count = await purge_deliveries(connection, before, most)
+            total += count
+            if count < most:
                 return total
 
 
-async def remove_all(dsn: str) -> None:
-    for name in ALL:
-        await remove(dsn, name)
+async def purge_sandboxes(dsn: str, before: datetime = FOREVER, most: int = 10) -> None:
+    """In small steps."""
+    async with connection_to(dsn) as connection:
+        for sandbox in await sandboxes(connection):
+            await purge_failed_lines(connection, sandbox, before)
+            after: Position | None = None
+            while True:
+                async with connection.transaction():
+                    after = await purge_sandbox_events(connection, sandbox, before, after, most)
+                if after is None:
+                    break
 
 
 async def try_in_sandbox(dsn: str) -> None:

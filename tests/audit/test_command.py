@@ -6,7 +6,6 @@ import asyncio
 import json
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,7 @@ import pytest
 from laari.cli.main import run
 from laari.store.database import connection_to
 from laari.store.last_seal_file import KnownSeal, last_seal_file, note_seal
-from laari.store.retention import remove_next
-from laari.store.retired import SANDBOX_EVENTS
-from tests.audit.books import KEY, MASTER_KEY, seal_all, write_books
+from tests.audit.books import MASTER_KEY, seal_all, write_books
 
 Audit = Callable[..., tuple[int, str, str]]
 
@@ -70,27 +67,6 @@ def test_the_report_says_how_far_it_is_sealed(audit: Audit, dsn: str) -> None:
     assert status == 0
     assert f"Sealed up to {number}:{mac.hex()}\n" in out
     assert out.endswith("The books balance.\n")
-
-
-def test_the_report_says_what_was_removed_for_its_age(audit: Audit, dsn: str) -> None:
-    _, out, _ = audit("--json")
-    assert json.loads(out)["removed"] == {}
-
-    async def remove() -> None:
-        async with connection_to(dsn) as connection:
-            more = True
-            while more:
-                async with connection.transaction():
-                    later = datetime(2999, 1, 1, tzinfo=UTC)
-                    _, more = await remove_next(connection, KEY, SANDBOX_EVENTS, later)
-
-    asyncio.run(remove())
-    [sealed_at] = _execute(dsn, "SELECT max(sealed_at) FROM seals WHERE subject = 'events'")
-    status, out, _ = audit("--json")
-    assert (status, json.loads(out)["removed"]) == (0, {SANDBOX_EVENTS: sealed_at.isoformat()})
-    _, out, _ = audit()
-    moment = sealed_at.isoformat()
-    assert f"Removed for their age: {SANDBOX_EVENTS}, up to what was sealed at {moment}.\n" in out
 
 
 def test_since_the_seal(audit: Audit) -> None:

@@ -10,9 +10,8 @@ from uuid import UUID
 import pytest
 
 from laari.store.audit.report import CHECKS, settle, statement
-from laari.store.audit.scope import everything
+from laari.store.audit.scope import EVERYTHING
 from laari.store.database import connection_to
-from laari.store.retired import Retired
 from laari.store.sealed_rows import ALONG_THE_KEY, SUBJECTS, Place, Subject
 from laari.store.sealing import nth_key_query
 from laari.store.settled import settled
@@ -38,7 +37,7 @@ async def test_a_check_of_everything_joins_tables_as_wholes(dsn: str) -> None:
         async with connection.transaction(readonly=True):
             await settle(connection, since_seal=False)
             for check in CHECKS:
-                sql = everything(Retired()).apply(statement([check]))
+                sql = EVERYTHING.apply(statement([check]))
                 if check.scope != "part":
                     rows = await connection.fetch(f"EXPLAIN (COSTS OFF) {sql}")
                     found[check.kind] = list(compared([row[0] for row in rows]))

@@ -84,8 +84,6 @@ def _say(report: Report, since_seal: bool) -> None:
     if report.last_seal is not None:
         say(f"Sealed up to {report.last_seal.number}:{report.last_seal.mac}")
         say(f"at {report.last_seal.sealed_at}; keep this line elsewhere (docs/audit.md).")
-    for name, moment in report.removed.items():
-        say(f"Removed for their age: {name}, up to what was sealed at {moment}.")
     if report.unsealed is not None:
         waiting = msgspec.to_builtins(report.unsealed)
         say("Not sealed yet: " + ", ".join(f"{n} {table}" for table, n in waiting.items()) + ".")

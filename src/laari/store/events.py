@@ -12,18 +12,16 @@ from msgspec import Struct
 from laari.rules.records import Event
 from laari.store.deliveries import DeliveryStatus
 from laari.store.listing import Listing, Walk, Window
-from laari.store.retired import DELIVERIES
 from laari.store.tables import EVENTS
 
 _DELIVERED = (
     "EXISTS (SELECT FROM deliveries d WHERE d.event_id = walked.id AND d.status = 'delivered')"
 )
-# An event whose delivery was removed for its age may well have been delivered.
+# An event whose delivery was purged may well have been delivered.
 _UNDELIVERED = f"""NOT {_DELIVERED} AND (
     EXISTS (SELECT FROM deliveries d WHERE d.event_id = walked.id)
-    OR (SELECT e.xid FROM events e WHERE e.id = walked.id) > coalesce((
-        SELECT upto_xid FROM seals WHERE subject = '{DELIVERIES}' ORDER BY number DESC LIMIT 1
-    ), 0))"""
+    OR walked.id >= coalesce((SELECT deliveries_purged_before FROM installation),
+        '00000000-0000-0000-0000-000000000000'))"""
 
 
 class DeliveryState(Struct, frozen=True):

@@ -18,7 +18,6 @@ from laari.store.secrets import digest, new_secret
 
 SECRET_PREFIX = "cs_"  # noqa: S105  # what comes after it is the secret
 TOKEN_PREFIX = "at_"  # noqa: S105
-CHUNK = 2_000  # tokens removed in one statement
 
 _CLIENT_ID = re.compile(r"cl_[a-z0-9]{20}", re.ASCII)
 _COLUMNS = "id, merchant_id, scope, created_at, revoked_at"
@@ -142,21 +141,3 @@ async def by_token_digest(
         digest: TokenCredential(Tenant(*tenant), scope, expires_at, offset)
         for digest, scope, expires_at, offset, *tenant in rows
     }
-
-
-async def forget_expired_tokens(
-    connection: asyncpg.Connection, now: datetime, chunk: int = CHUNK
-) -> int:
-    """Removes tokens that no clock can bring back: their lifetime in real time is over."""
-    removed = 0
-    while True:
-        status = await connection.execute(
-            "DELETE FROM access_tokens WHERE digest = ANY (ARRAY("
-            "SELECT digest FROM access_tokens WHERE expires_at <= $1 LIMIT $2))",
-            now,
-            chunk,
-        )
-        count = int(status.removeprefix("DELETE "))
-        removed += count
-        if count < chunk:
-            return removed

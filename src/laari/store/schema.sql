@@ -197,6 +197,7 @@ CREATE TABLE public.installation (
     master_key_check bytea NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     public_url text,
+    deliveries_purged_before uuid DEFAULT '00000000-0000-0000-0000-000000000000'::uuid NOT NULL,
     CONSTRAINT installation_master_key_check_check CHECK ((length(master_key_check) = 32)),
     CONSTRAINT installation_one_check CHECK (one)
 );
@@ -445,15 +446,13 @@ CREATE TABLE public.seals (
     content bytea NOT NULL,
     sealed_at timestamp with time zone NOT NULL,
     mac bytea NOT NULL,
-    form smallint DEFAULT 1 NOT NULL,
     CONSTRAINT seals_check CHECK ((upto_xid >= from_xid)),
     CONSTRAINT seals_content_check CHECK ((length(content) = 32)),
     CONSTRAINT seals_deliveries_check CHECK ((deliveries >= 0)),
-    CONSTRAINT seals_form_check CHECK ((form >= 1)),
     CONSTRAINT seals_mac_check CHECK ((length(mac) = 32)),
     CONSTRAINT seals_number_check CHECK ((number >= 1)),
     CONSTRAINT seals_row_count_check CHECK ((row_count >= 0)),
-    CONSTRAINT seals_subject_check CHECK ((subject = ANY (ARRAY['transfers'::text, 'transactions'::text, 'events'::text, 'old deliveries'::text, 'sandbox events'::text, 'old events'::text, 'sandbox failed lines'::text, 'old failed lines'::text])))
+    CONSTRAINT seals_subject_check CHECK ((subject = ANY (ARRAY['transfers'::text, 'transactions'::text, 'events'::text])))
 );
 
 CREATE TABLE public.sessions (
@@ -837,8 +836,6 @@ CREATE INDEX saved_responses_by_age_of_tenant ON public.saved_responses USING bt
 ALTER INDEX public.saved_responses_by_age_of_tenant ALTER COLUMN 1 SET STATISTICS 10;
 
 CREATE INDEX saved_responses_by_resource ON public.saved_responses USING btree (resource_id) WHERE (resource_id IS NOT NULL);
-
-CREATE INDEX seals_by_place ON public.seals USING btree (subject, upto_xid, upto_key);
 
 CREATE INDEX seals_by_subject ON public.seals USING btree (subject, number);
 

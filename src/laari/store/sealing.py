@@ -10,11 +10,11 @@ import asyncpg
 from laari.store.horizon import horizon, require_not_moved
 from laari.store.sealed_rows import (
     ALONG_THE_KEY,
-    FORM,
     SUBJECTS,
     Place,
     Subject,
     content_of,
+    source,
 )
 from laari.store.seals import Range, Seal, insert, last_seal, next_seal, sealed_places
 from laari.store.settled import settled
@@ -56,7 +56,7 @@ async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHU
         end = await end_of(connection, subject, place, upto, chunk)
         if end is None:
             continue
-        content = await content_of(connection, subject, place, end, FORM)
+        content = await content_of(connection, subject, place, end)
         previous = next_seal(key, previous, Range(table, place, end), content)
         made.append(previous)
     for seal in made:
@@ -118,15 +118,15 @@ def nth_key_query(subject: Subject, place: Place) -> str:
 async def _count(
     connection: asyncpg.Connection, subject: Subject, after: int, upto: int, most: int
 ) -> tuple[int, int]:
-    """How many rows these transactions wrote, counted to one more than `most`.
+    """How many live rows these transactions wrote, counted to one more than `most`.
 
     And the transaction that three quarters of the rows that were counted go up to, if all wrote
     alike.
     """
     count, guess = await connection.fetchrow(
         "SELECT count(*), coalesce(min(xid) + (max(xid) - min(xid)) * 3 / 4, 0) "
-        f"FROM (SELECT xid FROM {subject.table} "
-        f"WHERE xid > $1 AND xid <= $2 LIMIT {most + 1}) AS counted",
+        f"FROM (SELECT r.xid FROM {source(subject)} "
+        f"WHERE r.xid > $1 AND r.xid <= $2 AND {subject.live} LIMIT {most + 1}) AS counted",
         after,
         upto,
     )

@@ -1,4 +1,4 @@
-"""The chain over the ledger: rows that never change, sealed by keyed digests that continue.
+"""The chain over the ledger: live rows that never change, sealed by keyed digests that continue.
 
 A seal covers the rows of one table that a range of transactions wrote. Its MAC is made with a key
 derived from the master key and takes in the seal before it, so whoever can write to the database
@@ -37,7 +37,6 @@ class Seal(Struct, frozen=True):
     content: bytes
     sealed_at: datetime
     mac: bytes
-    form: int
 
     @property
     def after(self) -> Place:
@@ -58,7 +57,6 @@ def sealing_key(master_key: bytes) -> bytes:
 def mac_of(key: bytes, seal: Seal, previous: bytes) -> bytes:
     """What the seal's MAC has to be, after the one before it (empty before the first)."""
     covered = (
-        seal.form,
         seal.number,
         seal.subject,
         seal.from_xid,
@@ -101,7 +99,6 @@ def next_seal(key: bytes, previous: Seal | None, covered: Range, content: Conten
         content=content.content,
         sealed_at=datetime.now(UTC),
         mac=b"",
-        form=content.form,
     )
     return replace(bare, mac=mac_of(key, bare, b"" if previous is None else previous.mac))
 

@@ -174,8 +174,3 @@ async def end_all(connection: asyncpg.Connection, whose: Whose) -> int:
         whose,
     )
     return ended
-
-
-async def forget_ended(connection: asyncpg.Connection, now: datetime) -> None:
-    """Removes the sessions that nobody can use any more: those past their life are not seen."""
-    await connection.execute("DELETE FROM sessions WHERE seen_at < $1", now - IDLE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from laari.errors import UnavailableError
@@ -15,10 +15,8 @@ from laari.store import figures
 from laari.store.announce import Announcer
 from laari.store.batch import BatchRunner
 from laari.store.database import open_pool
-from laari.store.oauth import forget_expired_tokens
-from laari.store.sessions import forget_ended
-from laari.store.sweep import forget_saved_responses
-from laari.workers import expiry, retention, sealing
+from laari.store.purge import purge_access_tokens, purge_saved_responses, purge_sessions
+from laari.workers import expiry, purging, sealing
 from laari.workers.pause import pause
 from laari.workers.webhooks import delivery
 from laari.workers.webhooks.windows import Limits
@@ -58,14 +56,14 @@ async def run(
     spine = Spine(runner.run)
     spine.start()
 
-    async def forget_old_responses() -> None:
-        await pool.write_each(forget_saved_responses, datetime.now(UTC))
+    async def purge_responses() -> None:
+        await pool.write_each(purge_saved_responses, datetime.now(UTC))
 
-    async def forget_old_tokens() -> None:
-        await pool.write_each(forget_expired_tokens, datetime.now(UTC))
+    async def purge_tokens() -> None:
+        await pool.write_each(purge_access_tokens, datetime.now(UTC))
 
-    async def forget_old_sessions() -> None:
-        await pool.write_each(forget_ended, datetime.now(UTC))
+    async def purge_old_sessions() -> None:
+        await pool.write_each(purge_sessions, datetime.now(UTC))
 
     async def add_up_days() -> bool:
         return await pool.write(figures.add_up)
@@ -74,16 +72,22 @@ async def run(
         await expiry.expire_overdue_requests(pool, spine)
 
     sealer = sealing.Sealer(pool, master_key, settings.data_dir)
-    remover = retention.Remover(pool, master_key, retention.ages(settings))
     jobs = [
-        Job("forget saved responses", 60, forget_old_responses),
-        Job("forget expired tokens", 60, forget_old_tokens),
-        Job("forget sessions", 300, forget_old_sessions),
+        Job("purge saved responses", 60, purge_responses),
+        Job("purge expired tokens", 60, purge_tokens),
+        Job("purge sessions", 300, purge_old_sessions),
         Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests),
         Job("add up the days", FIGURES_EVERY_SECONDS, add_up_days),
         Job("seal the ledger", sealing.EVERY_SECONDS, sealer.step),
-        Job("remove what is old", retention.EVERY_SECONDS, remover.step),
     ]
+    if settings.retention_deliveries_days:
+        deliveries = purging.DeliveryPurger(
+            pool, timedelta(days=settings.retention_deliveries_days)
+        )
+        jobs.append(Job("purge deliveries", purging.DELIVERIES_EVERY_SECONDS, deliveries.step))
+    if settings.retention_sandbox_days:
+        sandboxes = purging.SandboxPurger(pool, timedelta(days=settings.retention_sandbox_days))
+        jobs.append(Job("purge sandboxes", purging.SANDBOXES_EVERY_SECONDS, sandboxes.step))
     try:
         delivering = delivery.run(dsn, master_key, settings, stop, limits)
         await asyncio.gather(delivering, run_jobs(jobs, stop))

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.store.retention import LOCK
 from laari.store.sealing import ADVISORY_LOCK
 
 HELD_LOOKS, HELD_SECONDS = 42, 0.2  # less than the server lets a transaction be idle
@@ -183,7 +182,7 @@ async def held_by_others(connection: asyncpg.Connection) -> list[str]:
             "pid, state_change, left(query, 40)) "
             "FROM pg_stat_activity WHERE datname = current_database() "
             "AND pid <> pg_backend_pid() AND state = 'idle in transaction'",
-            [ADVISORY_LOCK, LOCK],  # of the background process, which are of no key
+            [ADVISORY_LOCK],  # of the background process, which is of no key
         )
         now = {row["what"] for row in held}
         stays = now if stays is None else stays & now

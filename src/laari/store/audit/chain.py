@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from collections.abc import AsyncIterator, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import TypeAlias
 
 import asyncpg
 from msgspec import Struct
@@ -14,19 +13,16 @@ from msgspec import Struct
 from laari.store.audit.difference import Difference
 from laari.store.copied import Copied, divider
 from laari.store.last_seal_file import KnownSeal
-from laari.store.retired import LAYERS, RECORDS, Retired
+from laari.store.purge import DELIVERIES_KEPT, first_id
 from laari.store.sealed_rows import (
-    ALSO,
-    COPIED,
     SUBJECTS,
     Content,
     Place,
     Subject,
-    batches,
     columns,
     content_of,
     copy,
-    sent,
+    rows_of,
     source,
 )
 from laari.store.seals import COLUMNS, Seal, mac_of
@@ -35,8 +31,8 @@ from laari.store.settled import settled
 PAGE = 2_000  # seals held at a time
 STEP_ROWS = 20_000  # sealed rows that one statement reads
 
-# The transaction before a step, its last one, and the first of each of its seals.
-_Bounds: TypeAlias = tuple[int, int, list[int]]
+CLOCKS_DIFFER = timedelta(hours=1)  # at most: servers' and ours
+
 _PLACE = "width_bucket(r.xid, $3::bigint[]) - 1"  # of a row's seal in the step
 
 _FORGED = "The seal was not made with this installation's master key, or was moved or changed."
@@ -55,7 +51,7 @@ class Chain(Struct):
 
 
 def _first_places() -> dict[str, Place]:
-    return dict.fromkeys((*SUBJECTS, *RECORDS), Place(0))
+    return dict.fromkeys(SUBJECTS, Place(0))
 
 
 async def verify_links(
@@ -66,26 +62,20 @@ async def verify_links(
     chain = Chain(places=_first_places())
     if after is not None:
         chain = Chain(after.number, after.mac, await _places_at(connection, after.number))
-    async for seals in _pages(connection, chain.number, (*SUBJECTS, *RECORDS)):
+    async for seals in _pages(connection, chain.number, tuple(SUBJECTS)):
         for seal in seals:
             found += _linked(key, chain, seal)
     return found
 
 
 async def verify_rows(
-    connection: asyncpg.Connection, table: str, retired: Retired, after: KnownSeal | None = None
+    connection: asyncpg.Connection, table: str, after: KnownSeal | None = None
 ) -> list[Difference]:
-    """Every seal of this table against the rows it covers; with `after`, those that follow this.
-
-    Rows that were removed for their age are missing with good reason: there the record of the
-    removal is held against what it has left.
-    """
+    """Every seal of this table against the rows it covers; with `after`, those that follow this."""
     found: list[Difference] = []
     number = 0 if after is None else after.number
-    async for seals in _pages(connection, number, LAYERS[table]):
-        for layer in LAYERS[table]:
-            own = [s for s in seals if s.subject == layer and not retired.is_replaced(s)]
-            found += await verify_contents(connection, SUBJECTS[table], own, retired)
+    async for seals in _pages(connection, number, (table,)):
+        found += await _verify_contents(connection, SUBJECTS[table], seals)
     return found
 
 
@@ -104,17 +94,13 @@ async def _pages(
         number = seals[-1].number
 
 
-def forged(seal: Seal) -> Difference:
-    return Difference("seal_mac", f"seal {seal.number}", "a seal of this key", "another", _FORGED)
-
-
 def _linked(key: bytes, chain: Chain, seal: Seal) -> Iterator[Difference]:
     """The seal against the one before it; `chain` goes on to it."""
     name = f"seal {seal.number}"
     if seal.number != chain.number + 1:
         yield Difference("seal_chain", name, f"seal {chain.number + 1}", name, _GAP)
     elif not hmac.compare_digest(mac_of(key, seal, chain.mac), seal.mac):
-        yield forged(seal)
+        yield Difference("seal_mac", name, "a seal of this key", "another", _FORGED)
     place = chain.places[seal.subject]
     if seal.after != place:
         expected = f"{seal.subject} after {_shown(place)}"
@@ -143,8 +129,8 @@ async def _places_at(connection: asyncpg.Connection, number: int) -> dict[str, P
     return places
 
 
-async def verify_contents(
-    connection: asyncpg.Connection, subject: Subject, seals: list[Seal], retired: Retired
+async def _verify_contents(
+    connection: asyncpg.Connection, subject: Subject, seals: list[Seal]
 ) -> list[Difference]:
     """What the seals cover, in as few statements as is good for the memory."""
     found: list[Difference] = []
@@ -152,19 +138,13 @@ async def verify_contents(
         contents = await _read_together(connection, subject, step) if len(step) > 1 else {}
         for seal in step:
             content = contents.get(seal.number)
-            if content is None or not _is_of(seal, content):
-                content = await _read_alone(connection, subject, seal)
-            found += _compared(seal, content, retired)
+            if content is None:
+                content = await content_of(connection, subject, seal.after, seal.upto)
+            found += _compared(seal, content)
+            # One that is sent again may have had none before.
+            if content.deliveries < seal.deliveries and await _are_kept(connection, seal):
+                found.append(_fewer_deliveries(seal, content))
     return found
-
-
-async def _read_alone(connection: asyncpg.Connection, subject: Subject, seal: Seal) -> Content:
-    """What the seal covers, in the form in which it agrees, if there is one."""
-    content = await content_of(connection, subject, seal.after, seal.upto, seal.form)
-    if seal.form in ALSO and not _is_of(seal, content):
-        also = ALSO[seal.form]
-        content = await content_of(connection, subject, seal.after, seal.upto, also)
-    return content
 
 
 def _is_of(seal: Seal, content: Content) -> bool:
@@ -172,12 +152,12 @@ def _is_of(seal: Seal, content: Content) -> bool:
 
 
 def steps(seals: list[Seal], most: int) -> Iterator[list[Seal]]:
-    """Seals of one form that follow each other and cover whole transactions, up to so many rows."""
+    """Seals that follow each other and cover whole transactions, up to so many rows."""
     step: list[Seal] = []
     rows = 0
     for seal in seals:
         whole = seal.from_key is None and seal.upto_key is None
-        follows = bool(step) and (step[-1].upto, step[-1].form) == (seal.after, seal.form)
+        follows = bool(step) and step[-1].upto == seal.after
         if step and not (whole and follows and rows + seal.row_count <= most):
             yield step
             step, rows = [], 0
@@ -193,52 +173,16 @@ def steps(seals: list[Seal], most: int) -> Iterator[list[Seal]]:
 async def _read_together(
     connection: asyncpg.Connection, subject: Subject, step: list[Seal]
 ) -> dict[int, Content]:
-    """What seals cover that follow each other, by their numbers; one that is left out differs."""
-    assert all(a.upto == b.after for a, b in pairwise(step))
-    bounds = step[0].from_xid, step[-1].upto_xid, [seal.from_xid + 1 for seal in step]
-    read = _records_of if step[0].form < COPIED else _copies_of
-    contents = await read(connection, subject, step, bounds)
-    if subject.table == "events" and any(seal.deliveries for seal in step):
-        counted = await connection.fetch(
-            f"SELECT {_PLACE}, count(*) FROM events r "
-            "JOIN deliveries d ON d.event_id = r.id WHERE r.xid > $1 AND r.xid <= $2 GROUP BY 1",
-            *bounds,
-        )
-        for place, count in counted:
-            number = step[place].number
-            if number in contents:
-                contents[number] = contents[number]._replace(deliveries=count)
-    return contents
+    """What seals cover that follow each other, by their numbers, of those that agree.
 
-
-async def _records_of(
-    connection: asyncpg.Connection, subject: Subject, step: list[Seal], bounds: _Bounds
-) -> dict[int, Content]:
-    form = step[0].form
-    counts = [0] * len(step)
-    digests = [hashlib.sha256() for _ in step]
-    query = (
-        f"SELECT {_PLACE} AS place, {sent(subject, form)} "
-        f"FROM {source(subject)} WHERE r.xid > $1 AND r.xid <= $2 ORDER BY place, r.{subject.key}"
-    )
-    async for rows in batches(connection, query, *bounds):
-        for place, row in rows:
-            counts[place] += 1
-            digests[place].update(row)
-    return {
-        seal.number: Content(count, digest.digest(), 0, form)
-        for seal, count, digest in zip(step, counts, digests, strict=True)
-    }
-
-
-async def _copies_of(
-    connection: asyncpg.Connection, subject: Subject, step: list[Seal], bounds: _Bounds
-) -> dict[int, Content]:
-    """Of the seals that agree: the others are read alone, also to count their rows.
-
-    After the rows of each seal comes one in which everything is null.
+    The others are read alone, also to count their rows. After the rows of each seal comes one in
+    which everything is null.
     """
-    form, width = step[0].form, len(subject.sealed)
+    assert all(a.upto == b.after for a, b in pairwise(step))
+    # The transaction before the step, its last one, and the first of each of its seals.
+    bounds = step[0].from_xid, step[-1].upto_xid, [seal.from_xid + 1 for seal in step]
+    rows = f"FROM {source(subject)} WHERE r.xid > $1 AND r.xid <= $2 AND {subject.live}"
+    width = len(subject.sealed)
     names = ", ".join(f"c{n}" for n in range(width))
     nothing = ", ".join(["NULL"] * width)
     collation = ' COLLATE "C"' if subject.key_type == "text" else ""
@@ -246,8 +190,7 @@ async def _copies_of(
     await copy(
         connection,
         copied,
-        f"SELECT {names} FROM (SELECT {_PLACE}, r.{subject.key}, {columns(subject, form)} "
-        f"FROM {source(subject)} WHERE r.xid > $1 AND r.xid <= $2 "
+        f"SELECT {names} FROM (SELECT {_PLACE}, r.{subject.key}, {columns(subject)} {rows} "
         f"UNION ALL SELECT place, NULL, {nothing} FROM generate_series(0, {len(step) - 1}) "
         f"AS ends (place)) AS rows (place, key, {names}) ORDER BY place, key{collation}",
         *bounds,
@@ -255,34 +198,61 @@ async def _copies_of(
     *digests, _ = copied.end()
     if len(digests) != len(step):  # somebody's bytes look like an end: what follows is not in place
         return {}
+    deliveries = [0] * len(step)
+    if subject.table == "events" and any(seal.deliveries for seal in step):
+        for place, count in await connection.fetch(
+            f"SELECT {_PLACE}, count(d.event_id) FROM {source(subject)} "
+            "JOIN deliveries d ON d.event_id = r.id "
+            f"WHERE r.xid > $1 AND r.xid <= $2 AND {subject.live} GROUP BY 1",
+            *bounds,
+        ):
+            deliveries[place] = count
     return {
-        seal.number: Content(seal.row_count, digest, 0, form)
-        for seal, digest in zip(step, digests, strict=True)
+        seal.number: Content(seal.row_count, digest, count)
+        for seal, digest, count in zip(step, digests, deliveries, strict=True)
         if digest == seal.content
     }
 
 
-def _compared(seal: Seal, content: Content, retired: Retired) -> Iterator[Difference]:
-    place = f"{seal.subject} of transactions {seal.from_xid + (seal.from_key is None)}"
-    place += f" to {seal.upto_xid}, sealed {seal.sealed_at:%Y-%m-%d %H:%M:%S}Z"
-    name = f"seal {seal.number}"
+def _compared(seal: Seal, content: Content) -> Iterator[Difference]:
     if not _is_of(seal, content):
         yield Difference(
             "sealed_rows",
-            name,
-            f"{seal.row_count} {place}, digest {seal.content.hex()[:16]}",
+            f"seal {seal.number}",
+            f"{seal.row_count} {_covered(seal)}, digest {seal.content.hex()[:16]}",
             f"{content.row_count}, digest {content.content.hex()[:16]}",
             _CHANGED,
         )
-    # One that is sent again may have had none before.
-    if content.deliveries < seal.deliveries and not retired.has_lost_deliveries(seal):
-        yield Difference(
-            "sealed_deliveries",
-            name,
-            f"{seal.deliveries} of {place}",
-            str(content.deliveries),
-            _DELIVERIES,
-        )
+
+
+def _covered(seal: Seal) -> str:
+    first = seal.from_xid + (seal.from_key is None)
+    return (
+        f"{seal.subject} of transactions {first} to {seal.upto_xid}, "
+        f"sealed {seal.sealed_at:%Y-%m-%d %H:%M:%S}Z"
+    )
+
+
+async def _are_kept(connection: asyncpg.Connection, seal: Seal) -> bool:
+    """Whether all events of the seal are too young for their deliveries to be purged."""
+    subject = SUBJECTS["events"]
+    oldest = first_id(datetime.now(UTC) - DELIVERIES_KEPT + CLOCKS_DIFFER)
+    are_young: bool = await connection.fetchval(
+        f"SELECT NOT EXISTS (SELECT FROM {source(subject)} "
+        f"WHERE r.id < $5 AND {rows_of(subject, seal.after, seal.upto)})",
+        *(seal.from_xid, seal.from_key, seal.upto_xid, seal.upto_key, oldest),
+    )
+    return are_young
+
+
+def _fewer_deliveries(seal: Seal, content: Content) -> Difference:
+    return Difference(
+        "sealed_deliveries",
+        f"seal {seal.number}",
+        f"{seal.deliveries} of {_covered(seal)}",
+        str(content.deliveries),
+        _DELIVERIES,
+    )
 
 
 async def verify_numbers(connection: asyncpg.Connection) -> list[Difference]:
@@ -304,7 +274,7 @@ async def verify_numbers(connection: asyncpg.Connection) -> list[Difference]:
 
 
 class Unsealed(Struct, frozen=True):
-    """Rows that no seal covers yet."""
+    """Live rows that no seal covers yet."""
 
     transfers: int
     transactions: int
@@ -314,10 +284,11 @@ class Unsealed(Struct, frozen=True):
 async def count_unsealed(connection: asyncpg.Connection, places: dict[str, Place]) -> Unsealed:
     counts = {}
     for table, place in places.items():
-        key = SUBJECTS[table].key
-        rest = "" if place.key is None else f' OR xid = $1 AND {key}::text > $2 COLLATE "C"'
+        subject = SUBJECTS[table]
+        key = subject.key
+        rest = "" if place.key is None else f' OR r.xid = $1 AND r.{key}::text > $2 COLLATE "C"'
         counts[table] = await connection.fetchval(
-            f"SELECT count(*) FROM {table} WHERE xid > $1{rest}",
+            f"SELECT count(*) FROM {source(subject)} WHERE (r.xid > $1{rest}) AND {subject.live}",
             *((place.xid,) if place.key is None else (place.xid, place.key)),
         )
     return Unsealed(**counts)

@@ -27,16 +27,15 @@ from laari.store.audit import (
 from laari.store.audit.chain import (
     Unsealed,
     count_unsealed,
-    forged,
     verify_links,
     verify_numbers,
     verify_rows,
 )
 from laari.store.audit.difference import MEMORY, Check, Difference, shown_event
 from laari.store.audit.schema import verify_schema
-from laari.store.audit.scope import Scope, everything, since
+from laari.store.audit.scope import EVERYTHING, Scope, since
 from laari.store.last_seal_file import KnownSeal, is_in_chain
-from laari.store.retired import LAYERS, Retired, read_retired
+from laari.store.sealed_rows import SUBJECTS
 from laari.store.seals import Seal, last_seal, sealed_places
 from laari.store.settled import settled
 
@@ -85,7 +84,6 @@ class Report(Struct, frozen=True):
 
     `last_seal` and `unsealed` are null where the audit had no key to look at the chain.
     `kept_seals` are those from outside the database that the chain was compared with.
-    `removed` is what was removed for its age: by kind, when the newest of it had been sealed.
     """
 
     ok: bool
@@ -96,7 +94,6 @@ class Report(Struct, frozen=True):
     last_seal: LastSeal | None = None
     unsealed: Unsealed | None = None
     kept_seals: tuple[str, ...] = ()
-    removed: dict[str, str] = {}
 
 
 async def audit(
@@ -131,14 +128,13 @@ async def look(
     """The audit as the caller's transaction sees the database."""
     await settle(connection, since_seal)
     places, last = await sealed_places(connection), await last_seal(connection)
-    retired = await read_retired(connection, key)
-    scope = await since(connection, places, retired) if since_seal else everything(retired)
+    scope = await since(connection, places) if since_seal else EVERYTHING
     payments, transfers = await connection.fetchrow(
         scope.apply("SELECT (SELECT count(*) FROM payments), (SELECT count(*) FROM transfers)"),
         *scope.parameters,
     )
     kept = tuple(known)
-    steps = _steps(scope, _Chain(key, last, kept, retired), since_seal)
+    steps = _steps(scope, _Chain(key, last, kept), since_seal)
     found = await _run(connection, beside, steps, since_seal, tell)
     unsealed = None if key is None else await count_unsealed(connection, places)
     differences = [difference for each in found for difference in each.differences]
@@ -146,7 +142,6 @@ async def look(
     ends = None
     if key is not None and last is not None:
         ends = LastSeal(last.number, last.mac.hex(), last.sealed_at.isoformat())
-    removed = {name: each.sealed_at.isoformat() for name, each in retired.frontiers.items()}
     return Report(
         not differences,
         payments,
@@ -156,7 +151,6 @@ async def look(
         ends,
         unsealed,
         kept_seals=tuple(map(str, kept)),
-        removed=removed,
     )
 
 
@@ -182,7 +176,6 @@ class _Chain(NamedTuple):
     key: bytes | None
     last: Seal | None
     known: tuple[KnownSeal, ...]
-    retired: Retired
 
 
 def _steps(scope: Scope, chain: _Chain, since_seal: bool) -> list[tuple[str, Step]]:
@@ -193,11 +186,8 @@ def _steps(scope: Scope, chain: _Chain, since_seal: bool) -> list[tuple[str, Ste
         else:
             steps.append(("chain", _whole(partial(verify_links, key=chain.key))))
             steps += [
-                (
-                    f"sealed {table}",
-                    _whole(partial(verify_rows, table=table, retired=chain.retired)),
-                )
-                for table in reversed(LAYERS)  # what takes longest first
+                (f"sealed {table}", _whole(partial(verify_rows, table=table)))
+                for table in reversed(SUBJECTS)  # what takes longest first
             ]
         steps.append(("transactions of rows", _whole(verify_numbers)))
         steps.append(("kept seals", partial(_known, chain.known)))
@@ -228,17 +218,15 @@ def _counted(differences: list[Difference]) -> Found:
 
 
 async def _newest_seal(key: bytes, chain: _Chain, connection: asyncpg.Connection) -> Found:
-    """The last seal, and the records of removals that the other checks rely on."""
-    last, retired = chain.last, chain.retired
+    last = chain.last
     before = await connection.fetchrow(
         "SELECT number, mac FROM seals WHERE number < $1 ORDER BY number DESC LIMIT 1",
         0 if last is None else last.number,
     )
     after = KnownSeal(*(before or (0, b"")))
     found = await verify_links(connection, key, after)
-    for table in LAYERS:
-        found += await verify_rows(connection, table, retired, after)
-    found += [forged(seal) for seal in retired.forged if seal.number <= after.number]
+    for table in SUBJECTS:
+        found += await verify_rows(connection, table, after)
     return _counted(found)
 
 

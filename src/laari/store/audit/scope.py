@@ -11,17 +11,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.store.retired import OLD_EVENTS, SANDBOX_EVENTS, Retired
 from laari.store.sealed_rows import Place
-
-# Of what is older than these ids events may have been removed for their age. A live authorization
-# keeps its own: they say what the customer agreed to.
-_RETIRED = """
-    retired (tenant_id, before, authorization_before) AS MATERIALIZED (
-        SELECT id, CASE mode WHEN 'live' THEN '{live}'::uuid ELSE '{sandbox}'::uuid END,
-            CASE mode WHEN 'sandbox' THEN '{sandbox}'::uuid END
-        FROM public.tenants
-    ),"""
 
 _EVERYTHING = """
     history AS NOT MATERIALIZED (SELECT * FROM public.transactions),
@@ -116,19 +106,11 @@ class Scope(NamedTuple):
         return f"WITH {self.queries} {body}"
 
 
-def everything(retired: Retired) -> Scope:
-    return Scope(_said(retired) + _EVERYTHING)
+EVERYTHING = Scope(_EVERYTHING)
 
 
-def _said(retired: Retired) -> str:
-    live, sandbox = retired.before(OLD_EVENTS), retired.before(SANDBOX_EVENTS)
-    return _RETIRED.format(live=live, sandbox=sandbox)
-
-
-async def since(
-    connection: asyncpg.Connection, places: dict[str, Place], retired: Retired
-) -> Scope:
+async def since(connection: asyncpg.Connection, places: dict[str, Place]) -> Scope:
     """What hangs together with rows that were written after these places."""
     xids = [places[table].xid for table in ("transfers", "transactions", "events")]
     touched = await connection.fetchrow(_TOUCHED, *xids)
-    return Scope(_said(retired) + _PART, (*touched, *xids))
+    return Scope(_PART, (*touched, *xids))

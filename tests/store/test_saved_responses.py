@@ -1,3 +1,5 @@
+"""Saved responses are purged on their tenant's own clock."""
+
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
@@ -7,7 +9,7 @@ import asyncpg
 import pytest
 
 from laari.store.database import connection_to
-from laari.store.sweep import forget_saved_responses
+from laari.store.purge import purge_saved_responses
 
 NOW = datetime(2027, 7, 1, 12, tzinfo=UTC)
 LIVE, SANDBOX = 1, 2
@@ -48,7 +50,7 @@ async def test_responses_are_kept_for_24_hours_after_completion(
 ) -> None:
     await save(connection, LIVE, "old", NOW - timedelta(hours=24, seconds=1))
     await save(connection, LIVE, "kept", NOW - timedelta(hours=24))
-    assert await forget_saved_responses(connection, NOW) == 1
+    assert await purge_saved_responses(connection, NOW) == 1
     assert await left(connection) == {"kept"}
 
 
@@ -64,7 +66,7 @@ async def test_a_sandbox_counts_by_its_own_clock(
     await save(connection, SANDBOX, "old", own_now - timedelta(hours=24, seconds=1))
     await save(connection, SANDBOX, "kept", own_now - timedelta(hours=23))
     await save(connection, LIVE, "live", NOW - timedelta(hours=23))
-    assert await forget_saved_responses(connection, NOW) == 1
+    assert await purge_saved_responses(connection, NOW) == 1
     assert await left(connection) == {"kept", "live"}
 
 
@@ -75,7 +77,7 @@ async def test_it_works_in_chunks_and_passes_by_what_is_being_written(
         await save(connection, LIVE, f"old{number}", NOW - timedelta(days=2))
     async with connection_to(dsn) as other, other.transaction():
         await other.execute("UPDATE saved_responses SET status = 200 WHERE key = 'old3'")
-        assert await forget_saved_responses(connection, NOW, chunk=3) == 6
+        assert await purge_saved_responses(connection, NOW, most=3) == 6
     assert await left(connection) == {"old3"}
 
 
@@ -93,7 +95,7 @@ async def test_nothing_is_read_that_is_not_removed(connection: asyncpg.Connectio
     await save(connection, LIVE, "old", NOW - timedelta(days=2))
     await connection.execute("ANALYZE saved_responses")
     before = await blocks_read(connection)
-    assert await forget_saved_responses(connection, NOW) == 1
+    assert await purge_saved_responses(connection, NOW) == 1
     assert await blocks_read(connection) - before < 40
 
 

@@ -1,0 +1,273 @@
+"""Deletes old rows: what nobody can use any more, deliveries, and what sandboxes tried.
+
+Nothing that is live is purged except deliveries: live payments, events and history stay. In a
+sandbox stays what its balances stand on (transfers, lines that moved money, paid payments), and
+what is still open with its events. Sandbox rows are not sealed: the chain does not change.
+
+Ages count by the server's clock, never by a sandbox's own, which may be moved to any time. The ids
+of events begin with that clock.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+import asyncpg
+
+from laari.errors import LaariError
+from laari.rules.idempotency import RETENTION
+from laari.store.sessions import IDLE
+
+MOST = 2_000  # rows in one transaction: short locks, and other work in between
+# Deliveries are kept at least as long, so that the audit can count those of the newest seals.
+DELIVERIES_KEPT = timedelta(days=7)
+
+# An attempt that is in progress is recorded within its lease, which is a matter of minutes.
+_ENDED = "d.status <> 'pending' AND d.next_attempt_at <= now() - interval '1 hour'"
+
+
+def first_id(moment: datetime) -> UUID:
+    """The lowest id that is made at this moment."""
+    return UUID(int=int(moment.timestamp() * 1000) << 80)
+
+
+# Tenant by tenant, along an index of this expression, since each has its own clock. A row that a
+# retry is writing at this moment is skipped: it has begun a new life.
+_SAVED_RESPONSES = """
+DELETE FROM saved_responses WHERE ctid = ANY (ARRAY(
+    SELECT s.ctid FROM tenants t CROSS JOIN LATERAL (
+        SELECT ctid FROM saved_responses
+        WHERE tenant_id | 0 = t.id
+            AND completed_at < $1::timestamptz + make_interval(secs => t.clock_offset_seconds)
+        ORDER BY completed_at LIMIT $2 FOR UPDATE SKIP LOCKED
+    ) s LIMIT $2
+))
+"""
+# Tokens that no clock can bring back: their lifetime in real time is over.
+_ACCESS_TOKENS = """
+DELETE FROM access_tokens WHERE digest = ANY (ARRAY(
+    SELECT digest FROM access_tokens WHERE expires_at <= $1 LIMIT $2
+))
+"""
+
+
+async def purge_saved_responses(
+    connection: asyncpg.Connection, now: datetime, most: int = MOST
+) -> int:
+    """Those past their retention, on their tenant's own clock."""
+    return await _delete_all(connection, _SAVED_RESPONSES, now - RETENTION, most)
+
+
+async def purge_access_tokens(
+    connection: asyncpg.Connection, now: datetime, most: int = MOST
+) -> int:
+    return await _delete_all(connection, _ACCESS_TOKENS, now, most)
+
+
+async def purge_sessions(connection: asyncpg.Connection, now: datetime) -> None:
+    """Those that nobody can use any more: a session past its life is not seen."""
+    await connection.execute("DELETE FROM sessions WHERE seen_at < $1", now - IDLE)
+
+
+async def _delete_all(
+    connection: asyncpg.Connection, statement: str, before: datetime, most: int
+) -> int:
+    total = 0
+    while True:
+        count = _count(await connection.execute(statement, before, most))
+        total += count
+        if count < most:
+            return total
+
+
+def _count(status: str) -> int:
+    return int(status.removeprefix("DELETE "))
+
+
+_DELIVERIES = f"""
+DELETE FROM deliveries WHERE event_id = ANY (ARRAY(
+    SELECT d.event_id FROM deliveries d WHERE d.event_id < $1 AND {_ENDED}
+    ORDER BY d.event_id LIMIT $2 FOR UPDATE SKIP LOCKED
+)) RETURNING event_id
+"""
+
+
+async def purge_deliveries(
+    connection: asyncpg.Connection, before: datetime, most: int = MOST
+) -> int:
+    """Deliveries of events older than this that have ended, and their attempts; events stay.
+
+    One step, in a transaction of the caller's; returns how many went.
+    """
+    await connection.execute("SET LOCAL enable_seqscan = off")  # along the key, from the oldest on
+    first = first_id(before)
+    gone = [row["event_id"] for row in await connection.fetch(_DELIVERIES, first, most)]
+    if gone:
+        await connection.execute("DELETE FROM delivery_attempts WHERE event_id = ANY($1)", gone)
+        await connection.execute(
+            "UPDATE installation SET deliveries_purged_before = greatest("
+            "deliveries_purged_before, $1)",
+            first,
+        )
+    return len(gone)
+
+
+class Sandbox(NamedTuple):
+    tenant_id: int
+    account: int  # of its customer
+
+
+async def sandboxes(connection: asyncpg.Connection) -> list[Sandbox]:
+    rows = await connection.fetch(
+        "SELECT t.id, m.sandbox_account FROM tenants t JOIN merchants m ON m.id = t.merchant_id "
+        "WHERE t.mode = 'sandbox' ORDER BY t.id"
+    )
+    return [Sandbox(*row) for row in rows]
+
+
+async def purge_failed_lines(
+    connection: asyncpg.Connection, sandbox: Sandbox, before: datetime
+) -> int:
+    """Failed lines of the sandbox's wallet, as old as an event of that time."""
+    return _count(
+        await connection.execute(
+            "DELETE FROM transactions WHERE account = $1 AND status = 'failed' AND xid <= "
+            "(SELECT xid FROM events WHERE id < $2 ORDER BY id DESC LIMIT 1)",
+            sandbox.account,
+            first_id(before),
+        )
+    )
+
+
+class Position(NamedTuple):
+    """How far the events of a sandbox were looked at, in the order of its own clock."""
+
+    created_at: datetime
+    event_id: UUID
+
+
+class SentAgainError(LaariError):
+    """An event was put up for delivery while it was being purged: it is left for the next time."""
+
+
+_EVENTS = f"""
+SELECT e.id, e.object_id, e.created_at, NOT EXISTS (
+    SELECT FROM deliveries d WHERE d.event_id = e.id AND NOT ({_ENDED})) AS is_over
+FROM events e JOIN tenants t ON t.id = e.tenant_id AND t.mode = 'sandbox'
+WHERE e.tenant_id = $1 AND ($2::timestamptz IS NULL OR (e.created_at, e.id) > ($2, $3::uuid))
+ORDER BY e.created_at, e.id LIMIT $4
+"""
+
+
+async def purge_sandbox_events(
+    connection: asyncpg.Connection,
+    sandbox: Sandbox,
+    before: datetime,
+    after: Position | None = None,
+    most: int = MOST,
+) -> Position | None:
+    """Old events with their deliveries, and what was tried and never paid once its last one goes.
+
+    One step, in a transaction of the caller's; returns where the next one begins. Events stay of
+    what is still open, and if a delivery is not over.
+    """
+    created_at, event_id = after or (None, None)
+    page = await connection.fetch(_EVENTS, sandbox.tenant_id, created_at, event_id, most)
+    first = first_id(before)
+    old = [row for row in page if row["id"] < first and row["is_over"]]
+    unpaid = await _unpaid(
+        connection, list({row["object_id"] for row in old}), [row["id"] for row in old]
+    )
+    still_open = await _open(connection, list({row["object_id"] for row in old} - unpaid.objects))
+    gone = [row["id"] for row in old if row["object_id"] not in still_open]
+    # The events first: whoever sends one again waits for this, and then finds nothing to send.
+    await connection.execute("DELETE FROM events WHERE id = ANY($1)", gone)
+    await connection.execute("DELETE FROM delivery_attempts WHERE event_id = ANY($1)", gone)
+    ended = await connection.fetch(
+        f"DELETE FROM deliveries d WHERE event_id = ANY($1) RETURNING NOT ({_ENDED}) AS busy", gone
+    )
+    if any(row["busy"] for row in ended):
+        raise SentAgainError("an old event was sent again while it was purged")
+    await _delete_unpaid(connection, unpaid)
+    return Position(page[-1]["created_at"], page[-1]["id"]) if len(page) == most else None
+
+
+# What a sandbox tried that came to nothing, by its own clock.
+_UNPAID = """
+SELECT o.id FROM {table} o JOIN tenants t ON t.id = o.tenant_id AND t.mode = 'sandbox'
+WHERE o.id = ANY($1) AND ({over})
+FOR UPDATE OF o SKIP LOCKED
+"""
+# Asked once they are locked: what was committed before a lock was had is seen only by the next
+# statement, and an event that came with it keeps its object.
+_WITH_OTHER_EVENTS = "SELECT object_id FROM events WHERE object_id = ANY($1) AND id <> ALL($2)"
+_OWN_NOW = "now() + make_interval(secs => t.clock_offset_seconds)"
+_PAYMENT_OVER = f"""o.kind = 'hosted' AND (o.status IN ('cancelled', 'expired', 'rejected')
+    OR o.status = 'pending' AND o.reserved_at IS NULL AND o.expires_at < {_OWN_NOW})"""
+_REQUEST_OVER = "o.status IN ('cancelled', 'expired', 'rejected')"
+_AUTHORIZATION_OVER = f"""o.approved_at IS NULL AND (o.status <> 'pending'
+    OR o.approval_expires_at < {_OWN_NOW})"""
+
+
+class Unpaid(NamedTuple):
+    payments: list[UUID]
+    requests: list[UUID]
+    authorizations: list[UUID]
+
+    @property
+    def objects(self) -> set[UUID]:
+        return {*self.payments, *self.requests, *self.authorizations}
+
+
+async def _unpaid(
+    connection: asyncpg.Connection, objects: list[UUID], events: list[UUID]
+) -> Unpaid:
+    """Locked, so that nobody pays them meanwhile; what somebody works on is left alone.
+
+    Of these objects those that are over and of which no event is left but these.
+    """
+    locked = [
+        [
+            row["id"]
+            for row in await connection.fetch(_UNPAID.format(table=table, over=over), objects)
+        ]
+        for table, over in (
+            ("payments", _PAYMENT_OVER),
+            ("payment_requests", _REQUEST_OVER),
+            ("authorizations", _AUTHORIZATION_OVER),
+        )
+    ]
+    rows = await connection.fetch(_WITH_OTHER_EVENTS, [id for ids in locked for id in ids], events)
+    kept = {row["object_id"] for row in rows}
+    return Unpaid(*([id for id in ids if id not in kept] for ids in locked))
+
+
+async def _delete_unpaid(connection: asyncpg.Connection, unpaid: Unpaid) -> None:
+    claimed = [*unpaid.payments, *unpaid.requests]
+    await connection.execute(
+        "DELETE FROM saved_responses WHERE resource_id = ANY($1)", unpaid.payments
+    )
+    await connection.execute(
+        "DELETE FROM reference_claims c USING ("
+        "SELECT id, tenant_id, reference FROM payments WHERE id = ANY($1) UNION ALL "
+        "SELECT id, tenant_id, reference FROM payment_requests WHERE id = ANY($1)) o "
+        "WHERE c.tenant_id = o.tenant_id AND c.reference = o.reference AND c.resource_id = o.id",
+        claimed,
+    )
+    await connection.execute("DELETE FROM payments WHERE id = ANY($1)", unpaid.payments)
+    await connection.execute("DELETE FROM payment_requests WHERE id = ANY($1)", unpaid.requests)
+    await connection.execute("DELETE FROM authorizations WHERE id = ANY($1)", unpaid.authorizations)
+
+
+async def _open(connection: asyncpg.Connection, objects: list[UUID]) -> set[UUID]:
+    """What may still be paid or charged."""
+    rows = await connection.fetch(
+        "SELECT id FROM payments WHERE id = ANY($1) AND status = 'pending' "
+        "UNION ALL SELECT id FROM payment_requests WHERE id = ANY($1) AND status = 'pending' "
+        "UNION ALL SELECT id FROM authorizations "
+        "WHERE id = ANY($1) AND status IN ('pending', 'active', 'suspended')",
+        objects,
+    )
+    return {row["id"] for row in rows}

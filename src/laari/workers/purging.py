@@ -1,0 +1,64 @@
+"""Purges what has reached its age, in the background and slowly: payments come first."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from datetime import UTC, datetime, timedelta
+
+from laari.store import purge
+from laari.store.database import Pool
+
+log = logging.getLogger(__name__)
+
+DELIVERIES_EVERY_SECONDS = 60
+SANDBOXES_EVERY_SECONDS = 3600  # all events of all sandboxes are looked at each time
+REST = 3.0  # after each step, in proportion to what it took
+
+
+class DeliveryPurger:
+    def __init__(self, pool: Pool, age: timedelta) -> None:
+        self._pool = pool
+        self._age = age
+
+    async def step(self) -> bool:
+        """One transaction; whether there may be more."""
+        began = time.monotonic()
+        count = await self._pool.write(purge.purge_deliveries, datetime.now(UTC) - self._age)
+        if count:
+            log.info("%d old deliveries purged", count)
+        await asyncio.sleep((time.monotonic() - began) * REST)
+        return count == purge.MOST
+
+
+class SandboxPurger:
+    """Walks through the sandboxes, some events of one of them at a time."""
+
+    def __init__(self, pool: Pool, age: timedelta) -> None:
+        self._pool = pool
+        self._age = age
+        self._left: list[purge.Sandbox] = []
+        self._after: purge.Position | None = None
+
+    async def step(self) -> bool:
+        """One step in one sandbox; whether more of it or other sandboxes are left."""
+        began = time.monotonic()
+        if not self._left:
+            self._left = await self._pool.read(purge.sandboxes)
+        if self._left:
+            await self._purge(self._left[0], datetime.now(UTC) - self._age)
+        await asyncio.sleep((time.monotonic() - began) * REST)
+        return bool(self._left)
+
+    async def _purge(self, sandbox: purge.Sandbox, before: datetime) -> None:
+        if self._after is None:
+            await self._pool.write(purge.purge_failed_lines, sandbox, before)
+        try:
+            self._after = await self._pool.write(
+                purge.purge_sandbox_events, sandbox, before, self._after
+            )
+        except purge.SentAgainError:
+            return  # the same step again
+        if self._after is None:
+            del self._left[0]
