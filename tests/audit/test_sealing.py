@@ -20,7 +20,6 @@ from laari.store.last_seal_file import (
     read_seal,
     shown_seals,
 )
-from laari.store.migrate import FOLDER, known_migrations, migrate
 from laari.store.sealing import ADVISORY_LOCK, seal_next, summarize
 from laari.store.seals import Seal, mac_of
 from laari.workers.sealing import Sealer
@@ -185,34 +184,6 @@ async def test_a_large_transaction_is_sealed_in_pieces(dsn: str) -> None:
     named = {each.id for each in report.differences if each.kind == "sealed_rows"}
     assert named
     assert named <= {f"seal {seal.number}" for seal in seals if seal.subject == "transfers"}
-
-
-async def test_a_database_from_before_is_sealed_from_its_beginning(
-    empty_dsn: str, tmp_path: Path
-) -> None:
-    """Everything it holds when it is migrated belongs to the migration's transaction."""
-    [version] = [each.version for each in known_migrations() if each.name == "seals"]
-    for path in sorted(FOLDER.glob("*.sql")):
-        if int(path.name[:4]) < version:
-            (tmp_path / path.name).write_text(path.read_text())
-    await migrate(empty_dsn, tmp_path)
-    async with connection_to(empty_dsn) as connection:
-        await connection.execute(
-            "INSERT INTO customers (id, name, mode) VALUES (gen_random_uuid(), 'A', 'live');"
-            "INSERT INTO wallets (account, customer_id, mode, tier, balance) "
-            "SELECT 7700000000009, id, 'live', 'basic', 500 FROM customers;"
-            "INSERT INTO transfers SELECT gen_random_uuid(), 'topup', 3, 7700000000009, 5, NULL, "
-            "'T' || n, now() FROM generate_series(1, 100) n;"
-            "INSERT INTO transactions (tid, account, time, type, name, details, amount, status) "
-            "SELECT tid, 7700000000009, created_at, 'topup', 'T', 'T', amount, 'success' "
-            "FROM transfers"
-        )
-    await migrate(empty_dsn)
-    seals = await seal_all(empty_dsn, 30)
-    assert sum(seal.row_count for seal in seals) == 200
-    report = await look(empty_dsn)
-    assert report.differences == []
-    assert report.transfers == 100
 
 
 async def test_sent_again_is_no_tampering(dsn: str) -> None:

@@ -137,13 +137,13 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         event = await connection.fetchval("SELECT event_id FROM deliveries LIMIT 1")
         await connection.execute(
             "INSERT INTO delivery_attempts "
-            "(event_id, claim, started_at, duration_ms, url, http_status, error, answer) "
+            "(event_id, lease, started_at, duration_ms, url, http_status, error, answer) "
             "VALUES ($1, 1, now(), 1, $2, 500, $2, $2)",
             event,
             HOSTILE,
         )
         await connection.execute(
-            "UPDATE deliveries SET claims = 1, failed_attempts = 1 WHERE event_id = $1", event
+            "UPDATE deliveries SET leases = 1, failed_attempts = 1 WHERE event_id = $1", event
         )
         for statement in (
             "UPDATE merchants SET name = $1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -28,7 +28,6 @@ from laari.store import customers, merchants, periods, tenants, wallets
 from laari.store.audit import audit
 from laari.store.batch import BatchRunner, load
 from laari.store.database import connection_to
-from laari.store.migrate import FOLDER
 from laari.store.tiers import set_tier
 from laari.store.writes import save
 
@@ -241,29 +240,3 @@ async def test_moving_the_clock_leaves_what_others_decide_meanwhile(sandbox: San
             "SELECT status FROM authorizations WHERE id = $1", made.id
         )
     assert status == "active"
-
-
-async def test_the_migration_keeps_what_a_sandbox_has_counted(sandbox: Sandbox) -> None:
-    """A database of the version before is upgraded: past periods come from its history."""
-    later = await sandbox.at(3 * DAY)
-    await sandbox.run(sandbox.charge(later, "march", 900))
-    await sandbox.at(0)
-    await sandbox.run(sandbox.charge(sandbox.tenant, "february", 600))
-    async with connection_to(sandbox.dsn) as connection:
-        kept = await connection.fetch("SELECT * FROM sandbox_periods ORDER BY 1, 2, 3")
-        assert {row["start"] for row in kept} == {date(2026, 3, 2), date(2026, 3, 1)}
-        await connection.execute("DROP TABLE sandbox_periods")
-        for table in ("wallets", "authorizations"):
-            await connection.execute(f"ALTER TABLE {table} DROP COLUMN counted_offset_seconds")
-        await connection.execute(
-            "UPDATE tenants SET clock_offset_seconds = 60 WHERE mode <> 'live'"
-        )
-        upgrade = (FOLDER / "0011_periods.sql").read_text()
-        await connection.execute(upgrade)
-        made = await connection.fetch("SELECT * FROM sandbox_periods ORDER BY 1, 2, 3")
-        offsets = await connection.fetch(
-            "SELECT counted_offset_seconds FROM wallets UNION ALL "
-            "SELECT counted_offset_seconds FROM authorizations"
-        )
-    assert set(kept) < set(made)  # the running periods too: the rows themselves hold those
-    assert {row["counted_offset_seconds"] for row in offsets} == {60}

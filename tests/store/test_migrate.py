@@ -18,7 +18,7 @@ from laari.store.migrate import (
     migrate,
     schema_version,
 )
-from laari.store.schema import FILE, HEADER, dump_catalog, dump_schema
+from laari.store.schema import dump_catalog
 
 LATEST = len(known_migrations())
 
@@ -104,30 +104,8 @@ async def test_an_unknown_database_is_one_line(dsn: str) -> None:
         await check(dsn.replace("/test_", "/other_"))
 
 
-async def test_schema_sql_is_what_the_migrations_make(dsn: str, empty_dsn: str) -> None:
-    written = FILE.read_text()
-    assert written == f"{HEADER}\n{dump_schema(dsn)}", "run `python -m laari.store.schema`"
-    await run_sql_script(empty_dsn, written)
-    assert dump_schema(empty_dsn) == dump_schema(dsn)
-
-
 async def test_the_audit_knows_the_schema_on_every_version_of_postgresql(dsn: str) -> None:
     assert CATALOG.read_bytes() == await dump_catalog(dsn), "run `python -m laari.store.schema`"
-
-
-async def test_an_older_check_of_metadata_becomes_the_new_one(dsn: str, empty_dsn: str) -> None:
-    """As the first migration made it before PostgreSQL 15 was thought of."""
-    await migrate(empty_dsn)
-    (migration,) = [each for each in known_migrations() if each.name == "json_check"]
-    await run_sql_script(
-        empty_dsn,
-        "ALTER TABLE payments DROP CONSTRAINT payments_metadata_check;"
-        "ALTER TABLE payments ADD CHECK (metadata IS JSON OBJECT)",
-    )
-    assert dump_schema(empty_dsn) != dump_schema(dsn)
-    for _ in range(2):  # and nothing to do the second time
-        await run_sql_script(empty_dsn, migration.sql)
-        assert dump_schema(empty_dsn) == dump_schema(dsn)
 
 
 # Analyzing them costs nothing that a payment could notice, however long the service runs.
@@ -167,11 +145,3 @@ async def test_metadata_is_an_object_in_json(dsn: str, text: str) -> None:
         assert not await run_sql(
             dsn, f"SELECT FROM (VALUES ('{text}')) AS v (metadata) WHERE {row[0]}"
         )
-
-
-async def run_sql_script(dsn: str, script: str) -> None:
-    connection = await asyncpg.connect(dsn)
-    try:
-        await connection.execute(script)
-    finally:
-        await connection.close()

@@ -10,6 +10,7 @@ import pytest
 
 from laari.store import customers, logins, merchants, sessions
 from laari.store.connect import connect
+from laari.store.purge import purge_sessions
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 
@@ -188,7 +189,7 @@ async def test_what_ended_is_forgotten(connection) -> None:
     customer = await person(connection)
     await opened(connection, customer.id, NOW - timedelta(hours=1))
     await opened(connection, customer.id, NOW)
-    await sessions.forget_ended(connection, NOW)
+    await purge_sessions(connection, NOW)
     assert await connection.fetchval("SELECT count(*) FROM sessions") == 1
 
 

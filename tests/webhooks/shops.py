@@ -100,5 +100,5 @@ async def delivery_of(connection: asyncpg.Connection, event_id: UUID) -> asyncpg
 
 async def attempts_of(connection: asyncpg.Connection, event_id: UUID) -> list[asyncpg.Record]:
     return await connection.fetch(
-        "SELECT * FROM delivery_attempts WHERE event_id = $1 ORDER BY claim", event_id
+        "SELECT * FROM delivery_attempts WHERE event_id = $1 ORDER BY lease", event_id
     )

@@ -356,14 +356,14 @@ async def test_a_lease_that_a_crash_of_the_database_forgot_is_told_by_its_attemp
     failed, good = await emit(connection, shop), await emit(connection, shop)
     leased = await deliveries.lease(connection, {shop.tenant_id: 2}, lease_seconds=60)
     by_event = {each.event_id: each for each in leased}
-    await connection.execute("UPDATE deliveries SET claims = 0, next_attempt_at = now()")
+    await connection.execute("UPDATE deliveries SET leases = 0, next_attempt_at = now()")
     attempt = failure(by_event[failed[0].id], retry_seconds=60)
     await deliveries.record(connection, [attempt])
     await deliveries.record(connection, [attempt])  # by one who has taken up the same number
     await deliveries.record(connection, [acknowledgement(by_event[good[0].id])])
     for event, status, failures in ((failed[0], "pending", 1), (good[0], "delivered", 0)):
         row = await delivery_of(connection, event.id)
-        assert (row["status"], row["failed_attempts"], row["claims"]) == (status, failures, 1)
+        assert (row["status"], row["failed_attempts"], row["leases"]) == (status, failures, 1)
         assert len(await attempts_of(connection, event.id)) == 1
 
 

@@ -22,7 +22,7 @@ from laari.spine.engine import Spine
 from laari.store import merchants, tenants
 from laari.store.batch import BatchRunner
 from laari.store.database import Pool, connection_to, open_pool
-from laari.store.oauth import forget_expired_tokens
+from laari.store.purge import purge_access_tokens
 from laari.workers.expiry import expire_overdue_requests
 
 SOON = timedelta(seconds=60)
@@ -104,8 +104,8 @@ async def test_expired_tokens_are_forgotten(pool: Pool, spine: Spine) -> None:
     for number in range(7):
         await spine.submit(IssueToken(bytes([number]) * 32, "cl_x", "", 0))
     now = datetime.now(UTC)
-    assert await pool.write_each(forget_expired_tokens, now + timedelta(hours=23)) == 0
-    assert await pool.write_each(forget_expired_tokens, now + timedelta(hours=25), chunk=3) == 7
+    assert await pool.write_each(purge_access_tokens, now + timedelta(hours=23)) == 0
+    assert await pool.write_each(purge_access_tokens, now + timedelta(hours=25), most=3) == 7
     assert await pool.read(asyncpg.Connection.fetchval, "SELECT count(*) FROM access_tokens") == 0
 
 

@@ -24,7 +24,7 @@ EVENT = "evt_"
 CUSTOMER = "cus_"
 
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{22}(?:[A-Za-z0-9_-]{2})?", re.ASCII)  # old ones have 22
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{24}", re.ASCII)
 _BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: nothing to misread
 _PAIRS = [first + second for first in _BASE32 for second in _BASE32]
 TID_PATTERN = f"[{_BASE32}]{{16}}"

@@ -1,7 +1,4 @@
-"""Deliveries of events: made with the event, leased by senders, kept with every attempt.
-
-The columns `claims` and `claim` number the leases of a delivery.
-"""
+"""Deliveries of events: made with the event, leased by senders, kept with every attempt."""
 
 from __future__ import annotations
 
@@ -71,11 +68,11 @@ WITH due AS (
         ORDER BY next_attempt_at LIMIT room.size FOR NO KEY UPDATE SKIP LOCKED
     ) AS d
 ), leased AS (
-    UPDATE deliveries d SET claims = claims + 1, next_attempt_at = now() + $3 * interval '1 second'
+    UPDATE deliveries d SET leases = leases + 1, next_attempt_at = now() + $3 * interval '1 second'
     FROM due WHERE d.event_id = due.event_id
-    RETURNING d.event_id, d.tenant_id, d.claims, d.failed_attempts
+    RETURNING d.event_id, d.tenant_id, d.leases, d.failed_attempts
 )
-SELECT c.event_id, c.tenant_id, c.claims, c.failed_attempts, e.body, m.id,
+SELECT c.event_id, c.tenant_id, c.leases, c.failed_attempts, e.body, m.id,
        CASE WHEN m.webhooks_enabled THEN m.webhook_url END, m.secret_encrypted
 FROM leased c JOIN events e ON e.id = c.event_id
 JOIN tenants t ON t.id = c.tenant_id JOIN merchants m ON m.id = t.merchant_id
@@ -85,29 +82,29 @@ ORDER BY c.event_id
 # A lease does not wait for the disk: a database that crashed may have forgotten it, but its holder
 # still knows its number. No attempt is counted that is not kept.
 _RECORD = """
-WITH done (event_id, claim, started_at, duration_ms, url, http_status, error, answer,
+WITH done (event_id, lease, started_at, duration_ms, url, http_status, error, answer,
            acknowledged, retry_seconds) AS (
     SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::bigint[], $5::text[],
                          $6::bigint[], $7::text[], $8::text[], $9::boolean[], $10::float8[])
 ), kept AS (
     INSERT INTO delivery_attempts
-        (event_id, claim, started_at, duration_ms, url, http_status, error, answer)
-    SELECT event_id, claim, started_at, duration_ms, url, http_status, error, answer FROM done
+        (event_id, lease, started_at, duration_ms, url, http_status, error, answer)
+    SELECT event_id, lease, started_at, duration_ms, url, http_status, error, answer FROM done
     ON CONFLICT DO NOTHING
-    RETURNING event_id, claim
+    RETURNING event_id, lease
 )
 UPDATE deliveries d SET
     status = CASE WHEN acknowledged THEN 'delivered'
                   WHEN retry_seconds IS NULL THEN 'failed' ELSE 'pending' END,
     failed_attempts = failed_attempts + CASE WHEN acknowledged THEN 0 ELSE 1 END,
-    claims = greatest(claims, done.claim),
+    leases = greatest(leases, done.lease),
     next_attempt_at = now() + coalesce(retry_seconds, 0) * interval '1 second',
     delivered_at = CASE WHEN acknowledged THEN now() END
 FROM done
 WHERE d.event_id = done.event_id AND CASE
     WHEN acknowledged THEN d.status <> 'delivered'
-    ELSE d.status = 'pending' AND d.claims <= done.claim AND EXISTS (
-        SELECT FROM kept WHERE kept.event_id = done.event_id AND kept.claim = done.claim) END
+    ELSE d.status = 'pending' AND d.leases <= done.lease AND EXISTS (
+        SELECT FROM kept WHERE kept.event_id = done.event_id AND kept.lease = done.lease) END
 """
 
 
@@ -116,7 +113,7 @@ class LeasedDelivery(Struct, frozen=True):
 
     event_id: UUID
     tenant_id: int
-    lease: int  # its number: `claims` of the row when it was leased
+    lease: int  # its number: `leases` of the row when it was leased
     failed_attempts: int
     body: bytes
     merchant_id: str
@@ -165,8 +162,8 @@ async def release(connection: asyncpg.Connection, unsent: Sequence[LeasedDeliver
     """Makes deliveries that were leased and not attempted due again."""
     await connection.execute(
         "UPDATE deliveries d SET next_attempt_at = now() "
-        "FROM unnest($1::uuid[], $2::bigint[]) AS u (event_id, claim) "
-        "WHERE d.event_id = u.event_id AND d.claims = u.claim AND d.status = 'pending'",
+        "FROM unnest($1::uuid[], $2::bigint[]) AS u (event_id, lease) "
+        "WHERE d.event_id = u.event_id AND d.leases = u.lease AND d.status = 'pending'",
         [delivery.event_id for delivery in unsent],
         [delivery.lease for delivery in unsent],
     )
@@ -187,7 +184,7 @@ async def resend(connection: asyncpg.Connection, event_id: UUID) -> bool:
         "INSERT INTO deliveries (event_id, tenant_id) "
         "SELECT id, tenant_id FROM events WHERE id = $1 FOR KEY SHARE "
         "ON CONFLICT (event_id) DO UPDATE SET status = 'pending', failed_attempts = 0, "
-        "claims = deliveries.claims + 1, next_attempt_at = now(), delivered_at = NULL "
+        "leases = deliveries.leases + 1, next_attempt_at = now(), delivered_at = NULL "
         f"RETURNING pg_notify('{CHANNEL}', '') IS NOT NULL",
         event_id,
     )

@@ -111,7 +111,7 @@ def claimed(data_dir: Path) -> Iterator[tuple[Layout, int]]:
         _held(start),
         _lock_file(layout, "server.lock") as server,
     ):
-        if _processes(layout) or not _try_lock(server):
+        if not _try_lock(server):
             raise EngineError(f"{layout.home} is in use by a server")
         yield layout, server
 
@@ -191,16 +191,14 @@ def _ensure_running(layout: Layout, durable: bool, create: bool) -> None:
     began = time.monotonic()
     with _lock_file(layout, "server.lock") as server:
         while (state := _state(layout)) != _ACCEPTS:
-            # One that an older version started holds no lock, but its processes can be seen.
-            seen = _processes(layout)
-            if not seen and _try_lock(server):
+            if _try_lock(server):
                 _start(layout, durable, create, server)
                 return
             # Still starting or stopping, or the last backends of a server that was killed.
             waited = time.monotonic() - began
             if waited > START_SECONDS:
                 raise EngineError(f"PostgreSQL runs but does not answer; see {layout.log}")
-            if not seen and state != _REJECTS and waited > UNREACHABLE_SECONDS:
+            if state != _REJECTS and waited > UNREACHABLE_SECONDS and not _processes(layout):
                 raise EngineError(
                     f"{layout.home} is in use by a server that cannot be reached from here: "
                     "it runs in another container, or its last processes do"
@@ -253,9 +251,8 @@ def _start(
         if create and not layout.cluster.exists():
             make_cluster(layout, durable, server)
         verify_version(layout)
-        if sys.platform == "linux":  # elsewhere a server of an older version could not be seen
-            (layout.cluster / "postmaster.pid").unlink(missing_ok=True)
-            Path(f"{layout.socket}.lock").unlink(missing_ok=True)
+        (layout.cluster / "postmaster.pid").unlink(missing_ok=True)
+        Path(f"{layout.socket}.lock").unlink(missing_ok=True)
         write_configuration(layout, durable, more)
         log_start = _log_size(layout)
         if log_start > MAX_LOG_BYTES:

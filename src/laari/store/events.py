@@ -128,7 +128,7 @@ async def attempts_of(
 ) -> dict[UUID, list[AttemptMade]]:
     rows = await connection.fetch(
         "SELECT event_id, started_at, duration_ms, url, http_status, error, answer "
-        "FROM delivery_attempts WHERE event_id = ANY($1) ORDER BY event_id, claim",
+        "FROM delivery_attempts WHERE event_id = ANY($1) ORDER BY event_id, lease",
         event_ids,
     )
     found: dict[UUID, list[AttemptMade]] = {}

@@ -23,16 +23,16 @@ CHECKS = [
         "What a delivery has come to is not what its attempts show.",
         f"""SELECT {shown_event("d.event_id")} AS id, concat_ws(', ', coalesce(a.count, 0)
                 || ' attempts', coalesce(a.acknowledged, 0) || ' acknowledged') AS expected,
-            concat_ws(', ', d.status, d.failed_attempts || ' failed', d.claims || ' claims')
+            concat_ws(', ', d.status, d.failed_attempts || ' failed', d.leases || ' leases')
                 AS found
         FROM deliveries d LEFT JOIN (
-            SELECT event_id, count(*), max(claim) AS claim,
+            SELECT event_id, count(*), max(lease) AS lease,
                 count(*) FILTER (WHERE http_status BETWEEN 200 AND 299) AS acknowledged
             FROM delivery_attempts GROUP BY event_id
         ) a USING (event_id)
         WHERE d.status = 'delivered' AND coalesce(a.acknowledged, 0) = 0
             OR d.status = 'failed' AND d.failed_attempts = 0
             OR d.failed_attempts > coalesce(a.count, 0) - coalesce(a.acknowledged, 0)
-            OR d.claims < a.claim""",
+            OR d.leases < a.lease""",
     ),
 ]

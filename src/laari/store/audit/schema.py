@@ -1,7 +1,7 @@
 """The live schema against the one that the migrations make.
 
-`schema.sql` is for people; `schema.json` is the same schema as the catalogs describe it,
-in lines that PostgreSQL 15 and 18 write alike. Both are written by `python -m laari.store.schema`.
+`schema.json` is the schema as the catalogs describe it, in lines that PostgreSQL 15 and 18 write
+alike. It is written by `python -m laari.store.schema`.
 """
 
 from __future__ import annotations

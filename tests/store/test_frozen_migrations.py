@@ -1,0 +1,67 @@
+"""A migration that was released never changes, and what it made can be upgraded.
+
+A database of each release is kept as the rows it held (`released/`). The migrations up to then make
+its tables, and those that came later have to bring it here with its books whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from laari.store.audit.schema import FILE as CATALOG
+from laari.store.database import connection_to
+from laari.store.migrate import FOLDER, check, known_migrations, migrate
+from laari.store.schema import dump_catalog
+from tests.audit.books import look
+
+# Add a line for a new migration when it is released, and a file of rows to RELEASED.
+DIGESTS = {
+    "0001_schema.sql": "111e1a8245f88c808cf2ebd97b00dd4a1ce2a27f54fde81534720be206edcbfc",
+}
+RELEASED = {"0.1.0": 1}  # the last migration of each release
+FILES = Path(__file__).parent / "released"
+
+
+def test_no_migration_has_changed() -> None:
+    found = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in FOLDER.glob("*.sql")
+    }
+    assert found == DIGESTS, "write another migration instead"
+
+
+@pytest.mark.parametrize("release", RELEASED)
+async def test_a_filled_database_of_a_release_is_upgraded(
+    empty_dsn: str, release: str, tmp_path: Path
+) -> None:
+    for migration in known_migrations()[: RELEASED[release]]:
+        name = f"{migration.version:04}_{migration.name}.sql"
+        shutil.copy(FOLDER / name, tmp_path / name)
+    await migrate(empty_dsn, tmp_path)
+    connection = await asyncpg.connect(empty_dsn)
+    try:
+        await connection.execute((FILES / f"{release}.sql").read_text())
+        # Its rows name transactions that this server has to have passed.
+        last = await connection.fetchval(
+            "SELECT greatest(max(upto_xid), (SELECT xid FROM figures_upto)) FROM seals"
+        )
+        while await connection.fetchval("SELECT pg_current_xact_id()::text::bigint") <= last:
+            pass
+    finally:
+        await connection.close()
+
+    await migrate(empty_dsn)
+
+    await check(empty_dsn)
+    assert await dump_catalog(empty_dsn) == CATALOG.read_bytes()
+    report = await look(empty_dsn)
+    assert report.differences == []
+    assert report.last_seal is not None
+    assert report.payments > 10
+    async with connection_to(empty_dsn) as connection:
+        for table in ("events", "deliveries", "saved_responses", "authorizations", "topup_slips"):
+            assert await connection.fetchval(f"SELECT count(*) FROM {table}") > 0
