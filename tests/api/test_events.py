@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -89,7 +90,7 @@ def send_sample(shop: Merchant) -> str:
     async def send() -> str:
         async with connection_to(shop.service.dsn) as connection:
             tenant = await tenants.of_merchant(connection, shop.id, "sandbox")
-            sample = sample_event(tenant, datetime.now(UTC))
+            sample = sample_event(tenant, datetime.now(UTC), os.urandom)
             await deliveries.save_events(connection, [sample])
         return ids.show_id(ids.EVENT, sample.id)
 
