@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from bench.load import Load
 from bench.service import PROCESSES, free_port, process_at
-from laari.store.postgres import program
+from laari.engine.programs import program
 
 SCRIPTS = Path(__file__).parent / "sql"
 CLIENTS = (1, 4, 8, 16, 32, 64)  # tried, to find the count at which pgbench is fastest

@@ -14,8 +14,8 @@ from bench.report import Verdict
 from bench.service import Service
 from bench.stage import Stage
 from laari.edge.pages.visit import PAGES_PER_SECOND
-from laari.store import logins, sessions
-from laari.store.database import connection_to
+from laari.store.people import logins, sessions
+from laari.store.postgres.pool import connection_to
 
 EMAIL = "bench@laari.test"
 OVERVIEW = "/dashboard/live"

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from laari.cli.garbage import collect_seldom
+from laari.process.gc import collect_seldom
 
 
 async def echo(request: Request) -> JSONResponse:

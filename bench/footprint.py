@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from bench.stage import Stage
-from laari.store.postgres import program
+from laari.engine.programs import program
 
 SLOT = "bench"  # keeps the log until it was read
 # Without what is made once for each customer, merchant or authorization.

@@ -23,7 +23,7 @@ from bench.load import Load, drive
 from bench.report import Verdict
 from bench.service import Service, running
 from bench.stage import Stage
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
 
 TREES = 4
 # With 64 each of the eight processes has eight of them: its batches cannot be those of one service.

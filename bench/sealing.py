@@ -16,9 +16,9 @@ import uvloop
 
 from bench.report import Verdict
 from bench.stage import Stage
-from laari.store.database import connection_to
-from laari.store.sealing import ADVISORY_LOCK, seal_next, summarize
-from laari.store.seals import sealing_key
+from laari.store.ledger.sealing import ADVISORY_LOCK, seal_next, summarize
+from laari.store.ledger.seals import sealing_key
+from laari.store.postgres.pool import connection_to
 from laari.store.secrets import load_master_key
 
 CLIENTS = 64

@@ -15,9 +15,9 @@ import asyncpg
 
 from bench.fill import STATEMENT_SECONDS, Tell
 from bench.service import Service
-from laari.store import figures
-from laari.store.sealing import ADVISORY_LOCK, seal_next
-from laari.store.seals import sealing_key
+from laari.store.ledger.sealing import ADVISORY_LOCK, seal_next
+from laari.store.ledger.seals import sealing_key
+from laari.store.reads import figures
 from laari.store.secrets import load_master_key
 
 SEALED_AT_ONCE = 50_000  # rows: nobody else waits for this database

@@ -21,8 +21,8 @@ from bench.fill import FEE_BPS, TOPUP, Filled, Size, Tell, fill
 from bench.load import Load, Target, drive
 from bench.service import Service, environment, laari, running
 from bench.settle import catch_up
-from laari.store.database import connection_to
-from laari.store.embedded import embedded_server
+from laari.engine.embedded import embedded_server
+from laari.store.postgres.pool import connection_to
 from laari.store.secrets import load_master_key
 
 KEPT = "bench.json"  # in the data directory: how to name what it was filled with

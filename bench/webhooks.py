@@ -29,12 +29,12 @@ import asyncpg
 import uvloop
 from aiohttp import web
 
+from laari.engine.embedded import embedded_server
 from laari.rules.records import Event
-from laari.store import merchants
-from laari.store.database import connection_to
-from laari.store.deliveries import save_events
-from laari.store.embedded import embedded_server
-from laari.store.migrate import migrate
+from laari.store.people import merchants
+from laari.store.postgres.migrate import migrate
+from laari.store.postgres.pool import connection_to
+from laari.store.reads.deliveries import save_events
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
 from laari.workers.webhooks.windows import Limits

@@ -15,9 +15,9 @@ import pytest
 from argon2 import PasswordHasher
 from hypothesis import settings
 
-from laari.store import passwords
-from laari.store.embedded import embedded_server
-from laari.store.migrate import migrate
+from laari.engine.embedded import embedded_server
+from laari.store.people import passwords
+from laari.store.postgres.migrate import migrate
 from tests.other_engine import PROGRAMS, other_server
 from tests.serving import Service, serving
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from laari.store.postgres import _as_ordinary_user
+from laari.engine.programs import _as_ordinary_user
 
 PROGRAMS = os.environ.get("LAARI_TEST_POSTGRES")
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.store.embedded import embedded_server
-from laari.store.migrate import migrate
-from laari.store.postgres import run
+from laari.engine.embedded import embedded_server
+from laari.engine.programs import run
+from laari.store.postgres.migrate import migrate
 
 
 class Pair(NamedTuple):

@@ -23,8 +23,8 @@ import httpx
 
 from laari.cli.main import run
 from laari.rules.scopes import SCOPES
-from laari.store import customers, merchants, oauth
-from laari.store.connect import connect
+from laari.store.people import customers, merchants, oauth
+from laari.store.postgres.connect import connect
 from tests.cli.installations import environment
 
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pytest
 from markdown_it import MarkdownIt
 
-from laari.edge.guide_text import LANGUAGES
-from laari.edge.guides import FOLDER, GUIDES
+from laari.edge.reference.guide_text import LANGUAGES
+from laari.edge.reference.guides import FOLDER, GUIDES
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = {"python": ROOT / "clients/python/src", "ts": ROOT / "clients/typescript"}

@@ -16,8 +16,8 @@ import pytest
 
 from laari.rules import ids
 from laari.rules.events import EVENTS, sample_event
-from laari.store import deliveries, tenants
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import deliveries, tenants
 from tests.serving import Merchant, Service
 
 

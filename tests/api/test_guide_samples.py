@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from laari.edge.guide_text import LANGUAGES
-from laari.edge.guides import GUIDES
+from laari.edge.reference.guide_text import LANGUAGES
+from laari.edge.reference.guides import GUIDES
 from tests.api.guide_outcomes import OUTCOMES
 from tests.api.guide_samples import WITH_SAMPLES, blocks, samples
 

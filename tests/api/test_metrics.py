@@ -16,8 +16,8 @@ import httpx
 import psutil
 import pytest
 
-from laari.edge.metrics import PROCESS_BYTES, Metrics
-from laari.store.database import connection_to
+from laari.edge.load.metrics import PROCESS_BYTES, Metrics
+from laari.store.postgres.pool import connection_to
 from tests.audit.books import MASTER_KEY, seal_all, write_books
 from tests.serving import Service, serving
 
@@ -228,7 +228,7 @@ def test_every_interface_says_when_to_come_back() -> None:
 
 
 def test_those_refused_come_back_one_after_another() -> None:
-    from laari.edge.admission import LONGEST_WAIT_SECONDS, RETURNS_PER_SECOND, Admission
+    from laari.edge.load.admission import LONGEST_WAIT_SECONDS, RETURNS_PER_SECOND, Admission
 
     admission = Admission()
     now = 1000.0

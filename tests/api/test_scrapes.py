@@ -13,10 +13,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from laari.cli import supervisor
-from laari.cli.supervisor import listen_for_metrics
-from laari.edge.http import Request
-from laari.edge.scrapes import Scrapes
+from laari.edge.load.scrapes import Scrapes
+from laari.http.messages import Request
+from laari.process import supervisor
+from laari.process.supervisor import listen_for_metrics
 from laari.settings import SettingsError, read_settings
 from tests.edge.sent import sent
 from tests.serving import Service, free_port, serving

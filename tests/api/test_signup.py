@@ -12,7 +12,7 @@ import httpx
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from laari.edge.openapi import openapi_document
+from laari.edge.reference.openapi import openapi_document
 from tests.serving import Merchant, Service, serving
 
 PER_MINUTE = 6

@@ -10,10 +10,9 @@ from msgspec.structs import replace
 from laari.rules import authorizations, payment_requests
 from laari.rules import payments as rules
 from laari.rules.actors import Payer
-from laari.store import tenants
 from laari.store.audit import Report, audit
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
+from laari.store.batch.runner import BatchRunner
+from laari.store.postgres.pool import connection_to
 from laari.store.purge import (
     Position,
     purge_deliveries,
@@ -21,6 +20,7 @@ from laari.store.purge import (
     purge_sandbox_events,
     sandboxes,
 )
+from laari.store.reads import tenants
 from tests.audit.books import KEY, ORIGIN
 
 FOREVER = datetime(2999, 1, 1, tzinfo=UTC)  # everything is older

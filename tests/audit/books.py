@@ -18,12 +18,13 @@ from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import Data, refusal_body, to_json
 from laari.rules.shapes.payments import payment_shape
-from laari.store import customers, deliveries, merchants, tenants
 from laari.store.audit import Report, audit
-from laari.store.batch import BatchRunner
-from laari.store.database import Pool, connection_to, open_pool
-from laari.store.sealing import seal_next
-from laari.store.seals import Seal, sealing_key
+from laari.store.batch.runner import BatchRunner
+from laari.store.ledger.sealing import seal_next
+from laari.store.ledger.seals import Seal, sealing_key
+from laari.store.people import customers, merchants
+from laari.store.postgres.pool import Pool, connection_to, open_pool
+from laari.store.reads import deliveries, tenants
 
 MASTER_KEY = bytes(32)
 KEY = sealing_key(MASTER_KEY)

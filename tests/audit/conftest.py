@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
 from tests.audit.aging import (
     try_in_sandbox,
 )

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from laari.cli.main import run
-from laari.store.database import connection_to
-from laari.store.last_seal_file import KnownSeal, last_seal_file, note_seal
+from laari.store.ledger.last_seal_file import KnownSeal, last_seal_file, note_seal
+from laari.store.postgres.pool import connection_to
 from tests.audit.books import MASTER_KEY, seal_all, write_books
 
 Audit = Callable[..., tuple[int, str, str]]

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from laari.store.audit import SHOWN, audit
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
 from tests.audit.books import write_books
 
 

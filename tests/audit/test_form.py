@@ -10,11 +10,11 @@ from itertools import pairwise
 import asyncpg
 import pytest
 
-from laari.store import sealed_rows
-from laari.store.copied import divider
-from laari.store.database import connection_to
-from laari.store.sealed_rows import Place
-from laari.store.seals import Range, Seal, insert, mac_of, next_seal
+from laari.store.ledger import sealed_rows
+from laari.store.ledger.copy_digest import divider
+from laari.store.ledger.sealed_rows import Place
+from laari.store.ledger.seals import Range, Seal, insert, mac_of, next_seal
+from laari.store.postgres.pool import connection_to
 from tests.audit.books import KEY, look, pay, seal_all, write_books, write_more
 
 FIRST = {

@@ -11,11 +11,12 @@ import pytest
 
 from laari.cli.main import run
 from laari.errors import LaariError
-from laari.store import customers, standby
-from laari.store.database import connection_to
-from laari.store.last_seal_file import KnownSeal, last_seal_file, note_seal
-from laari.store.seals import last_seal
-from laari.store.standby import caught_up
+from laari.store.audit import standby
+from laari.store.audit.standby import caught_up
+from laari.store.ledger.last_seal_file import KnownSeal, last_seal_file, note_seal
+from laari.store.ledger.seals import last_seal
+from laari.store.people import customers
+from laari.store.postgres.pool import connection_to
 from tests.audit.books import MASTER_KEY, seal_all, write_books
 from tests.replication import Pair, copy_of, replicated
 

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from laari.rules import payments as rules
 from laari.rules.actors import Payer
-from laari.store import customers, merchants, tenants
 from laari.store.audit import audit
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
+from laari.store.batch.runner import BatchRunner
+from laari.store.people import customers, merchants
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants
 from tests.audit.books import MASTER_KEY, ORIGIN
 
 # A week begins on Sunday: the 9th of June 2030 is one, and so is the 30th.

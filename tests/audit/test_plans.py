@@ -11,10 +11,10 @@ import pytest
 
 from laari.store.audit.report import CHECKS, settle, statement
 from laari.store.audit.scope import EVERYTHING
-from laari.store.database import connection_to
-from laari.store.sealed_rows import ALONG_THE_KEY, SUBJECTS, Place, Subject
-from laari.store.sealing import nth_key_query
-from laari.store.settled import settled
+from laari.store.ledger.sealed_rows import ALONG_THE_KEY, SUBJECTS, Place, Subject
+from laari.store.ledger.sealing import nth_key_query
+from laari.store.postgres.local_settings import settled
+from laari.store.postgres.pool import connection_to
 from tests.audit.books import write_books
 
 # What a hash table could have found. Anything else that a nested loop tests has no other way.

@@ -11,12 +11,13 @@ import pytest
 
 from laari.rules.payments import ExpirePayment
 from laari.settings import SettingsError, read_settings
-from laari.store import deliveries, events, purge, tenants
+from laari.store import purge
 from laari.store.audit import chain
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
-from laari.store.listing import Window, page
+from laari.store.batch.runner import BatchRunner
+from laari.store.postgres.pool import connection_to
 from laari.store.purge import MOST, Sandbox, SentAgainError, purge_sandbox_events
+from laari.store.reads import deliveries, events, tenants
+from laari.store.reads.listing import Window, page
 from laari.workers.purging import DeliveryPurger, SandboxPurger
 from tests.audit.aging import (
     EVENTS,

@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from laari.store import customers, deliveries, figures, merchants
-from laari.store.database import connection_to
-from laari.store.horizon import MovedError, check_not_moved
-from laari.store.last_seal_file import (
+from laari.store.ledger.last_seal_file import (
     KnownSeal,
     last_seal_file,
     note_seal,
@@ -20,8 +17,12 @@ from laari.store.last_seal_file import (
     read_seal,
     shown_seals,
 )
-from laari.store.sealing import ADVISORY_LOCK, seal_next, summarize
-from laari.store.seals import Seal, mac_of
+from laari.store.ledger.sealing import ADVISORY_LOCK, seal_next, summarize
+from laari.store.ledger.seals import Seal, mac_of
+from laari.store.ledger.xid_horizon import MovedError, check_not_moved
+from laari.store.people import customers, merchants
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import deliveries, figures
 from laari.workers.sealing import Sealer
 from tests.audit.books import (
     KEY,

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import asyncpg
 import pytest
 
-from laari.store import figures
 from laari.store.audit import CHECKS, Report, audit
 from laari.store.audit.report import look
-from laari.store.database import connection_to
-from laari.store.last_seal_file import KnownSeal
+from laari.store.ledger.last_seal_file import KnownSeal
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import figures
 from tests.audit.books import KEY, seal_all, write_books, write_more
 
 CATALOGUE = tomllib.loads(Path(__file__).with_name("catalogue.toml").read_text())["tampering"]

@@ -13,7 +13,7 @@ from bench.fill import Size
 from bench.openloop import Ended, Plan, Report, open_loop
 from bench.settle import catch_up
 from bench.stage import KEPT, stage
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
 
 SIZE = Size(300, 50, 20)
 RATE, SECONDS = 50, 2

@@ -20,9 +20,9 @@ import pytest
 from msgspec.structs import replace
 
 from laari.cli.main import run
-from laari.store.backup_files import INFO, read_info, write_info
-from laari.store.embedded import embedded_server
-from laari.store.migrate import known_migrations, migrate
+from laari.engine.backup_files import INFO, read_info, write_info
+from laari.engine.embedded import embedded_server
+from laari.store.postgres.migrate import known_migrations, migrate
 from laari.store.secrets import load_master_key
 from tests.cli.installations import Commands, environment
 from tests.store.engines import ask
@@ -100,7 +100,7 @@ def test_a_backup_of_another_schema_says_that_it_was_not_audited(
 ) -> None:
     known = known_migrations()
     other = [*known, known[-1]] if more > 0 else known[:more]
-    for module in ("laari.cli.backup", "laari.store.restore"):
+    for module in ("laari.cli.backup", "laari.engine.restore"):
         monkeypatch.setattr(f"{module}.known_migrations", lambda: other)
     ended = laari(tmp_path / "new", "restore", saved, "--json")
     assert ended.status == 0
@@ -379,7 +379,7 @@ def test_a_restore_interrupted_at_its_last_step_leaves_nothing_either(
         assert (folder / "postgres").exists()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("laari.store.restore.sync_folder", interrupted)
+    monkeypatch.setattr("laari.engine.restore.sync_folder", interrupted)
     assert laari(home, "restore", saved).status == 130
     assert not (home / "postgres").exists()
     assert not (home / "master.key").exists()

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from laari.cli.main import run
-from laari.store.embedded import embedded_server
-from laari.store.migrate import migrate
+from laari.engine.embedded import embedded_server
+from laari.store.postgres.migrate import migrate
 from laari.store.secrets import load_master_key
 from tests.cli.installations import environment
 from tests.conftest import Engine

@@ -16,15 +16,16 @@ from typing import Any
 
 import httpx
 
-from laari.cli.demo import CUSTOMER_EMAIL, EMAIL, demo_settings, greeting, prepare
-from laari.cli.open import Service
+from laari.cli.serve.demo import CUSTOMER_EMAIL, EMAIL, demo_settings, greeting, prepare
+from laari.process.open import Service
 from laari.rules.money import fee_for
 from laari.rules.scopes import SCOPES
 from laari.settings import read_settings
-from laari.store import customers, logins, merchants, oauth, tenants
 from laari.store.audit import audit
-from laari.store.database import connection_to
-from laari.store.passwords import password_fits
+from laari.store.people import customers, logins, merchants, oauth
+from laari.store.people.passwords import password_fits
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants
 from laari.store.secrets import digest
 
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from laari.cli.main import run
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
 
 
 def first_password(dsn: str) -> dict[str, bool]:

@@ -17,8 +17,8 @@ import click
 import pytest
 
 from laari.cli.main import cli, run
-from laari.store.database import connection_to
-from laari.store.passwords import password_fits
+from laari.store.people.passwords import password_fits
+from laari.store.postgres.pool import connection_to
 
 GOOD = "three grey herons"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laari.cli.heartbeat import (
+from laari.process.heartbeat import (
     ALIVE,
     LOOK_SECONDS,
     READY,

@@ -17,11 +17,11 @@ from typing import NamedTuple
 import pytest
 
 from laari.cli.main import run
-from laari.store.database import connection_to
-from laari.store.embedded import embedded_server, revive
-from laari.store.installation import prove_master_key
-from laari.store.migrate import FOLDER, Migration, known_migrations
-from laari.store.postgres import EngineError
+from laari.engine.embedded import embedded_server, revive
+from laari.engine.programs import EngineError
+from laari.store.people.installation import prove_master_key
+from laari.store.postgres.migrate import FOLDER, Migration, known_migrations
+from laari.store.postgres.pool import connection_to
 from laari.store.secrets import MasterKeyError
 from tests.cli.commands import COMMANDS, arguments
 
@@ -174,7 +174,9 @@ def test_init_fills_an_empty_server_of_ones_own(laari: Laari, empty_dsn: str) ->
 def later(monkeypatch: pytest.MonkeyPatch) -> None:
     """A version of Laari that knows one migration more."""
     known = [*known_migrations(), Migration(LATEST + 1, "later", "SELECT")]
-    monkeypatch.setattr("laari.store.migrate.known_migrations", lambda folder=FOLDER: known)
+    monkeypatch.setattr(
+        "laari.store.postgres.migrate.known_migrations", lambda folder=FOLDER: known
+    )
 
 
 def test_init_does_not_upgrade(laari: Laari, dsn: str, later: None) -> None:

@@ -18,7 +18,7 @@ from tests.cli.test_terminal import HOSTILE, unseen
 
 COLUMNS = 80
 LINES = f"""
-from laari.cli.terminal import Part, complain, say_line, say_meanwhile, say_wrapped
+from laari.cli.terminal.output import Part, complain, say_line, say_meanwhile, say_wrapped
 say_meanwhile("waiting for " + {HOSTILE!r} * 3)
 say_line(Part("ok", "green"), Part("  short"))
 say_line(Part("FAIL", "red"), Part({HOSTILE!r} * 3, "red"), Part("pay_never-seen", whole=True))

@@ -297,7 +297,7 @@ def test_what_is_no_laari_is_an_error_in_one_line(
 def test_a_service_that_says_nothing_is_given_up(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("laari.cli.api.TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr("laari.cli.shop.api.TIMEOUT_SECONDS", 0.3)
     silent = threading.Event()
     with answering(lambda *_: (200, str(silent.wait(5)).encode())) as url:
         assert run(["listen", "--url", url, "--key", "sk_any"]) == 1

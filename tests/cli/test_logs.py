@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import logging
 
-from laari.cli.logs import JsonLine
 from laari.errors import LaariError
+from laari.process.logs import JsonLine
 
 
 def line(error: BaseException | None = None, **extra: object) -> dict[str, object]:

@@ -14,7 +14,7 @@ import pytest
 from laari import __version__
 from laari.cli.main import cli, run
 from laari.settings import VARIABLES
-from laari.store.migrate import known_migrations
+from laari.store.postgres.migrate import known_migrations
 from tests.cli.commands import COMMANDS, NOBODY, arguments
 
 LATEST = len(known_migrations())

@@ -13,9 +13,9 @@ from laari.cli.main import run
 from laari.rules.actors import Payer
 from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.records import MODES, Mode
-from laari.store import tenants
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
+from laari.store.batch.runner import BatchRunner
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants
 
 
 class Ended(NamedTuple):

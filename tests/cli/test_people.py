@@ -13,10 +13,10 @@ from uuid import UUID
 import pytest
 
 from laari.cli.main import run
-from laari.store import sessions
-from laari.store.database import connection_to
-from laari.store.logins import password_hash_of
-from laari.store.passwords import password_fits
+from laari.store.people import sessions
+from laari.store.people.logins import password_hash_of
+from laari.store.people.passwords import password_fits
+from laari.store.postgres.pool import connection_to
 
 EMAIL = "owner@shop.mv"
 

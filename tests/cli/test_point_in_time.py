@@ -14,8 +14,8 @@ from typing import NamedTuple
 import pytest
 
 from laari.cli.main import run
-from laari.store.embedded import embedded_server
-from laari.store.migrate import migrate
+from laari.engine.embedded import embedded_server
+from laari.store.postgres.migrate import migrate
 from laari.store.secrets import load_master_key
 from tests.cli.installations import Commands, environment
 from tests.store.engines import ask

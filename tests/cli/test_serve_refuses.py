@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from laari.store import merchants
-from laari.store.database import connection_to
-from laari.store.migrate import migrate
+from laari.store.people import merchants
+from laari.store.postgres.migrate import migrate
+from laari.store.postgres.pool import connection_to
 
 
 def refused(dsn: str, place: Path, **settings: str) -> str:

@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from laari.cli import terminal
-from laari.cli.demo import greeting, prepare
-from laari.cli.logs import JsonLine, TextLine
 from laari.cli.main import run
-from laari.cli.open import Service
-from laari.cli.terminal import visible, visible_json
+from laari.cli.serve.demo import greeting, prepare
+from laari.cli.terminal import output
 from laari.errors import LaariError
+from laari.process.logs import JsonLine, TextLine
+from laari.process.open import Service
 from laari.rules.actors import Payer
 from laari.rules.authorizations import (
     ApproveAuthorization,
@@ -30,9 +29,11 @@ from laari.rules.authorizations import (
 )
 from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.settings import read_settings
-from laari.store import customers, merchants, oauth, tenants
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
+from laari.store.batch.runner import BatchRunner
+from laari.store.people import customers, merchants, oauth
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants
+from laari.visible import visible, visible_json
 from tests.cli.commands import COMMANDS, NOBODY, arguments
 
 # Sets the clipboard, clears the screen (twice: ESC and C1), turns the direction of what follows,
@@ -276,7 +277,7 @@ def test_a_defect_is_told_safely(
     def fail(*_: object) -> None:
         raise ValueError(HOSTILE)
 
-    monkeypatch.setattr("laari.cli.operation.read_settings", fail)
+    monkeypatch.setattr("laari.cli.terminal.operation.read_settings", fail)
     assert run(["merchant", "list"]) == 1
     told = capsys.readouterr().err
     assert "ValueError" in told
@@ -313,7 +314,7 @@ def test_what_is_seen_stays_and_what_is_not_is_shown() -> None:
     assert unseen(visible(every)) == set()
 
 
-@pytest.mark.parametrize("path", sorted((SOURCE := Path(terminal.__file__).parent).glob("*.py")))
+@pytest.mark.parametrize("path", sorted((SOURCE := Path(output.__file__).parent).glob("*.py")))
 def test_only_one_place_prints(path: Path) -> None:
     """A command that prints by itself would go past what makes text safe."""
     if path.name in ("terminal.py", "progress.py"):  # a bar, with words of our own

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from laari.cli.main import run
-from laari.cli.trigger import SCENARIOS
+from laari.cli.shop.trigger import SCENARIOS
 from laari.rules.events import EVENTS
 from tests.serving import Merchant, Service
 

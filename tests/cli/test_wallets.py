@@ -14,8 +14,8 @@ from laari.rules.money import MAX_MONEY
 from laari.rules.operator import OPERATOR, MoveMoney
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
+from laari.store.batch.runner import BatchRunner
+from laari.store.postgres.pool import connection_to
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
 
 TRANSACTION = {"tid", "account", "time", "type", "name", "details", "amount", "status"}

@@ -6,7 +6,7 @@ import copy
 
 import pytest
 
-from laari.edge.openapi import openapi_document
+from laari.edge.reference.openapi import openapi_document
 from tools.clients.__main__ import ORIGIN, ROOT, generated_files
 from tools.clients.document import GeneratorError, read_interface
 from tools.clients.python_client import python_files

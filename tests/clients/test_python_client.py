@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from laari.edge.openapi import openapi_document
+from laari.edge.reference.openapi import openapi_document
 from laari_client import AsyncLaari, ConfigurationError, Laari, LaariError, Listing, errors, models
 from laari_client import _operations as ops
 from laari_client._call import Call, Prepared

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import NamedTuple
 
-from laari.edge.addresses import Networks
-from laari.edge.http import Address, Request
-from laari.edge.server.head import Fields, Head
+from laari.http.addresses import Networks
+from laari.http.head import Fields, Head
+from laari.http.messages import Address, Request
 
 
 class Peer(NamedTuple):

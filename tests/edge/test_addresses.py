@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.addresses import (
+from laari.http.addresses import (
     client_address,
     household,
     is_trusted,
     neighbourhood,
     read_address,
 )
-from laari.edge.http import Request
+from laari.http.messages import Request
 from laari.settings import read_settings
 from tests.edge.sent import sent
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from laari.edge.admission import LONGEST_WAIT_SECONDS, RETURNS_PER_SECOND, Admission
-from laari.edge.http import ClientGone, Reply, Request
+from laari.edge.load.admission import LONGEST_WAIT_SECONDS, RETURNS_PER_SECOND, Admission
 from laari.errors import UnavailableError
+from laari.http.messages import ClientGone, Reply, Request
 from laari.rules.refusals import Refusal
 from tests.edge.sent import sent
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.cursors import Cursors
+from laari.edge.input.cursors import Cursors
 
 CURSORS = Cursors(b"k" * 32)
 MOMENT = datetime(2026, 3, 4, 5, 6, 7, 891_011, tzinfo=UTC)

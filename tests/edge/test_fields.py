@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec import Struct
 
-from laari.edge.fields import Body, group, integer, text
+from laari.edge.input.fields import Body, group, integer, text
 from laari.edge.merchant.lists import Query
 from laari.rules.refusals import Refusal
 

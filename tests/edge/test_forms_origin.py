@@ -6,8 +6,8 @@ from ipaddress import ip_network
 
 import pytest
 
-from laari.edge.http import Request
 from laari.edge.pages.security import stranger
+from laari.http.messages import Request
 from tests.edge.sent import sent
 
 OURS = "https://pay.example.com"

@@ -18,10 +18,10 @@ import uvloop
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError
 
-from laari.edge.hashing import FIRST, Hashing, RankedQueue
-from laari.edge.http import ClientGone
-from laari.edge.overload import Overloaded
-from laari.store.passwords import NICENESS, nobodys_hash, password_fits
+from laari.edge.load.hashing import FIRST, Hashing, RankedQueue
+from laari.edge.load.overload import Overloaded
+from laari.http.messages import ClientGone
+from laari.store.people.passwords import NICENESS, nobodys_hash, password_fits
 
 # Slow enough to leave in the middle of it, and no more.
 HASH = PasswordHasher(time_cost=4, memory_cost=16_384, parallelism=1).hash("correct horse")
@@ -197,7 +197,7 @@ def test_a_process_that_ends_unasked_is_started_again(loop_factory: Any, pause: 
 
 PARENT = """
 import asyncio
-from laari.edge.hashing import Hashing
+from laari.edge.load.hashing import Hashing
 
 async def main():
     hashing = Hashing()

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from laari.edge import heavy
-from laari.edge.heavy import (
+from laari.edge.load import heavy
+from laari.edge.load.heavy import (
     MOST_EXPORTS,
     MOST_EXPORTS_OF_A_MERCHANT,
     Coalescing,
@@ -20,12 +20,12 @@ from laari.edge.heavy import (
     Heavy,
     patiently,
 )
+from laari.edge.load.overload import Overloaded
 from laari.edge.merchant.lists import ListQuery
-from laari.edge.overload import Overloaded
 from laari.edge.pages.dashboard import export
 from laari.edge.pages.dashboard.listing import ListRequest
 from laari.rules.records import Payment
-from laari.store.listing import Found, Window
+from laari.store.reads.listing import Found, Window
 
 
 async def test_one_at_a_time_with_a_rest_in_between() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from laari.edge.admission import Admission
-from laari.edge.http import Reply
+from laari.edge.load.admission import Admission
+from laari.edge.load.rate import RateBuckets
 from laari.edge.merchant import app
 from laari.edge.merchant.app import (
     BODY_BYTES_OF_A_REQUEST,
@@ -18,7 +18,7 @@ from laari.edge.merchant.app import (
     MerchantInterface,
 )
 from laari.edge.merchant.operations import Caller
-from laari.edge.rate import RateBuckets
+from laari.http.messages import Reply
 from laari.rules.refusals import Refusal, refuse
 from tests.edge.sent import sent
 

@@ -16,15 +16,15 @@ from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 import laari.rules
-from laari.edge.cursors import Cursors
-from laari.edge.fields import Body, choice, described, text
+from laari.edge.input.cursors import Cursors
+from laari.edge.input.fields import Body, choice, described, text
 from laari.edge.merchant.app import OPERATIONS
 from laari.edge.merchant.authorizations import CREATE_AUTHORIZATION
 from laari.edge.merchant.authorizations import create as create_authorization
-from laari.edge.merchant.openapi import codes_of
 from laari.edge.merchant.operations import Public, Write
 from laari.edge.merchant.sandbox import CLOCK_BODY, move_clock
-from laari.edge.openapi import openapi_document
+from laari.edge.reference.merchant import codes_of
+from laari.edge.reference.openapi import openapi_document
 from laari.edge.wallet.app import ENDPOINTS
 from laari.rules.events import EVENTS, SAMPLE_EVENT
 from laari.rules.ids import new_tid

@@ -7,9 +7,9 @@ from typing import Any, cast
 
 import pytest
 
+from laari.edge.load.rate import RateBuckets
 from laari.edge.merchant import payment_requests
 from laari.edge.merchant.operations import Context
-from laari.edge.rate import RateBuckets
 from laari.rules.refusals import refuse
 
 PER_MINUTE = 3

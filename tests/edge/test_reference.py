@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from laari.edge.http import Reply
-from laari.edge.openapi import openapi_document
-from laari.edge.reference import reference_page
+from laari.edge.reference.openapi import openapi_document
+from laari.edge.reference.pages import reference_page
+from laari.http.messages import Reply
 from tests.edge.sent import sent
 
 ORIGIN = "https://pay.example"

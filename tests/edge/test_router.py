@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from laari.edge.router import Router
+from laari.http.router import Router
 
 
 @pytest.fixture

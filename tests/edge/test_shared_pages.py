@@ -12,14 +12,14 @@ from msgspec import json
 from msgspec.structs import replace
 
 from laari.edge.backend import Backend
-from laari.edge.cursors import Cursors
-from laari.edge.http import Reply
+from laari.edge.input.cursors import Cursors
 from laari.edge.merchant.lists import ListQuery
 from laari.edge.merchant.operations import Caller, Context
 from laari.edge.merchant.payments import list_payments
+from laari.http.messages import Reply
 from laari.rules.payments import ExpirePayment
 from laari.rules.records import Payment, Tenant
-from laari.store.listing import Found
+from laari.store.reads.listing import Found
 
 NOW = datetime.now(UTC)
 ROW = Payment(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.strict_json import MAX_DEPTH, MAX_VALUES, LongInteger, read_object
+from laari.edge.input.strict_json import MAX_DEPTH, MAX_VALUES, LongInteger, read_object
 from laari.rules.idempotency import fingerprint
 from laari.rules.refusals import Refusal
 

@@ -74,8 +74,16 @@ def test_only_requests_with_a_commit_in_doubt_are_counted_as_such() -> None:
         "message": "batch of 3: …",
         "error": ["OutcomeUnknown"],
     }
-    request = {"logger": "laari.edge.admission", "message": "…", "error": ["OutcomeUnknown", "at"]}
-    defect = {"logger": "laari.edge.admission", "message": "OutcomeUnknown", "error": ["KeyError"]}
+    request = {
+        "logger": "laari.edge.load.admission",
+        "message": "…",
+        "error": ["OutcomeUnknown", "at"],
+    }
+    defect = {
+        "logger": "laari.edge.load.admission",
+        "message": "OutcomeUnknown",
+        "error": ["KeyError"],
+    }
     text = "\n".join(["Laari is ready", *map(json.dumps, (batch, request, request, defect))])
     assert requests_in_doubt(text) == 2
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
 from tests.faults.crash import found as finding
 from tests.faults.crash.checker import check, period_start
 from tests.faults.crash.clients import Probe

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from laari.store.embedded import embedded_server
+from laari.engine.embedded import embedded_server
 from tests.faults.crash.calls import Caller
 from tests.faults.crash.campaign import Plan, campaign, remaining, summary
 from tests.faults.crash.checker import check

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from laari.store.embedded import embedded_server
+from laari.engine.embedded import embedded_server
 from tests.faults.flood import KINDS
 from tests.faults.test_pressure import PAYMENTS_PER_SECOND, Place, alternate, beside, hold
 from tests.serving import Merchant, Service, serving

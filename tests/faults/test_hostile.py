@@ -22,7 +22,7 @@ from typing import Any
 import psutil
 import pytest
 
-from laari.store.embedded import embedded_server
+from laari.engine.embedded import embedded_server
 from tests.faults.test_fairness import limited
 from tests.faults.test_pressure import (
     LEAST_P99_SECONDS,

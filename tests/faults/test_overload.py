@@ -12,7 +12,7 @@ import httpx
 import psutil
 import pytest
 
-from laari.edge.admission import MAX_IN_FLIGHT
+from laari.edge.load.admission import MAX_IN_FLIGHT
 from tests.serving import Merchant, Service, serving
 
 SECONDS = 12.0

@@ -23,8 +23,8 @@ import psutil
 import pytest
 
 import bench.fill
-from laari.store import sessions
-from laari.store.embedded import embedded_server
+from laari.engine.embedded import embedded_server
+from laari.store.people import sessions
 from tests.faults.attacks import READERS
 from tests.serving import Service, serving
 

@@ -19,7 +19,7 @@ from typing import IO, NamedTuple
 import asyncpg
 import pytest
 
-from laari.cli.supervisor import FIRST_START_ATTEMPTS, HEALTHY_SECONDS
+from laari.process.supervisor import FIRST_START_ATTEMPTS, HEALTHY_SECONDS
 from tests.serving import free_port
 from tests.silence import proxy_to
 
@@ -36,7 +36,7 @@ def hang(*_):
         pass
 
 def create_app(dsn, master_key, settings, shared):
-    from laari.edge.http import Reply, Stream
+    from laari.http.messages import Reply, Stream
     rate_fd, metrics_fd, process, _ = shared
     assert os.fstat(rate_fd).st_size == 1 << 20
     assert os.fstat(metrics_fd).st_size >= (process + 1) << 16
@@ -68,13 +68,13 @@ def create_app(dsn, master_key, settings, shared):
 
     return App()
 
-if os.environ.get("STAND_IN") == "broken" and "laari.cli.worker" in sys.orig_argv:
+if os.environ.get("STAND_IN") == "broken" and "laari.process.process" in sys.orig_argv:
     sys.stderr.write("broken on purpose\\n")
     os._exit(3)
 if "SILENT_SECONDS" in os.environ:
     from laari.cli import heartbeat
     heartbeat.SILENT_SECONDS = float(os.environ["SILENT_SECONDS"])
-if "laari.cli.worker" in sys.orig_argv:
+if "laari.process.process" in sys.orig_argv:
     signal.signal(signal.SIGUSR2, hang)
 while sys.orig_argv[-1] == "background" and not os.path.exists(os.environ.get("START_WHEN", "/")):
     time.sleep(0.02)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import asyncpg
 
-from laari.store import customers, logins, merchants, oauth, sessions
+from laari.store.people import customers, logins, merchants, oauth, sessions
 from tests.model.reference.access import SCOPES
 from tests.model.reference.state import Line, Merchant, State, Wallet
 from tests.model.reference.unknowns import Unknown

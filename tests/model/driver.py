@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from laari.store import merchants
+from laari.store.people import merchants
 from tests.model.accounts import CLIENTS, Accounts
 from tests.model.binding import Bound
 from tests.model.reference import service as reference

@@ -14,8 +14,8 @@ from uuid import UUID
 
 from playwright.async_api import Browser, BrowserContext, Page
 
-from laari.store import customers, logins, sessions
-from laari.store.database import connection_to
+from laari.store.people import customers, logins, sessions
+from laari.store.postgres.pool import connection_to
 from tests.serving import Service
 
 SIZES = {"phone": {"width": 390, "height": 844}, "desktop": {"width": 1280, "height": 900}}

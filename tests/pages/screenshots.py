@@ -15,8 +15,8 @@ from pathlib import Path
 from PIL import Image
 from playwright.async_api import Page, async_playwright
 
-from laari.store.embedded import embedded_server
-from laari.store.migrate import migrate
+from laari.engine.embedded import embedded_server
+from laari.store.postgres.migrate import migrate
 from tests.pages import dashboard_shots, wallet_shots
 from tests.pages.conftest import CHROMIUM, OPTIONS
 from tests.pages.people import SIZES, Visitors, new_customer

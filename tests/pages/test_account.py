@@ -10,8 +10,8 @@ import httpx
 import pytest
 from playwright.async_api import expect
 
-from laari.store import logins
-from laari.store.database import connection_to
+from laari.store.people import logins
+from laari.store.postgres.pool import connection_to
 from tests.pages.forms import token_in
 from tests.pages.owners import PASSWORD, Owner, new_owner
 from tests.pages.people import (

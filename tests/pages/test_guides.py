@@ -10,8 +10,8 @@ import httpx
 import pytest
 from playwright.async_api import expect
 
-from laari.edge.guides import FOLDER, GUIDES, HOME, PATHS
 from laari.edge.pages.security import HEADERS
+from laari.edge.reference.guides import FOLDER, GUIDES, HOME, PATHS
 from tests.pages.people import SIZES, Visitors, violations
 from tests.serving import Service
 

@@ -15,10 +15,10 @@ import psutil
 import pytest
 from argon2 import PasswordHasher
 
-from laari.edge.hashing import MOST_WAITING
+from laari.edge.load.hashing import MOST_WAITING
 from laari.edge.pages.login import PER_IDENTITY, PER_IDENTITY_EVERYWHERE
-from laari.store import logins
-from laari.store.database import connection_to
+from laari.store.people import logins
+from laari.store.postgres.pool import connection_to
 from tests.pages.forms import Forms
 from tests.pages.people import Customer, new_customer
 from tests.serving import Merchant, Service, serving

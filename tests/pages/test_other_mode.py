@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from laari.store import logins, sessions
-from laari.store.database import connection_to
-from laari.store.logins import Whose
+from laari.store.people import logins, sessions
+from laari.store.people.logins import Whose
+from laari.store.postgres.pool import connection_to
 from tests.pages.forms import Forms
 from tests.pages.owners import new_owner
 from tests.pages.people import new_customer

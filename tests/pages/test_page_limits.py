@@ -12,10 +12,10 @@ from uuid import UUID
 import httpx
 import pytest
 
-from laari.edge.heavy import MOST_EXPORTS_OF_A_MERCHANT
+from laari.edge.load.heavy import MOST_EXPORTS_OF_A_MERCHANT
 from laari.edge.pages.visit import PAGES_OVER_SECONDS, PAGES_PER_SECOND
-from laari.store import logins, sessions
-from laari.store.database import connection_to
+from laari.store.people import logins, sessions
+from laari.store.postgres.pool import connection_to
 from tests.pages.owners import Owner, new_owner
 from tests.pages.people import new_customer
 from tests.serving import Service

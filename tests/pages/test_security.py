@@ -11,7 +11,7 @@ import httpx
 import pytest
 from playwright.async_api import expect
 
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
 from tests.pages.forms import Forms, token_in
 from tests.pages.payloads import PAYLOADS
 from tests.pages.people import Customer, Visitors, new_customer

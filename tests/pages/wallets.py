@@ -17,9 +17,10 @@ from laari.rules.payment_requests import PayRequest, RejectRequest, ReserveReque
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
-from laari.store import merchants, tenants
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
+from laari.store.batch.runner import BatchRunner
+from laari.store.people import merchants
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants
 from tests.pages.people import Customer, Visitors, new_customer
 from tests.serving import Merchant, Service
 

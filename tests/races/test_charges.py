@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
 from tests.serving import Merchant
 
 AtOnce = Callable[..., list[Any]]

@@ -7,7 +7,7 @@ import asyncio
 import httpx
 import pytest
 
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
 from tests.serving import Merchant
 
 WAITS = """

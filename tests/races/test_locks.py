@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
 from tests.serving import Merchant
 
 
@@ -67,7 +67,7 @@ def test_reading_what_is_overdue_and_held_answers_it_as_it_is(shop: Merchant, ki
 
 
 def test_a_key_that_another_process_works_under_is_in_progress(shop: Merchant) -> None:
-    from laari.store.load import _lock_number
+    from laari.store.batch.load import _lock_number
 
     tenant_id = shop.service.execute(
         "SELECT id FROM tenants WHERE merchant_id = $1 AND mode = 'sandbox'", shop.id

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.strict_json import LongInteger
+from laari.edge.input.strict_json import LongInteger
 from laari.rules.idempotency import fingerprint, is_valid_key
 
 texts = st.text(st.sampled_from('ab01:;{}[]s,"é') | st.characters(codec="utf-8"), max_size=6)

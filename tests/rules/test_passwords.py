@@ -7,7 +7,7 @@ import secrets
 import pytest
 
 from laari.rules.passwords import COMMON, LIST, MIN_LENGTH, TOO_LONG, TOO_SHORT, password_problem
-from laari.store.passwords import new_password
+from laari.store.people.passwords import new_password
 
 
 def test_the_length_has_bounds() -> None:

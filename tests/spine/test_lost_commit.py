@@ -14,9 +14,9 @@ from laari.rules.command import Command
 from laari.rules.operator import OPERATOR, MoveMoney
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import OutcomeUnknown, Spine
-from laari.store import customers
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
+from laari.store.batch.runner import BatchRunner
+from laari.store.people import customers
+from laari.store.postgres.pool import connection_to
 
 
 class CutAt(BatchRunner):

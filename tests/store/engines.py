@@ -17,7 +17,7 @@ import asyncpg
 USER = """
 import sys
 from pathlib import Path
-from laari.store.embedded import embedded_server
+from laari.engine.embedded import embedded_server
 with embedded_server(Path(sys.argv[1]), durable=False) as dsn:
     print(dsn, flush=True)
     sys.stdin.read()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from laari.store.backup import _partial
-from laari.store.backup_files import BackupError
+from laari.engine.backup import _partial
+from laari.engine.backup_files import BackupError
 
 
 def test_a_place_is_one_backups_at_a_time(tmp_path: Path) -> None:

@@ -19,10 +19,11 @@ from laari.rules.refusals import Refusal
 from laari.rules.tokens import IssueToken
 from laari.rules.world import Needs, World
 from laari.spine.engine import PATIENT_LOCK_SECONDS, Spine
-from laari.store import customers, merchants, tenants
-from laari.store.batch import _SESSION, BatchRunner
-from laari.store.database import connection_to
-from laari.store.load import load
+from laari.store.batch.load import load
+from laari.store.batch.runner import _SESSION, BatchRunner
+from laari.store.people import customers, merchants
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants
 from laari.store.tables import (
     AUTHORIZATIONS,
     PAYMENTS,

@@ -24,12 +24,13 @@ from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import Needs, World
-from laari.store import customers, merchants, tenants
-from laari.store.batch import _SESSION, BatchRunner
-from laari.store.charging import _LOAD, _is_before
-from laari.store.database import connection_to
-from laari.store.load import load
-from laari.store.writes import save
+from laari.store.batch.load import load
+from laari.store.batch.load_charge import _LOAD, _is_before
+from laari.store.batch.runner import _SESSION, BatchRunner
+from laari.store.batch.save import save
+from laari.store.people import customers, merchants
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants
 
 ORIGIN = "http://laari.test"
 

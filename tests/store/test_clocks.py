@@ -24,12 +24,14 @@ from laari.rules.sandbox_clock import MoveClock
 from laari.rules.wallets import counted, spent_now
 from laari.rules.world import Needs
 from laari.spine.engine import Spine
-from laari.store import customers, merchants, periods, tenants, wallets
 from laari.store.audit import audit
-from laari.store.batch import BatchRunner, load
-from laari.store.database import connection_to
-from laari.store.tiers import set_tier
-from laari.store.writes import save
+from laari.store.batch import sandbox_periods
+from laari.store.batch.runner import BatchRunner, load
+from laari.store.batch.save import save
+from laari.store.people import customers, merchants
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants, wallets
+from laari.store.reads.tiers import set_tier
 
 MIDNIGHT = datetime(2026, 3, 1, tzinfo=MALDIVES)  # a Sunday, and the first of a month
 DAY = 86_400
@@ -156,7 +158,7 @@ class Sandbox(NamedTuple):
         account, now = tenant.sandbox_account, NOON + timedelta(seconds=tenant.clock_offset_seconds)
         async with connection_to(self.dsn) as connection:
             wallet = (await wallets.by_account(connection, [account]))[account].wallet
-            aside = await periods.put_aside(connection, others(counted(wallet), now))
+            aside = await sandbox_periods.put_aside(connection, others(counted(wallet), now))
         moment = Moment(now, tenant.clock_offset_seconds, aside)
         return tuple(period.spent for period in spent_now(wallet, moment))
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from laari.store import cluster, postgres
-from laari.store.embedded import embedded_server, revive
-from laari.store.postgres import EngineError
+from laari.engine import cluster, programs
+from laari.engine.embedded import embedded_server, revive
+from laari.engine.programs import EngineError
 from tests.store.engines import another_process, ask, is_running, kill_and_wait, postmaster
 
 
@@ -180,7 +180,7 @@ def test_a_server_that_does_not_start_says_why(home: Path) -> None:
 def test_without_the_binaries_it_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "MAJOR_VERSION", "99")
+    monkeypatch.setattr(programs, "MAJOR_VERSION", "99")
     assert "LAARI_DATABASE_URL" in refusal(tmp_path)
 
 

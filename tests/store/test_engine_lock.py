@@ -23,9 +23,9 @@ import asyncpg
 import psutil
 import pytest
 
-from laari.store import embedded
-from laari.store.embedded import embedded_server, revive
-from laari.store.postgres import EngineError
+from laari.engine import embedded
+from laari.engine.embedded import embedded_server, revive
+from laari.engine.programs import EngineError
 from tests.store.engines import USER, another_process, ask, is_running, kill_and_wait, postmaster
 
 # As root a namespace of its own for users is not needed; where root may not do without, it helps.
@@ -66,7 +66,7 @@ def use_elsewhere(home: Path, query: str, *within: str) -> subprocess.CompletedP
     script = (
         "import sys\nfrom pathlib import Path\n"
         "from laari.errors import LaariError\n"
-        "from laari.store.embedded import embedded_server\n"
+        "from laari.engine.embedded import embedded_server\n"
         "from laari.store import embedded\n"
         "embedded.UNREACHABLE_SECONDS = 0.5\n"
         "from tests.store.engines import ask\n"

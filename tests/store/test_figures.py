@@ -12,9 +12,10 @@ import asyncpg
 import pytest
 
 from laari.rules import ids
-from laari.store import figures, merchants
-from laari.store.database import connection_to
-from laari.store.figures import Figures, Span
+from laari.store.people import merchants
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import figures
+from laari.store.reads.figures import Figures, Span
 
 MIDNIGHT = datetime(2026, 3, 31, 19, tzinfo=UTC)  # in the Maldives
 FIRST = date(2026, 4, 1)

@@ -14,10 +14,10 @@ import asyncpg
 import pytest
 
 from laari.store.audit.schema import FILE as CATALOG
-from laari.store.database import connection_to
-from laari.store.migrate import FOLDER, check, known_migrations, migrate
-from laari.store.schema import dump_catalog
+from laari.store.postgres.migrate import FOLDER, check, known_migrations, migrate
+from laari.store.postgres.pool import connection_to
 from tests.audit.books import look
+from tools.audit_schema import dump_catalog
 
 # Add a line for a new migration when it is released, and a file of rows to RELEASED.
 DIGESTS = {

@@ -29,9 +29,10 @@ from laari.rules.records import Payment, PaymentStatus, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World
-from laari.store import merchants, tenants
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
+from laari.store.batch.runner import BatchRunner
+from laari.store.people import merchants
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants
 
 ACTIONS: tuple[Action, ...] = get_args(Action)
 STATUSES: tuple[PaymentStatus, ...] = get_args(PaymentStatus)

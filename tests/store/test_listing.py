@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from laari.rules.records import Payment
 from laari.rules.world import World
-from laari.store import authorizations, events, listing, payment_requests, payments
-from laari.store.database import connection_to
-from laari.store.listing import Found, Listing, Position, Window, page, plain_pages
-from laari.store.writes import save
+from laari.store.batch.save import save
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import authorizations, events, listing, payment_requests, payments
+from laari.store.reads.listing import Found, Listing, Position, Window, page, plain_pages
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from laari.rules.records import Mode
-from laari.store import customers, logins
-from laari.store.database import connection_to
+from laari.store.people import customers, logins
+from laari.store.postgres.pool import connection_to
 
 
 @pytest.mark.parametrize("mode", ["live", "sandbox"])

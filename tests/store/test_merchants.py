@@ -10,14 +10,15 @@ import asyncpg
 import pytest
 
 from laari.errors import LaariError
-from laari.store import customers, merchants, tenants
 from laari.store.audit import audit
-from laari.store.database import connection_to
-from laari.store.passwords import password_fits
+from laari.store.people import customers, merchants
+from laari.store.people.passwords import password_fits
+from laari.store.people.signup import LiveError, is_live, sign_up
+from laari.store.people.wallet_keys import sandbox_wallet_key
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants
+from laari.store.reads.tiers import all_tiers, set_tier
 from laari.store.secrets import digest
-from laari.store.signup import LiveError, is_live, sign_up
-from laari.store.tiers import all_tiers, set_tier
-from laari.store.wallet_keys import sandbox_wallet_key
 
 MASTER_KEY = bytes(range(32))
 

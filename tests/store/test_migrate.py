@@ -9,8 +9,8 @@ import asyncpg
 import pytest
 
 from laari.store.audit.schema import FILE as CATALOG
-from laari.store.connect import DatabaseUnreachableError
-from laari.store.migrate import (
+from laari.store.postgres.connect import DatabaseUnreachableError
+from laari.store.postgres.migrate import (
     FOLDER,
     MigrationError,
     check,
@@ -18,7 +18,7 @@ from laari.store.migrate import (
     migrate,
     schema_version,
 )
-from laari.store.schema import dump_catalog
+from tools.audit_schema import dump_catalog
 
 LATEST = len(known_migrations())
 
@@ -105,7 +105,7 @@ async def test_an_unknown_database_is_one_line(dsn: str) -> None:
 
 
 async def test_the_audit_knows_the_schema_on_every_version_of_postgresql(dsn: str) -> None:
-    assert CATALOG.read_bytes() == await dump_catalog(dsn), "run `python -m laari.store.schema`"
+    assert CATALOG.read_bytes() == await dump_catalog(dsn), "run `python -m tools.audit_schema`"
 
 
 # Analyzing them costs nothing that a payment could notice, however long the service runs.

@@ -25,9 +25,10 @@ from laari.rules.refusals import Refusal
 from laari.rules.sandbox_clock import MoveClock
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World
-from laari.store import customers, merchants, tenants
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
+from laari.store.batch.runner import BatchRunner
+from laari.store.people import customers, merchants
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants
 
 MODES: tuple[Mode, Mode] = ("live", "sandbox")
 _numbers = count(1)

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from laari.rules.calendar import MALDIVES, local_day
 from laari.rules.records import Payment
 from laari.rules.world import World
-from laari.store import movements
-from laari.store.database import connection_to
-from laari.store.figures import Span
-from laari.store.movements import Movement, Place
-from laari.store.writes import save
+from laari.store.batch.save import save
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import movements
+from laari.store.reads.figures import Span
+from laari.store.reads.movements import Movement, Place
 from tests.store.test_listing import payment
 
 MIDNIGHT = datetime(2026, 3, 2, tzinfo=MALDIVES)

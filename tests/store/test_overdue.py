@@ -18,10 +18,11 @@ from laari.rules.actors import Payer
 from laari.rules.lifecycle import shown_state, state_of
 from laari.rules.records import Tenant
 from laari.rules.wallets import SetSandboxWallet
-from laari.store import authorizations, merchants, payment_requests, payments, tenants
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
-from laari.store.listing import Window, page
+from laari.store.batch.runner import BatchRunner
+from laari.store.people import merchants
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import authorizations, payment_requests, payments, tenants
+from laari.store.reads.listing import Window, page
 
 NOW = datetime.now(UTC).replace(microsecond=500_000) + timedelta(hours=2)
 INSTANT = timedelta(microseconds=1)

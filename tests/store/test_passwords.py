@@ -8,7 +8,9 @@ import sys
 from argon2 import Parameters, Type, extract_parameters
 from argon2.profiles import RFC_9106_LOW_MEMORY
 
-HASH = "from laari.store.passwords import hash_password; print(hash_password('correct horse'))"
+HASH = (
+    "from laari.store.people.passwords import hash_password; print(hash_password('correct horse'))"
+)
 
 
 def test_a_hash_costs_what_rfc_9106_asks_for() -> None:

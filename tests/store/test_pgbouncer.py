@@ -14,13 +14,13 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 import pytest
 
+from laari.engine.programs import _as_ordinary_user
 from laari.rules.records import AccessToken
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import Spine
-from laari.store.batch import BatchRunner
-from laari.store.database import open_pool
-from laari.store.migrate import check
-from laari.store.postgres import _as_ordinary_user
+from laari.store.batch.runner import BatchRunner
+from laari.store.postgres.migrate import check
+from laari.store.postgres.pool import open_pool
 from tests.serving import free_port
 
 PGBOUNCER = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import asyncpg
 import pytest
 
-from laari.store.database import Pool, connection_to, open_pool
+from laari.store.postgres.pool import Pool, connection_to, open_pool
 
 MOST = 2
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from laari.store import postgres
+from laari.engine import programs
 
 
 def test_a_program_that_was_just_started_is_ended_by_an_interrupt(
@@ -23,10 +23,10 @@ def test_a_program_that_was_just_started_is_ended_by_an_interrupt(
             started.append(self)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(postgres, "program", lambda name: name)
-    monkeypatch.setattr(postgres.subprocess, "Popen", Interrupted)
+    monkeypatch.setattr(programs, "program", lambda name: name)
+    monkeypatch.setattr(programs.subprocess, "Popen", Interrupted)
     with pytest.raises(KeyboardInterrupt):
-        postgres.watch("sleep", "60")
+        programs.watch("sleep", "60")
     try:
         assert started[0].poll() == -signal.SIGTERM
     finally:

@@ -20,12 +20,12 @@ from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.tables import Journal, Lookup, Table, UnlockedRowError
 from laari.rules.world import REGISTRY, Needs, World
-from laari.store import merchants
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
-from laari.store.load import load
+from laari.store.batch.load import load
+from laari.store.batch.runner import BatchRunner
+from laari.store.batch.save import writing
+from laari.store.people import merchants
+from laari.store.postgres.pool import connection_to
 from laari.store.tables import KeyedStatements, Statements
-from laari.store.writes import writing
 
 NOW = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)
 TENANT = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)

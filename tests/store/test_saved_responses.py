@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 import pytest
 
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
 from laari.store.purge import purge_saved_responses
 
 NOW = datetime(2027, 7, 1, 12, tzinfo=UTC)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import asyncpg
 import pytest
 
-from laari.store import customers, logins, merchants, sessions
-from laari.store.connect import connect
+from laari.store.people import customers, logins, merchants, sessions
+from laari.store.postgres.connect import connect
 from laari.store.purge import purge_sessions
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncpg
 import pytest
 
-from laari.store.database import connection_to
-from laari.store.settled import settled
+from laari.store.postgres.local_settings import settled
+from laari.store.postgres.pool import connection_to
 
 SHOWN = "SELECT current_setting('work_mem'), current_setting('enable_sort')"
 

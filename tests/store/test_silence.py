@@ -18,10 +18,17 @@ from laari.rules.refusals import refuse
 from laari.rules.tokens import IssueToken
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import OutcomeUnknown, Spine
-from laari.store import customers, installation, migrate
-from laari.store.batch import BatchRunner
-from laari.store.connect import STALE_SECONDS, DatabaseUnreachableError, Host, connect, hosts_of
-from laari.store.database import Pool, connection_to, open_pool
+from laari.store.batch.runner import BatchRunner
+from laari.store.people import customers, installation
+from laari.store.postgres import migrate
+from laari.store.postgres.connect import (
+    STALE_SECONDS,
+    DatabaseUnreachableError,
+    Host,
+    connect,
+    hosts_of,
+)
+from laari.store.postgres.pool import Pool, connection_to, open_pool
 from tests.silence import Proxy, proxy_to
 
 

@@ -23,9 +23,9 @@ from laari.rules.records import AccessToken, Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import OutcomeUnknown, Spine
-from laari.store.batch import BatchRunner
-from laari.store.connect import DatabaseUnreachableError, connect
-from laari.store.database import Pool, connection_to, open_pool
+from laari.store.batch.runner import BatchRunner
+from laari.store.postgres.connect import DatabaseUnreachableError, connect
+from laari.store.postgres.pool import Pool, connection_to, open_pool
 from tests.replication import Pair, replicated
 
 
@@ -188,7 +188,7 @@ RETRIES: dict[str, Command[Any]] = {
 async def test_a_retry_is_not_answered_before_the_standby_has_the_row(
     pair: Pair, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("laari.store.batch.COMMIT_SECONDS", 60.0)
+    monkeypatch.setattr("laari.store.batch.runner.COMMIT_SECONDS", 60.0)
     await retry_on_the_primary_alone(pair, [RETRIES[kind]])
 
 
@@ -196,7 +196,7 @@ async def test_a_retry_beside_a_lock_that_finds_no_row_waits_too(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A transaction that has written and locked nothing waits for no standby by itself."""
-    monkeypatch.setattr("laari.store.batch.COMMIT_SECONDS", 60.0)
+    monkeypatch.setattr("laari.store.batch.runner.COMMIT_SECONDS", 60.0)
     retried = CreatePayment(SHOP, PaymentDraft("beside", 100))
     await retry_on_the_primary_alone(pair, [retried, CancelPayment(SHOP, UUID(int=0))])
 

@@ -19,10 +19,11 @@ from laari.rules.operator import OPERATOR
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
-from laari.store import customers, merchants, tenants
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
-from laari.store.search import search
+from laari.store.batch.runner import BatchRunner
+from laari.store.people import customers, merchants
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants
+from laari.store.reads.search import search
 
 TABLES = ("payments", "payment_requests", "authorizations", "wallets", "transfers")
 

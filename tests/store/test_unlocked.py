@@ -15,8 +15,8 @@ from laari.rules.records import Payment, Tenant
 from laari.rules.tables import Rows, UnlockedRowError
 from laari.rules.world import Needs, World
 from laari.spine.engine import Spine
-from laari.store.batch import BatchRunner
-from laari.store.database import connection_to
+from laari.store.batch.runner import BatchRunner
+from laari.store.postgres.pool import connection_to
 
 TENANT = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
 

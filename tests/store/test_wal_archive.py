@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from laari.store import wal_archive
-from laari.store.wal_archive import fetch_command, keep_command, missing_segment
+from laari.engine import wal_archive
+from laari.engine.wal_archive import fetch_command, keep_command, missing_segment
 
 SEGMENT = "000000010000000000000003"
 

@@ -10,8 +10,8 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from laari.store.database import connection_to
-from laari.store.wallets import KeyUse, count_use
+from laari.store.postgres.pool import connection_to
+from laari.store.reads.wallets import KeyUse, count_use
 
 
 @pytest.fixture

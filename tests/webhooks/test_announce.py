@@ -10,11 +10,12 @@ import asyncpg
 
 from laari.rules.payments import CancelPayment, CreatePayment, PaymentDraft
 from laari.rules.records import Payment
-from laari.store import announce, tenants
-from laari.store.announce import Announcer
-from laari.store.batch import BatchRunner
-from laari.store.database import open_pool
-from laari.store.deliveries import CHANNEL
+from laari.store.batch import announce
+from laari.store.batch.announce import Announcer
+from laari.store.batch.runner import BatchRunner
+from laari.store.postgres.pool import open_pool
+from laari.store.reads import tenants
+from laari.store.reads.deliveries import CHANNEL
 from laari.workers.webhooks.sender import Sender
 from laari.workers.webhooks.windows import Limits
 from tests.webhooks.receivers import Receiver

@@ -11,8 +11,9 @@ import pytest
 
 from laari.rules.webhooks import signature
 from laari.settings import read_settings
-from laari.store import deliveries, merchants
-from laari.store.deliveries import save_events
+from laari.store.people import merchants
+from laari.store.reads import deliveries
+from laari.store.reads.deliveries import save_events
 from laari.workers.webhooks import delivery
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import TIMEOUT_SECONDS, Sender

@@ -19,10 +19,11 @@ from laari.rules.records import Tenant
 from laari.rules.sandbox_clock import MoveClock
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import Spine
-from laari.store import merchants, tenants
-from laari.store.batch import BatchRunner
-from laari.store.database import Pool, connection_to, open_pool
+from laari.store.batch.runner import BatchRunner
+from laari.store.people import merchants
+from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.purge import purge_access_tokens
+from laari.store.reads import tenants
 from laari.workers.expiry import expire_overdue_requests
 
 SOON = timedelta(seconds=60)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from laari.edge.openapi import openapi_document
+from laari.edge.reference.openapi import openapi_document
 from tools.clients.document import read_interface
 from tools.clients.python_client import python_files
 from tools.clients.typescript_client import typescript_files

@@ -10,17 +10,17 @@ import click
 import msgspec
 import uvloop
 
-from laari.cli.open import open_service
-from laari.cli.operation import json_option, show, show_table
-from laari.cli.progress import Tell, step_bar
-from laari.cli.terminal import complain, say
+from laari.cli.terminal.operation import json_option, show, show_table
+from laari.cli.terminal.output import complain, say
+from laari.cli.terminal.progress import Tell, step_bar
 from laari.errors import LaariError
+from laari.process.open import open_service
 from laari.settings import read_settings
 from laari.store.audit import Report, audit
-from laari.store.database import connection_to
-from laari.store.last_seal_file import KnownSeal, last_seal_file, noted_seal, read_seal
-from laari.store.seals import sealing_key
-from laari.store.standby import caught_up
+from laari.store.audit.standby import caught_up
+from laari.store.ledger.last_seal_file import KnownSeal, last_seal_file, noted_seal, read_seal
+from laari.store.ledger.seals import sealing_key
+from laari.store.postgres.pool import connection_to
 
 # Connections more that check at the same time. Most machines have two processors, and each
 # connection waits now and then for what it fetches to be digested here.

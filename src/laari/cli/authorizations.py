@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from laari.cli.open import Service
-from laari.cli.operation import operation, origin_of, submit
+from laari.cli.terminal.operation import operation, origin_of, submit
 from laari.errors import LaariError
+from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.authorizations import PauseCommand, ResumeAuthorization, SuspendAuthorization
 from laari.rules.operator import OPERATOR
 from laari.rules.shapes.authorizations import authorization_shape
-from laari.store import authorizations, tenants
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import authorizations, tenants
 
 
 @click.group()

@@ -12,16 +12,16 @@ from types import FrameType
 
 import click
 
-from laari.cli.open import open_engine
-from laari.cli.operation import json_option, show
-from laari.cli.progress import progress_bar
-from laari.cli.terminal import complain, path_text
+from laari.cli.terminal.operation import json_option, show
+from laari.cli.terminal.output import complain, path_text
+from laari.cli.terminal.progress import progress_bar
+from laari.engine.backup import Source, make_backup
+from laari.engine.data_directory import refuse_shared
+from laari.engine.restore import Wanted, restore
 from laari.errors import LaariError
+from laari.process.open import open_engine
 from laari.settings import Settings, read_settings
-from laari.store.backup import Source, make_backup
-from laari.store.home import refuse_shared
-from laari.store.migrate import known_migrations
-from laari.store.restore import Wanted, restore
+from laari.store.postgres.migrate import known_migrations
 
 MALE = timezone(timedelta(hours=5))  # of a moment without an offset, as everywhere in Laari
 

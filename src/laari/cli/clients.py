@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from laari.cli.open import Service
-from laari.cli.operation import operation
+from laari.cli.terminal.operation import operation
+from laari.process.open import Service
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
 from laari.rules.scopes import SCOPES
 from laari.rules.tokens import write_scope
-from laari.store import oauth
-from laari.store.database import connection_to
+from laari.store.people import oauth
+from laari.store.postgres.pool import connection_to
 
 
 @click.group()

@@ -6,12 +6,12 @@ import re
 
 import click
 
-from laari.cli import fields
-from laari.cli.given import printed, refuse_weak_password, secret_options
-from laari.cli.open import Service
-from laari.cli.operation import operation, submit
-from laari.cli.terminal import complain
+from laari.cli.terminal import fields
+from laari.cli.terminal.operation import operation, submit
+from laari.cli.terminal.output import complain
+from laari.cli.terminal.secret_input import printed, refuse_weak_password, secret_options
 from laari.errors import LaariError
+from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
@@ -19,9 +19,10 @@ from laari.rules.contacts import read_email, read_mobile, read_vpa
 from laari.rules.money import MAX_MONEY
 from laari.rules.operator import OPERATOR, FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.records import Mode
-from laari.store import customers, holders
-from laari.store.database import connection_to
-from laari.store.holders import Holder
+from laari.store.people import customers
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import holders
+from laari.store.reads.holders import Holder
 
 MOST_LISTED = 1_000
 MOST_MATCHES = 100

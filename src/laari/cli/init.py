@@ -7,11 +7,11 @@ import os
 
 import click
 
-from laari.cli.open import open_service
-from laari.cli.operation import json_option, show
-from laari.cli.terminal import path_text
+from laari.cli.terminal.operation import json_option, show
+from laari.cli.terminal.output import path_text
+from laari.process.open import open_service
 from laari.settings import read_settings
-from laari.store.migrate import schema_version
+from laari.store.postgres.migrate import schema_version
 
 
 @click.command("init")

@@ -15,15 +15,15 @@ from laari.cli.backup import backup_command, restore_command
 from laari.cli.clients import client
 from laari.cli.customers import customer
 from laari.cli.init import init_command
-from laari.cli.listen import listen_command
 from laari.cli.merchants import merchant
 from laari.cli.migrate import migrate_command
 from laari.cli.payments import payment
 from laari.cli.people import session
-from laari.cli.serve import serve_command
-from laari.cli.terminal import complain, complain_of_defect
+from laari.cli.serve.command import serve_command
+from laari.cli.shop.listen import listen_command
+from laari.cli.shop.trigger import trigger_command
+from laari.cli.terminal.output import complain, complain_of_defect
 from laari.cli.tiers import tier
-from laari.cli.trigger import trigger_command
 from laari.cli.wallets import wallet
 from laari.cli.webhooks import webhook
 from laari.errors import LaariError

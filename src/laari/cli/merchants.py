@@ -6,16 +6,16 @@ from typing import Literal
 
 import click
 
-from laari.cli import fields
-from laari.cli.open import Service
-from laari.cli.operation import operation
+from laari.cli.terminal import fields
+from laari.cli.terminal.operation import operation
 from laari.errors import LaariError
+from laari.process.open import Service
 from laari.rules.records import Mode
 from laari.rules.webhooks import check_webhook_url
-from laari.store import merchants
-from laari.store.database import connection_to
-from laari.store.figures import balances
-from laari.store.merchants import described
+from laari.store.people import merchants
+from laari.store.people.merchants import described
+from laari.store.postgres.pool import connection_to
+from laari.store.reads.figures import balances
 
 
 @click.group()

@@ -8,9 +8,9 @@ import os
 import click
 import msgspec
 
-from laari.cli.open import open_engine, upgrade
-from laari.cli.operation import json_option
-from laari.cli.terminal import say, say_json
+from laari.cli.terminal.operation import json_option
+from laari.cli.terminal.output import say, say_json
+from laari.process.open import open_engine, upgrade
 from laari.settings import read_settings
 
 

@@ -7,11 +7,11 @@ from typing import get_args
 import click
 import msgspec
 
-from laari.cli.open import Service
-from laari.cli.operation import in_service, json_option, operation, origin_of, submit
-from laari.cli.operation import show as show_answer
-from laari.cli.terminal import confirm, is_interactive
+from laari.cli.terminal.operation import in_service, json_option, operation, origin_of, submit
+from laari.cli.terminal.operation import show as show_answer
+from laari.cli.terminal.output import confirm, is_interactive
 from laari.errors import LaariError
+from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
 from laari.rules.money import rufiyaa
@@ -20,8 +20,8 @@ from laari.rules.payments import RefundPayment
 from laari.rules.records import Payment, RefundReason, Tenant
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.payments import payment_shape
-from laari.store import payments, tenants
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import payments, tenants
 
 
 @click.group()

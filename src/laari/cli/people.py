@@ -7,19 +7,19 @@ from uuid import UUID
 
 import click
 
-from laari.cli import fields
 from laari.cli.customers import customer
-from laari.cli.given import printed, refuse_weak_password, secret_options
 from laari.cli.merchants import merchant
-from laari.cli.open import Service
-from laari.cli.operation import operation
+from laari.cli.terminal import fields
+from laari.cli.terminal.operation import operation
+from laari.cli.terminal.secret_input import printed, refuse_weak_password, secret_options
 from laari.errors import LaariError
+from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.records import Mode
-from laari.store import logins, merchants, people, sessions
-from laari.store.database import Connection, connection_to
-from laari.store.passwords import hash_password, new_password
+from laari.store.people import logins, merchants, sessions, staff
+from laari.store.people.passwords import hash_password, new_password
+from laari.store.postgres.pool import Connection, connection_to
 
 password_options = secret_options(
     "password", "Generated where it is not given", fields.password, twice=True
@@ -52,7 +52,7 @@ async def add(
     """
     async with connection_to(service.dsn) as connection:
         password = _chosen(password)
-        await people.add_user(connection, merchant_id, email, hash_password(password))
+        await staff.add_user(connection, merchant_id, email, hash_password(password))
     return {"merchant_id": merchant_id, "email": email, "password": printed(password)}
 
 
@@ -63,7 +63,7 @@ async def list_users(service: Service, merchant_id: str) -> list[dict[str, objec
     """List who logs in to a merchant, and their open sessions."""
     async with connection_to(service.dsn) as connection:
         await merchants.show(connection, merchant_id)  # refuses one that does not exist
-        found = await people.users_of(connection, merchant_id)
+        found = await staff.users_of(connection, merchant_id)
     return [
         {
             "merchant_id": each.merchant_id,
@@ -82,7 +82,7 @@ async def list_users(service: Service, merchant_id: str) -> list[dict[str, objec
 async def remove(service: Service, merchant_id: str, email: str) -> dict[str, object]:
     """Take a log-in away; every session of it ends at once."""
     async with connection_to(service.dsn) as connection:
-        ended = await people.remove_user(connection, merchant_id, email)
+        ended = await staff.remove_user(connection, merchant_id, email)
     return {"merchant_id": merchant_id, "email": email, "sessions_ended": ended}
 
 
@@ -100,7 +100,7 @@ async def reset_user_password(
     """
     async with connection_to(service.dsn) as connection:
         password = _chosen(password)
-        ended = await people.reset_user(connection, merchant_id, email, hash_password(password))
+        ended = await staff.reset_user(connection, merchant_id, email, hash_password(password))
     return {
         "merchant_id": merchant_id,
         "email": email,
@@ -141,7 +141,7 @@ def session() -> None:
 
 
 @session.command()
-@click.option("--email", type=fields.email, help="Of one of a merchant's people.")
+@click.option("--email", type=fields.email, help="Of one of a merchant's staff.")
 @click.option("--customer", "customer_id", type=customer_id, help="A customer's id.")
 @operation
 async def end(service: Service, email: str | None, customer_id: UUID | None) -> dict[str, object]:
@@ -158,13 +158,13 @@ async def end(service: Service, email: str | None, customer_id: UUID | None) -> 
             shown = ids.show_id(ids.CUSTOMER, customer_id)
             return {"customer_id": shown, "sessions_ended": ended}
         assert email is not None
-        if not await people.is_user(connection, email):
+        if not await staff.is_user(connection, email):
             raise LaariError(f"{email} does not log in to any merchant")
         return {"email": email, "sessions_ended": await sessions.end_all(connection, email)}
 
 
 async def _mode_of_customer(connection: Connection, customer_id: UUID) -> Mode:
-    mode = await people.mode_of_customer(connection, customer_id)
+    mode = await staff.mode_of_customer(connection, customer_id)
     if mode is None:
         shown = ids.show_id(ids.CUSTOMER, customer_id)
         raise LaariError(f"no customer with a log-in has the id {shown}")

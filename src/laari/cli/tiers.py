@@ -6,13 +6,13 @@ import re
 
 import click
 
-from laari.cli import fields
-from laari.cli.open import Service
-from laari.cli.operation import operation
+from laari.cli.terminal import fields
+from laari.cli.terminal.operation import operation
 from laari.errors import LaariError
+from laari.process.open import Service
 from laari.rules.records import Tier
-from laari.store import tiers
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tiers
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
 

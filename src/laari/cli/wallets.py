@@ -8,16 +8,16 @@ from functools import partial
 
 import click
 
-from laari.cli import fields
-from laari.cli.open import Service
-from laari.cli.operation import operation, submit
+from laari.cli.terminal import fields
+from laari.cli.terminal.operation import operation, submit
 from laari.errors import LaariError
+from laari.process.open import Service
 from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
 from laari.rules.operator import OPERATOR, MoveMoney
 from laari.rules.records import Tenant, Transaction
-from laari.store import holders, tenants, wallets
-from laari.store.database import connection_to
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import holders, tenants, wallets
 
 MOST_LISTED = 1_000
 _NEGATIVE = re.compile(r"-[0-9]+", re.ASCII)

@@ -11,21 +11,22 @@ from uuid import UUID
 import click
 from msgspec import Raw
 
-from laari.cli import fields
-from laari.cli.given import secret_options
-from laari.cli.open import Service
-from laari.cli.operation import json_option, operation, show
-from laari.cli.terminal import Part, complain, say_line, say_meanwhile, say_wrapped
+from laari.cli.terminal import fields
+from laari.cli.terminal.operation import json_option, operation, show
+from laari.cli.terminal.output import Part, complain, say_line, say_meanwhile, say_wrapped
+from laari.cli.terminal.secret_input import secret_options
 from laari.errors import LaariError
+from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
 from laari.rules.events import sample_event
 from laari.rules.webhooks import check_webhook_url
-from laari.store import deliveries, events, merchants, tenants
-from laari.store.database import Connection, connection_to
-from laari.store.deliveries import DeliveryStatus
-from laari.store.events import AttemptMade, Delivery
+from laari.store.people import merchants
+from laari.store.postgres.pool import Connection, connection_to
+from laari.store.reads import deliveries, events, tenants
+from laari.store.reads.deliveries import DeliveryStatus
+from laari.store.reads.events import AttemptMade, Delivery
 
 if TYPE_CHECKING:
     from laari.workers.webhooks.sender import Answer

@@ -6,11 +6,21 @@ import time
 from typing import NamedTuple, Protocol
 
 from laari.edge import signup
-from laari.edge.admission import Admission
 from laari.edge.backend import Backend
 from laari.edge.faults import fault_reply
-from laari.edge.http import (
+from laari.edge.load.admission import Admission
+from laari.edge.load.metrics import Metrics
+from laari.edge.load.rate import RateBuckets
+from laari.edge.load.scrapes import PATH as METRICS_PATH
+from laari.edge.load.scrapes import Scrapes
+from laari.edge.merchant.app import OPERATIONS, MerchantInterface
+from laari.edge.merchant.oauth import TOKEN_ADDRESS, TOKEN_ERRORS, TOKEN_OPERATION, TokenEndpoint
+from laari.edge.pages.app import FIRST_SEGMENTS, PAGE_OPERATIONS, Pages
+from laari.edge.reference.pages import reference_page
+from laari.edge.wallet.app import ENDPOINTS, WalletInterface
+from laari.http.messages import (
     NO_STORE,
+    OTHER,
     PLAIN,
     Header,
     Reply,
@@ -20,15 +30,6 @@ from laari.edge.http import (
     must_read,
     new_request_id,
 )
-from laari.edge.merchant.app import OPERATIONS, MerchantInterface
-from laari.edge.merchant.oauth import TOKEN_ADDRESS, TOKEN_ERRORS, TOKEN_OPERATION, TokenEndpoint
-from laari.edge.metrics import OTHER, Metrics
-from laari.edge.pages.app import FIRST_SEGMENTS, PAGE_OPERATIONS, Pages
-from laari.edge.rate import RateBuckets
-from laari.edge.reference import reference_page
-from laari.edge.scrapes import PATH as METRICS_PATH
-from laari.edge.scrapes import Scrapes
-from laari.edge.wallet.app import ENDPOINTS, WalletInterface
 from laari.rules.refusals import CODES, Refusal
 from laari.settings import Settings
 

@@ -7,35 +7,35 @@ from collections.abc import Awaitable, Callable
 from copy import copy
 from typing import Concatenate, ParamSpec, TypeVar
 
-from laari.edge.admission import MAX_PAGES_IN_FLIGHT, Admission
 from laari.edge.connections import Connections
-from laari.edge.cursors import Cursors
-from laari.edge.hashing import Hashing
-from laari.edge.heavy import Coalescing, Heavy, patiently
-from laari.edge.metrics import Metrics
-from laari.edge.rate import RateBuckets
+from laari.edge.input.cursors import Cursors
+from laari.edge.load.admission import MAX_PAGES_IN_FLIGHT, Admission
+from laari.edge.load.hashing import Hashing
+from laari.edge.load.heavy import Coalescing, Heavy, patiently
+from laari.edge.load.metrics import Metrics
+from laari.edge.load.rate import RateBuckets
 from laari.errors import UnavailableError
 from laari.settings import Settings
 from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
 from laari.spine.gather import Gathered
-from laari.store import (
+from laari.store.batch.announce import Announcer
+from laari.store.batch.runner import BatchRunner
+from laari.store.ledger.last_seal_file import shown_seals
+from laari.store.people import oauth
+from laari.store.postgres.pool import Connection, Pool
+from laari.store.reads import (
     authorizations,
     deliveries,
     events,
     figures,
-    oauth,
     payment_requests,
     payments,
     tenants,
     wallets,
 )
-from laari.store.announce import Announcer
-from laari.store.batch import BatchRunner
-from laari.store.database import Connection, Pool
-from laari.store.figures import Day, Span
-from laari.store.last_seal_file import shown_seals
-from laari.store.listing import Found, Listed, Listing
+from laari.store.reads.figures import Day, Span
+from laari.store.reads.listing import Found, Listed, Listing
 from laari.store.secrets import derive
 
 K = TypeVar("K")

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from laari.spine.gather import Gathered
-from laari.store.database import Connection, Pool
-from laari.store.listing import Found, Listed, Listing, page, plain_pages
+from laari.store.postgres.pool import Connection, Pool
+from laari.store.reads.listing import Found, Listed, Listing, page, plain_pages
 
 A = TypeVar("A")
 R = TypeVar("R", bound=Listed)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from laari.edge.http import NO_STORE, PLAIN, Reply
 from laari.edge.merchant import envelope as merchant
 from laari.edge.merchant.oauth import TOKEN_ADDRESS, TOKEN_HEADERS, token_refused
 from laari.edge.wallet import envelope as wallet
+from laari.http.messages import NO_STORE, PLAIN, Reply
 from laari.rules.refusals import Refusal
 
 _MERCHANT = "/merchant"

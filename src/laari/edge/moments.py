@@ -8,7 +8,7 @@ from datetime import datetime
 from laari.edge.backend import Backend
 from laari.rules.periods import Counted, Moment, others
 from laari.rules.records import Mode, Tenant, TenantClock
-from laari.store import periods
+from laari.store.batch import sandbox_periods
 
 
 async def moment_at(
@@ -22,5 +22,5 @@ async def moment_at(
     if mode == "live":
         return Moment(now)
     wanted = others(counted, now)
-    aside = await backend.ask(periods.put_aside, wanted) if wanted else {}
+    aside = await backend.ask(sandbox_periods.put_aside, wanted) if wanted else {}
     return Moment(now, 0 if clock is None else clock.clock_offset_seconds, aside)

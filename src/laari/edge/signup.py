@@ -12,24 +12,24 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from laari.edge.addresses import household
 from laari.edge.backend import Backend
-from laari.edge.fields import Body, Field, amount, choice, described, integer, text
-from laari.edge.http import NO_STORE, Reply, Request
+from laari.edge.input.fields import Body, Field, amount, choice, described, integer, text
+from laari.edge.input.strict_json import read_object
+from laari.edge.load.overload import Overloaded
+from laari.edge.load.rate import named_bucket
 from laari.edge.merchant.envelope import refused
-from laari.edge.overload import Overloaded
-from laari.edge.rate import named_bucket
-from laari.edge.strict_json import read_object
+from laari.http.addresses import household
+from laari.http.messages import NO_STORE, Reply, Request
 from laari.rules.contacts import read_email
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import Timestamp
 from laari.rules.webhooks import MAX_URL_LENGTH, check_webhook_url
-from laari.store import merchants
-from laari.store.merchants import SANDBOX_BALANCE, SANDBOX_TIER, EmailTakenError, NewMerchant
-from laari.store.passwords import new_password
-from laari.store.signup import LiveError, sign_up
-from laari.store.wallet_keys import sandbox_wallet_key
+from laari.store.people import merchants
+from laari.store.people.merchants import SANDBOX_BALANCE, SANDBOX_TIER, EmailTakenError, NewMerchant
+from laari.store.people.passwords import new_password
+from laari.store.people.signup import LiveError, sign_up
+from laari.store.people.wallet_keys import sandbox_wallet_key
 
 PATH = "/sandbox/merchants"
 OPERATION = "sandbox_sign_up"

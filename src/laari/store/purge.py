@@ -18,7 +18,7 @@ import asyncpg
 
 from laari.errors import LaariError
 from laari.rules.idempotency import RETENTION
-from laari.store.sessions import IDLE
+from laari.store.people.sessions import IDLE
 
 MOST = 2_000  # rows in one transaction: short locks, and other work in between
 # Deliveries are kept at least as long, so that the audit can count those of the newest seals.

@@ -23,12 +23,12 @@ from typing import Any
 
 import uvloop
 
+from laari.engine.embedded import embedded_server
+from laari.engine.programs import EngineError
 from laari.errors import LaariError
 from laari.settings import default_origin, read_settings
-from laari.store.embedded import embedded_server
-from laari.store.installation import prove_master_key
-from laari.store.migrate import migrate
-from laari.store.postgres import EngineError
+from laari.store.people.installation import prove_master_key
+from laari.store.postgres.migrate import migrate
 from laari.testing.templates import CLUSTER, Templates, template_key
 
 HOST = "127.0.0.1"
@@ -87,16 +87,16 @@ async def _make_schema(dsn: str) -> None:
 
 
 def _import_all() -> None:
-    import laari.cli.supervisor  # noqa: PLC0415  # while the database starts
     import laari.edge.app  # noqa: PLC0415
-    import laari.edge.server.server  # noqa: PLC0415
+    import laari.http.server  # noqa: PLC0415
+    import laari.process.supervisor  # noqa: PLC0415  # while the database starts
     import laari.workers.background  # noqa: F401, PLC0415
 
 
 async def _serve(dsn: str, directory: Path, given: dict[str, str]) -> None:
-    from laari.cli.supervisor import listen  # noqa: PLC0415
     from laari.edge.app import Shared, create_app  # noqa: PLC0415
-    from laari.edge.server.server import Server  # noqa: PLC0415
+    from laari.http.server import Server  # noqa: PLC0415
+    from laari.process.supervisor import listen  # noqa: PLC0415
     from laari.workers import background  # noqa: PLC0415
     from laari.workers.webhooks.windows import Limits  # noqa: PLC0415
 

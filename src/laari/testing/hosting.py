@@ -102,8 +102,8 @@ def _end(process: subprocess.Popen[bytes], directory: Path | None) -> None:
         process.kill()
         process.wait()
     if directory is not None and directory.exists():
-        from laari.store.embedded import embedded_server  # noqa: PLC0415  # hardly ever
-        from laari.store.postgres import EngineError  # noqa: PLC0415
+        from laari.engine.embedded import embedded_server  # noqa: PLC0415  # hardly ever
+        from laari.engine.programs import EngineError  # noqa: PLC0415
 
         with suppress(EngineError), embedded_server(directory, durable=False, create=False):
             pass  # the last one to leave stops the server

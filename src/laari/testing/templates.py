@@ -26,8 +26,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from laari import __version__
-from laari.store.migrate import FOLDER
-from laari.store.postgres import MAJOR_VERSION
+from laari.engine.programs import MAJOR_VERSION
+from laari.store.postgres.migrate import FOLDER
 
 LOCK_SECONDS = 30.0  # then one's own database is made: whoever holds the lock has stopped
 POLL_SECONDS = 0.05

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from laari.errors import UnavailableError
 from laari.settings import Settings
 from laari.spine.engine import Spine
-from laari.store import figures
-from laari.store.announce import Announcer
-from laari.store.batch import BatchRunner
-from laari.store.database import open_pool
+from laari.store.batch.announce import Announcer
+from laari.store.batch.runner import BatchRunner
+from laari.store.postgres.pool import open_pool
 from laari.store.purge import purge_access_tokens, purge_saved_responses, purge_sessions
+from laari.store.reads import figures
 from laari.workers import expiry, purging, sealing
 from laari.workers.pause import pause
 from laari.workers.webhooks import delivery

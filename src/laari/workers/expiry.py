@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from laari.rules.payment_requests import ExpireRequest
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
-from laari.store import payment_requests, tenants
-from laari.store.database import Pool
+from laari.store.postgres.pool import Pool
+from laari.store.reads import payment_requests, tenants
 
 EVERY_SECONDS = 20  # a request may be marked at most a minute late, a slow round included
 CHUNK = 200  # requests in one go: the spine's share of one batch

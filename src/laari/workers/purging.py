@@ -8,7 +8,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from laari.store import purge
-from laari.store.database import Pool
+from laari.store.postgres.pool import Pool
 
 log = logging.getLogger(__name__)
 

@@ -8,16 +8,16 @@ import time
 from pathlib import Path
 
 from laari.errors import LaariError
-from laari.store.database import Pool
-from laari.store.last_seal_file import (
+from laari.store.ledger.last_seal_file import (
     KnownSeal,
     is_in_chain,
     last_seal_file,
     note_seal,
     noted_seal,
 )
-from laari.store.sealing import seal_next, summarize
-from laari.store.seals import last_seal, sealing_key
+from laari.store.ledger.sealing import seal_next, summarize
+from laari.store.ledger.seals import last_seal, sealing_key
+from laari.store.postgres.pool import Pool
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import uvloop
 
-from laari.edge.http import Reply, Request, Stream
-from laari.edge.server.limits import Limits
-from laari.edge.server.server import Server
+from laari.http.limits import Limits
+from laari.http.messages import Reply, Request, Stream
+from laari.http.server import Server
 from laari.rules.refusals import Refusal
 
 QUICK = Limits(

@@ -7,10 +7,10 @@ from typing import NamedTuple, cast
 import h11
 import httptools
 
-from laari.edge.http import Reply, Request
-from laari.edge.server.connection import Connection
-from laari.edge.server.cycle import Cycle
-from laari.edge.server.server import Server
+from laari.http.connection import Connection
+from laari.http.cycle import Cycle
+from laari.http.messages import Reply, Request
+from laari.http.server import Server
 from laari.rules.refusals import Refusal
 
 H11_BYTES = 1 << 20  # of a head, where it would stop at 16 KiB

@@ -12,7 +12,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from laari.edge.server.limits import Limits
+from laari.http.limits import Limits
 from tests.edge.server.harness import GET, QUICK, Client, Running, on_uvloop, running, until
 
 
@@ -152,7 +152,7 @@ async def test_registers_are_empty_when_everybody_has_left() -> None:
 FILES = """
 import asyncio, logging, resource, socket, sys, uvloop
 from tests.edge.server.harness import App
-from laari.edge.server.server import Server
+from laari.http.server import Server
 logging.basicConfig(stream=sys.stdout, format="%(message)s")
 resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
 
@@ -194,9 +194,9 @@ async def test_more_connections_than_files_are_told_and_survived() -> None:
 
 def test_the_system_is_asked_for_as_many_files_as_it_may_give() -> None:
     script = (
-        "import resource; from laari.edge.server.limits import Limits\n"
+        "import resource; from laari.http.limits import Limits\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (100, 3000))\n"
-        "from laari.edge.server.server import _allowed_connections as allowed\n"
+        "from laari.http.server import _allowed_connections as allowed\n"
         "print(allowed(Limits()), resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     )
     found = subprocess.run(

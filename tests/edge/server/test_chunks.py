@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.server.chunks import Chunks
-from laari.edge.server.limits import Limits
+from laari.http.chunks import Chunks
+from laari.http.limits import Limits
 from laari.rules.refusals import Refusal
 
 SMALL = Limits(body_bytes=64, chunks=20, chunk_line_bytes=16, trailer_bytes=48)

@@ -8,10 +8,10 @@ import uvloop
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from laari.edge.http import Reply, Request
-from laari.edge.server.connection import Connection, State
-from laari.edge.server.limits import Limits
-from laari.edge.server.server import Server
+from laari.http.connection import Connection, State
+from laari.http.limits import Limits
+from laari.http.messages import Reply, Request
+from laari.http.server import Server
 from laari.rules.refusals import Refusal
 
 LIMITS = Limits(head_bytes=400, fields=6, body_bytes=80, chunks=20, trailer_bytes=40)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.server.head import (
+from laari.http.head import (
     CHUNKED,
     MAX_ITEMS,
     MAX_PARAMETERS,

@@ -7,9 +7,9 @@ import asyncio
 import socket
 import time
 
-from laari.edge.server.lateness import LATE_SECONDS
-from laari.edge.server.limits import Limits
-from laari.edge.server.server import Server
+from laari.http.lateness import LATE_SECONDS
+from laari.http.limits import Limits
+from laari.http.server import Server
 from tests.edge.server.harness import GET, QUICK, App, on_uvloop, running, until
 
 SHORT = Limits(wait_seconds=0.8, closed_wait_seconds=0.4)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from laari.edge.server.limits import Limits
+from laari.http.limits import Limits
 from tests.edge.server.harness import GET, QUICK, Client, on_uvloop, running, until
 
 

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from laari.edge.http import Reply, Request
-from laari.edge.server.limits import Limits
-from laari.edge.server.server import Server
+from laari.http.limits import Limits
+from laari.http.messages import Reply, Request
+from laari.http.server import Server
 from laari.rules.refusals import Refusal
 from tests.edge.server.harness import GET, QUICK, USUAL, on_uvloop, running, until
 

@@ -9,7 +9,7 @@ import sys
 import venv
 from pathlib import Path
 
-from laari.store.postgres import program
+from laari.engine.programs import program
 
 HERE = Path(__file__).parent
 # Patroni's dependencies are its own affair: it lives in an environment beside the project's.

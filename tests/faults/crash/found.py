@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.store.sealing import ADVISORY_LOCK
+from laari.store.ledger.sealing import ADVISORY_LOCK
 
 HELD_LOOKS, HELD_SECONDS = 42, 0.2  # less than the server lets a transaction be idle
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from laari.store.cluster import prepare
+from laari.engine.cluster import prepare
 from laari.store.secrets import load_master_key
 from tests.faults.receiver import Receiver
 from tests.serving import Database, Service, await_ready, free_port
@@ -50,7 +50,7 @@ class Place:
                 command = child.cmdline()
             except psutil.NoSuchProcess:
                 continue
-            if command[-2:] == ["laari.cli.worker", role]:
+            if command[-2:] == ["laari.process.process", role]:
                 found.append(child.pid)
         return found
 

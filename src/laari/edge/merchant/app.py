@@ -12,18 +12,18 @@ from typing import TypeVar
 
 import msgspec
 
-from laari.edge.admission import credential_of
 from laari.edge.backend import Backend
-from laari.edge.http import Header, Reply, Request
+from laari.edge.input.strict_json import read_object
+from laari.edge.input.warnings import warned
+from laari.edge.load.admission import credential_of
+from laari.edge.load.rate import Bucket
 from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
 from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import API_VERSION, HEADERS, refused
 from laari.edge.merchant.operations import Caller, Context, Operation, Public, Read, Write
-from laari.edge.parameters import read_parameters
-from laari.edge.query_warning import warned
-from laari.edge.rate import Bucket
-from laari.edge.router import Router
-from laari.edge.strict_json import read_object
+from laari.http.messages import Header, Reply, Request
+from laari.http.parameters import read_parameters
+from laari.http.router import Router
 from laari.rules.idempotency import Keyed, Response, fingerprint, is_valid_key
 from laari.rules.records import Tenant
 from laari.rules.refusals import Refusal, refuse

@@ -7,9 +7,7 @@ import binascii
 from datetime import UTC, datetime
 
 from laari.edge.backend import Backend
-from laari.edge.http import Request
-from laari.edge.merchant.operations import Caller
-from laari.edge.missing_key import (
+from laari.edge.input.missing_key import (
     ACCESS_TOKEN,
     CLIENT_SECRET,
     SECRET_KEY,
@@ -17,6 +15,8 @@ from laari.edge.missing_key import (
     key_form,
     other_header,
 )
+from laari.edge.merchant.operations import Caller
+from laari.http.messages import Request
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.tokens import is_alive, recognised
 from laari.store.secrets import digest

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from laari.edge.fields import (
+from laari.edge.input.fields import (
     Body,
     amount,
     choice,

@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from laari.edge.backend import Backend
-from laari.edge.fields import (
+from laari.edge.input.fields import (
     NO_BODY,
     Field,
 )
-from laari.edge.http import Reply
 from laari.edge.merchant.authorization_fields import (
     CHARGE_BODY,
     CREATE_AUTHORIZATION,
@@ -34,6 +33,7 @@ from laari.edge.merchant.operations import Context, Operation, Read, Write
 from laari.edge.merchant.payments import AMOUNT, payment_id
 from laari.edge.merchant.payments import shown as payment_shown
 from laari.edge.moments import moment_at
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.authorizations import (
     AuthorizationDraft,
@@ -53,7 +53,7 @@ from laari.rules.shapes.authorizations import ChargePreview, RemainingLimits, au
 from laari.rules.shapes.envelopes import Data, to_json
 from laari.rules.shapes.payments import AuthorizationPayment
 from laari.rules.world import local_time
-from laari.store import authorizations
+from laari.store.reads import authorizations
 
 LISTING = "authorizations"
 STATUSES = (

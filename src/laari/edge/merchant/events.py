@@ -6,8 +6,7 @@ from typing import Literal, TypeVar
 
 from msgspec import Raw, Struct
 
-from laari.edge.fields import choice
-from laari.edge.http import Reply
+from laari.edge.input.fields import choice
 from laari.edge.merchant.lists import (
     AFTER,
     CREATED_FROM,
@@ -20,6 +19,7 @@ from laari.edge.merchant.lists import (
     read_window,
 )
 from laari.edge.merchant.operations import ANY_READ_SCOPE, Context, Operation, Read
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
 from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody
@@ -27,8 +27,8 @@ from laari.rules.records import Event
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import Data, to_json
 from laari.rules.shapes.fields import Timestamp
-from laari.store import events
-from laari.store.events import DeliveryState
+from laari.store.reads import events
+from laari.store.reads.events import DeliveryState
 
 T = TypeVar("T")
 

@@ -9,15 +9,15 @@ from typing import TypeAlias
 from uuid import UUID
 
 from laari.edge.backend import Backend
-from laari.edge.http import Reply
 from laari.edge.merchant.lists import ListQuery, page_body, read_window
 from laari.edge.merchant.operations import Context
+from laari.http.messages import Reply
 from laari.rules.command import Command
 from laari.rules.lifecycle import Payable, is_overdue
 from laari.rules.records import Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
-from laari.store.listing import Found, Listing
+from laari.store.reads.listing import Found, Listing
 
 Expire: TypeAlias = Callable[[Tenant, UUID], Command[Payable]]
 

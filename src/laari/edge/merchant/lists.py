@@ -9,14 +9,14 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from laari.edge.cursors import Cursors
-from laari.edge.fields import Field, Schema, check_fields, choice, described, text
-from laari.edge.parameters import Parameters
+from laari.edge.input.cursors import Cursors
+from laari.edge.input.fields import Field, Schema, check_fields, choice, described, text
+from laari.http.parameters import Parameters
 from laari.rules.calendar import read_timestamp
 from laari.rules.refusals import Refusal, invalid
 from laari.rules.shapes.envelopes import Page, Pagination, to_json
 from laari.rules.shapes.fields import CURSOR_EXAMPLE
-from laari.store.listing import Found, Listed, Position, Window
+from laari.store.reads.listing import Found, Listed, Position, Window
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Listed)

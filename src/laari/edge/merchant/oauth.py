@@ -14,14 +14,14 @@ from urllib.parse import unquote_plus
 from msgspec import Meta, Struct
 
 from laari.edge.backend import Backend
-from laari.edge.http import NO_STORE, Header, Reply, Request
+from laari.edge.load.rate import Bucket, named_bucket
 from laari.edge.merchant.auth import read_basic
-from laari.edge.parameters import read_parameters
-from laari.edge.rate import Bucket, named_bucket
+from laari.http.messages import NO_STORE, Header, Reply, Request
+from laari.http.parameters import read_parameters
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.tokens import LIFETIME, IssueToken, granted_scope
-from laari.store.oauth import TOKEN_PREFIX, ClientCredential, is_client_id
+from laari.store.people.oauth import TOKEN_PREFIX, ClientCredential, is_client_id
 from laari.store.secrets import digest, new_secret
 
 TOKEN_PATH = "/oauth/token"  # noqa: S105

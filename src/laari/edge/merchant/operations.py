@@ -14,9 +14,9 @@ from uuid import UUID
 from msgspec import Struct
 
 from laari.edge.backend import Backend
-from laari.edge.fields import Body
-from laari.edge.http import Reply
+from laari.edge.input.fields import Body
 from laari.edge.merchant.lists import Query
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.command import Command
 from laari.rules.records import Tenant

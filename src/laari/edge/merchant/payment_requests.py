@@ -8,8 +8,17 @@ from datetime import datetime
 from msgspec import Struct
 
 from laari.edge.backend import Backend
-from laari.edge.fields import NO_BODY, Body, choice, described, group, text, timestamp, web_address
-from laari.edge.http import Reply
+from laari.edge.input.fields import (
+    NO_BODY,
+    Body,
+    choice,
+    described,
+    group,
+    text,
+    timestamp,
+    web_address,
+)
+from laari.edge.load.rate import Bucket, named_bucket
 from laari.edge.merchant.expiring import as_it_is, list_expiring
 from laari.edge.merchant.lists import NO_QUERY, ListQuery
 from laari.edge.merchant.operations import Context, Operation, Read, Write
@@ -22,7 +31,7 @@ from laari.edge.merchant.payments import (
     REFERENCE,
     TITLE,
 )
-from laari.edge.rate import Bucket, named_bucket
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.contacts import MAX_EMAIL, read_email, read_mobile, read_vpa
 from laari.rules.payment_requests import CancelRequest, CreateRequest, ExpireRequest, RequestDraft
@@ -32,7 +41,7 @@ from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes.envelopes import Data, to_json
 from laari.rules.shapes.requests import PaymentRequest, request_shape
 from laari.settings import Settings
-from laari.store import payment_requests
+from laari.store.reads import payment_requests
 
 LISTING = "payment_requests"
 

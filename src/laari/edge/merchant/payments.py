@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from laari.edge.backend import Backend
-from laari.edge.fields import (
+from laari.edge.input.fields import (
     NO_BODY,
     Body,
     amount,
@@ -16,7 +16,6 @@ from laari.edge.fields import (
     timestamp,
     web_address,
 )
-from laari.edge.http import Reply
 from laari.edge.merchant.expiring import as_it_is, list_expiring
 from laari.edge.merchant.lists import (
     AFTER,
@@ -34,6 +33,7 @@ from laari.edge.merchant.lists import (
 )
 from laari.edge.merchant.operations import Context, Operation, Public, Read, Write
 from laari.edge.qr import qr_png
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.payments import (
@@ -47,7 +47,7 @@ from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import Data, to_json
 from laari.rules.shapes.payments import AnyPayment, HostedPayment, payment_shape
 from laari.rules.world import local_time
-from laari.store import payments
+from laari.store.reads import payments
 
 LISTING = "payments"
 STATUSES = ("pending", "paid", "rejected", "expired", "cancelled", "refunded")

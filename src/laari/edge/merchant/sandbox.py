@@ -11,7 +11,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from laari.edge.backend import Backend
-from laari.edge.fields import NO_BODY, Body, amount, boolean, described, integer, text
+from laari.edge.input.fields import NO_BODY, Body, amount, boolean, described, integer, text
 from laari.edge.merchant.authorizations import shown as authorization_shown
 from laari.edge.merchant.operations import ANY_SCOPE, Context, Operation, Write
 from laari.edge.merchant.payment_requests import shown as request_shown
@@ -45,7 +45,7 @@ from laari.rules.shapes.payments import HostedPayment
 from laari.rules.shapes.requests import PaymentRequest
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import local_time
-from laari.store.wallet_keys import sandbox_wallet_key
+from laari.store.people.wallet_keys import sandbox_wallet_key
 
 T = TypeVar("T")
 

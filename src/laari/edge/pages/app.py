@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from laari.edge.backend import Backend
 from laari.edge.faults import fault_reply
-from laari.edge.http import Reply, Request, must_read
 from laari.edge.pages import approval, checkout, wallet
 from laari.edge.pages.assets import asset_reply
 from laari.edge.pages.dashboard import app as dashboard
 from laari.edge.pages.dashboard.desk import no_such_page
 from laari.edge.pages.security import HEADERS
 from laari.edge.pages.visit import PageRoute, Visit
-from laari.edge.router import Router
+from laari.http.messages import Reply, Request, must_read
+from laari.http.router import Router
 from laari.rules.refusals import Refusal
 
 FIRST_SEGMENTS = frozenset({"pay", "approve", "app", "dashboard", "static"})

@@ -5,19 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
-from laari.edge.http import Reply
 from laari.edge.pages.limits import is_unlimited, limits_in_words
 from laari.edge.pages.linked import Linked, leads_back, seconds_until
 from laari.edge.pages.login import customer_in, is_fresh
 from laari.edge.pages.spending import frozen_words
 from laari.edge.pages.visit import Visit, page_route
+from laari.http.messages import Reply
 from laari.rules.actors import sandbox_customer
 from laari.rules.authorizations import ApproveAuthorization, RejectAuthorization, as_of
 from laari.rules.ids import is_token
 from laari.rules.records import Authorization, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
-from laari.store.sessions import CustomerSession
+from laari.store.people.sessions import CustomerSession
 
 Decision: TypeAlias = ApproveAuthorization | RejectAuthorization
 

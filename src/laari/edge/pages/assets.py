@@ -11,7 +11,7 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
-from laari.edge.http import Header, Reply
+from laari.http.messages import Header, Reply
 
 FOLDER = Path(__file__).parent / "static"
 _TYPES = {

@@ -11,11 +11,11 @@ from typing import NamedTuple, TypeAlias
 
 from markupsafe import Markup
 
-from laari.edge.http import Reply
 from laari.edge.pages.linked import Linked, leads_back, seconds_until
 from laari.edge.pages.login import customer_in, is_fresh
 from laari.edge.pages.spending import blocks_in_words, refused_words
 from laari.edge.pages.visit import Visit, page_route
+from laari.http.messages import Reply
 from laari.rules.actors import sandbox_customer
 from laari.rules.ids import is_token
 from laari.rules.lifecycle import shown_state
@@ -28,8 +28,8 @@ from laari.rules.payments import (
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
-from laari.store.sessions import CustomerSession
-from laari.store.wallets import Standing
+from laari.store.people.sessions import CustomerSession
+from laari.store.reads.wallets import Standing
 
 Decision: TypeAlias = PayPayment | RejectPayment | ReservePayment | ReleasePayment
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from laari.edge.http import Header
+from laari.http.messages import Header
 
 PREFIX = "laari"
 HOST_PREFIX = "__Host-"  # a browser takes such a cookie from this host over https only

@@ -13,7 +13,7 @@ import hmac
 import secrets
 
 from laari.edge.pages.visit import Visit
-from laari.store.logins import Login
+from laari.store.people.logins import Login
 from laari.store.secrets import derive
 
 COOKIE = "laari-known"

@@ -10,11 +10,11 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Generic, Protocol, TypeVar
 
-from laari.edge.http import Reply
 from laari.edge.pages.login import STATUSES, customer_in, log_in_customer, unconfirmed
 from laari.edge.pages.visit import Handler, PageRoute, Visit, page_route
+from laari.http.messages import Reply
 from laari.rules.records import Tenant
-from laari.store.sessions import CustomerSession
+from laari.store.people.sessions import CustomerSession
 
 # What ended longer ago is looked at as a receipt: nobody is sent away from it. A page that watches
 # learns of the end within 15 seconds.

@@ -10,19 +10,19 @@ from typing import Literal, NamedTuple
 
 from markupsafe import Markup
 
-from laari.edge.addresses import household, neighbourhood
-from laari.edge.hashing import FIRST
-from laari.edge.overload import Overloaded
+from laari.edge.load.hashing import FIRST
+from laari.edge.load.overload import Overloaded
+from laari.edge.load.rate import named_bucket
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.visit import Visit
-from laari.edge.rate import named_bucket
+from laari.http.addresses import household, neighbourhood
 from laari.rules.contacts import read_email, read_mobile, read_vpa
 from laari.rules.passwords import MAX_LENGTH
 from laari.rules.records import Mode
-from laari.store import logins, sessions
-from laari.store.logins import Login
-from laari.store.passwords import nobodys_hash
-from laari.store.sessions import CustomerSession, Session
+from laari.store.people import logins, sessions
+from laari.store.people.logins import Login
+from laari.store.people.passwords import nobodys_hash
+from laari.store.people.sessions import CustomerSession, Session
 
 REASK_AFTER = timedelta(minutes=10)  # paying, approving and credentials want it more recently
 

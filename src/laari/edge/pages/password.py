@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from laari.edge.hashing import FIRST
-from laari.edge.overload import Overloaded
+from laari.edge.load.hashing import FIRST
+from laari.edge.load.overload import Overloaded
 from laari.edge.pages.known import remember_browser
 from laari.edge.pages.login import STATUSES, confirm_password
 from laari.edge.pages.visit import Visit
 from laari.rules.passwords import password_problem
-from laari.store import logins
-from laari.store.logins import Login
-from laari.store.sessions import Session
+from laari.store.people import logins
+from laari.store.people.logins import Login
+from laari.store.people.sessions import Session
 
 NOT_THE_SAME = "The new password and its repetition are not the same."
 NO_OTHER = "The new password is the one you have already."

@@ -12,7 +12,7 @@ import secrets
 from typing import Literal
 from urllib.parse import urlsplit
 
-from laari.edge.http import Header, Request
+from laari.http.messages import Header, Request
 from laari.store.secrets import derive
 
 # Nothing inline, nothing from elsewhere, never in a frame.

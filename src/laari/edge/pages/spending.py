@@ -15,7 +15,7 @@ from laari.edge.pages.render import money, own
 from laari.edge.pages.visit import Visit
 from laari.rules import wallets
 from laari.rules.records import Tenant
-from laari.store.wallets import Standing
+from laari.store.reads.wallets import Standing
 
 # A higher limit is the operator's to give; the others end by themselves, the longest wait first. A
 # balance is topped up by the customer.

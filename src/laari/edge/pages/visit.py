@@ -20,19 +20,19 @@ from uuid import UUID
 import msgspec
 
 from laari.edge.backend import Backend
-from laari.edge.http import HTML, NO_STORE, ClientGone, Header, Reply, Request
-from laari.edge.overload import Overloaded
+from laari.edge.load.overload import Overloaded
+from laari.edge.load.rate import named_bucket
 from laari.edge.pages.cookies import HOST_PREFIX, own_cookies, set_cookie
 from laari.edge.pages.language import Language, choose
 from laari.edge.pages.render import render, render_long
 from laari.edge.pages.security import form_token, new_browser_id, stranger, token_fits
-from laari.edge.rate import named_bucket
 from laari.errors import UnavailableError
+from laari.http.messages import HTML, NO_STORE, ClientGone, Header, Reply, Request
 from laari.spine.engine import OutcomeUnknown
-from laari.store import sessions
-from laari.store.logins import Whose
+from laari.store.people import sessions
+from laari.store.people.logins import Whose
+from laari.store.people.sessions import IDLE, LIFE, SEEN_EVERY, CustomerSession, UserSession
 from laari.store.secrets import digest
-from laari.store.sessions import IDLE, LIFE, SEEN_EVERY, CustomerSession, UserSession
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ MAX_FORM_BYTES = 20 * 1024  # the longest texts of a payment, each character in 
 MAX_FIELDS = 50
 LANGUAGE_SECONDS = 365 * 24 * 3600
 # Pages that one person may open, on all their browsers together: more than anybody does by hand,
-# with room for tabs opened at once. What a page costs has turns of its own (`edge/heavy.py`).
+# with room for tabs opened at once. What a page costs has turns of its own (`edge/load/heavy.py`).
 PAGES_PER_SECOND = 5.0
 PAGES_OVER_SECONDS = 20.0
 TOKEN_FIELD = "form_token"  # noqa: S105  # a field's name

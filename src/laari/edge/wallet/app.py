@@ -13,15 +13,15 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from laari.edge.backend import Backend
-from laari.edge.fields import Schema
-from laari.edge.http import Reply, Request
-from laari.edge.missing_key import SECRET_KEY, key_form, other_header
+from laari.edge.input.fields import Schema
+from laari.edge.input.missing_key import SECRET_KEY, key_form, other_header
+from laari.edge.input.warnings import warned
 from laari.edge.moments import moment_at
-from laari.edge.parameters import Parameters, read_parameters
-from laari.edge.query_warning import warned
-from laari.edge.router import Router
 from laari.edge.wallet.envelope import HEADERS, refused
 from laari.edge.wallet.paging import PARAMETERS, read_paging
+from laari.http.messages import Reply, Request
+from laari.http.parameters import Parameters, read_parameters
+from laari.http.router import Router
 from laari.rules.refusals import Refusal, RefusalCode, refuse
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.wallet import (
@@ -38,7 +38,7 @@ from laari.rules.shapes.wallet import (
 )
 from laari.rules.wallets import counted
 from laari.rules.world import local_time
-from laari.store import wallets
+from laari.store.reads import wallets
 from laari.store.secrets import digest
 
 WINDOW_REQUESTS = 60  # per account and window of 60 seconds, over all endpoints

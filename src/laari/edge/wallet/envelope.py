@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from laari.edge.http import NO_STORE, Header, Reply, refusal_headers
+from laari.http.messages import NO_STORE, Header, Reply, refusal_headers
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.wallet import wallet_refusal_body
 

@@ -11,10 +11,9 @@ import asyncpg
 from msgspec import Struct
 
 from laari.store.audit.difference import Difference
-from laari.store.copied import Copied, divider
-from laari.store.last_seal_file import KnownSeal
-from laari.store.purge import DELIVERIES_KEPT, first_id
-from laari.store.sealed_rows import (
+from laari.store.ledger.copy_digest import Copied, divider
+from laari.store.ledger.last_seal_file import KnownSeal
+from laari.store.ledger.sealed_rows import (
     SUBJECTS,
     Content,
     Place,
@@ -25,8 +24,9 @@ from laari.store.sealed_rows import (
     rows_of,
     source,
 )
-from laari.store.seals import COLUMNS, Seal, mac_of
-from laari.store.settled import settled
+from laari.store.ledger.seals import COLUMNS, Seal, mac_of
+from laari.store.postgres.local_settings import settled
+from laari.store.purge import DELIVERIES_KEPT, first_id
 
 PAGE = 2_000  # seals held at a time
 STEP_ROWS = 20_000  # sealed rows that one statement reads

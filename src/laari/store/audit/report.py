@@ -34,10 +34,10 @@ from laari.store.audit.chain import (
 from laari.store.audit.difference import MEMORY, Check, Difference, shown_event
 from laari.store.audit.schema import verify_schema
 from laari.store.audit.scope import EVERYTHING, Scope, since
-from laari.store.last_seal_file import KnownSeal, is_in_chain
-from laari.store.sealed_rows import SUBJECTS
-from laari.store.seals import Seal, last_seal, sealed_places
-from laari.store.settled import settled
+from laari.store.ledger.last_seal_file import KnownSeal, is_in_chain
+from laari.store.ledger.sealed_rows import SUBJECTS
+from laari.store.ledger.seals import Seal, last_seal, sealed_places
+from laari.store.postgres.local_settings import settled
 
 SHOWN = 100  # differences of each kind; how many there are in all is counted
 

@@ -1,7 +1,7 @@
 """The live schema against the one that the migrations make.
 
 `schema.json` is the schema as the catalogs describe it, in lines that PostgreSQL 15 and 18 write
-alike. It is written by `python -m laari.store.schema`.
+alike. It is written by `python -m tools.audit_schema`.
 """
 
 from __future__ import annotations

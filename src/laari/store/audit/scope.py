@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.store.sealed_rows import Place
+from laari.store.ledger.sealed_rows import Place
 
 _EVERYTHING = """
     history AS NOT MATERIALIZED (SELECT * FROM public.transactions),

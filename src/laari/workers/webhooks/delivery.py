@@ -18,11 +18,11 @@ from functools import lru_cache
 
 from laari.rules.webhooks import retry_wait
 from laari.settings import Settings
-from laari.store import deliveries
-from laari.store.database import Connection, connection_to
-from laari.store.deliveries import Attempt, LeasedDelivery
-from laari.store.merchants import open_secret
-from laari.store.watch import Watch
+from laari.store.people.merchants import open_secret
+from laari.store.postgres.deadlines import Watch
+from laari.store.postgres.pool import Connection, connection_to
+from laari.store.reads import deliveries
+from laari.store.reads.deliveries import Attempt, LeasedDelivery
 from laari.workers.pause import pause
 from laari.workers.webhooks.sender import Answer, Sender
 from laari.workers.webhooks.windows import Limits, TenantWindow, allot

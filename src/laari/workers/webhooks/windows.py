@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from laari.store.deliveries import LeasedDelivery
+from laari.store.reads.deliveries import LeasedDelivery
 from laari.workers.webhooks.sender import TIMEOUT_SECONDS
 
 

@@ -35,11 +35,14 @@ def _stand_in_line(ended_at_a_point: int) -> None:
             os._exit(abs(status))
 
 
-if "LAARI_TEST_POINTS" in os.environ and sys.orig_argv[-2:] == ["laari.cli.worker", "interface"]:
+if "LAARI_TEST_POINTS" in os.environ and sys.orig_argv[-2:] == [
+    "laari.process.process",
+    "interface",
+]:
     import database_calls
 
-    import laari.cli.interface
-    import laari.cli.worker  # noqa: F401
+    import laari.process.interface
+    import laari.process.process  # noqa: F401
 
     database_calls.watch()
     _stand_in_line(database_calls.EXITED)

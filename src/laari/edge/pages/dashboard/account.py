@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from laari.edge.http import Reply
 from laari.edge.pages.dashboard.desk import ACCOUNT, LOGIN, Desk, desk_route
 from laari.edge.pages.password import change_password
-from laari.store import sessions
+from laari.http.messages import Reply
+from laari.store.people import sessions
 
 
 async def show(desk: Desk) -> Reply:

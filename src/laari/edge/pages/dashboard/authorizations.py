@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from laari.edge.http import Reply
 from laari.edge.merchant import authorizations as interface
 from laari.edge.merchant.lists import AFTER, LIMIT, ListQuery, Query, status_filter
 from laari.edge.moments import moment_at
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import older, read_list, state_of
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.authorizations import as_of
 from laari.rules.limits import counted, current_period, remaining
 from laari.rules.refusals import Refusal
-from laari.store import authorizations, events
-from laari.store.listing import Window
+from laari.store.reads import authorizations, events
+from laari.store.reads.listing import Window
 
 LIST_QUERY = Query(ListQuery, LIMIT, AFTER, status_filter(*interface.STATUSES))
 NEWEST = 20

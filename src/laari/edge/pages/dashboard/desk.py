@@ -14,20 +14,21 @@ from typing import TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
-from laari.edge.http import Reply
 from laari.edge.merchant.operations import Caller, Context, Write
 from laari.edge.pages.dashboard.clock import clock_words
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.login import Problem, confirm_password, is_fresh, unconfirmed
 from laari.edge.pages.visit import Handler, PageRoute, Visit, page_route
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.command import Command
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal, RefusalCode, refuse
 from laari.rules.world import local_time
-from laari.store import merchants, tenants
-from laari.store.merchants import Merchant
-from laari.store.sessions import UserSession
+from laari.store.people import merchants
+from laari.store.people.merchants import Merchant
+from laari.store.people.sessions import UserSession
+from laari.store.reads import tenants
 
 B = TypeVar("B")
 T = TypeVar("T")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from laari.edge.http import Reply
 from laari.edge.pages.dashboard.desk import ACCOUNT, HOME, LOGIN, SIGN_UP, local_path
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.login import STATUSES, Problem, log_in_user
 from laari.edge.pages.visit import Visit, page_route
-from laari.store import merchants
+from laari.http.messages import Reply
+from laari.store.people import merchants
 
 
 async def home(visit: Visit) -> Reply:

@@ -10,20 +10,20 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TypeVar
 
-from laari.edge.http import Reply, Stream
 from laari.edge.merchant import payments as interface
 from laari.edge.merchant.lists import ListQuery
 from laari.edge.pages.bidi import closed, escaped_json
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import ListRequest, read_list, state_of
 from laari.edge.pages.dashboard.payments import listing_of
+from laari.http.messages import Reply, Stream
 from laari.rules import ids
 from laari.rules.calendar import local_day, show_or_none
 from laari.rules.money import rufiyaa
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.payments import net_amount
-from laari.store.listing import Window
+from laari.store.reads.listing import Window
 
 T = TypeVar("T")
 

@@ -6,13 +6,13 @@ reply makes no second one, each form says which state it was made for.
 
 from __future__ import annotations
 
-from laari.edge.http import Reply
 from laari.edge.pages.dashboard.desk import MODES, Desk, desk_route
 from laari.edge.pages.visit import read_count
+from laari.http.messages import Reply
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.scopes import SCOPES
 from laari.rules.tokens import write_scope
-from laari.store import merchants, oauth
+from laari.store.people import merchants, oauth
 
 CHANGED = refuse("conflict", "Something has changed since this page was shown. Nothing was done.")
 

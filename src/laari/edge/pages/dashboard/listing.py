@@ -9,7 +9,7 @@ from laari.edge.merchant.lists import PageQuery, Query, read_window
 from laari.edge.pages.dashboard.desk import Desk
 from laari.rules.lifecycle import shown_state
 from laari.rules.refusals import Refusal
-from laari.store.listing import Found, Listed, Window
+from laari.store.reads.listing import Found, Listed, Window
 
 Q = TypeVar("Q", bound=PageQuery)
 R = TypeVar("R", bound=Listed)

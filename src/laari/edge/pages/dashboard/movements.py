@@ -12,7 +12,6 @@ from datetime import date
 from functools import reduce
 from urllib.parse import urlencode
 
-from laari.edge.http import Reply, Stream
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.export import (
     BYTE_ORDER_MARK,
@@ -23,12 +22,13 @@ from laari.edge.pages.dashboard.export import (
     file_reply,
     in_pieces,
 )
+from laari.http.messages import Reply, Stream
 from laari.rules.calendar import local_day, show
 from laari.rules.money import rufiyaa
 from laari.rules.refusals import Refusal, invalid
-from laari.store import movements
-from laari.store.figures import Figures, Span
-from laari.store.movements import Movement, Place
+from laari.store.reads import movements
+from laari.store.reads.figures import Figures, Span
+from laari.store.reads.movements import Movement, Place
 
 PAGE = 50  # rows
 MOVEMENT_COLUMNS = ("moved_at", "movement", *COLUMNS)

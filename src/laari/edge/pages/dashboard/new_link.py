@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import secrets
 
-from laari.edge.http import Reply
 from laari.edge.merchant.payments import CREATE
 from laari.edge.pages.dashboard.desk import Desk, desk_route
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.money import read_rufiyaa
 from laari.rules.refusals import Refusal, invalid

@@ -8,15 +8,15 @@ from functools import reduce
 from itertools import groupby
 from typing import NamedTuple
 
-from laari.edge.http import Reply
 from laari.edge.pages.dashboard.chart import bars, stacked
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import state_of
 from laari.edge.pages.render import money_text
+from laari.http.messages import Reply
 from laari.rules.calendar import local_day
-from laari.store import payments
-from laari.store.figures import Figures, Span
-from laari.store.listing import Window
+from laari.store.reads import payments
+from laari.store.reads.figures import Figures, Span
+from laari.store.reads.listing import Window
 
 DAYS = 30
 NEWEST = 5

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from laari.edge.http import Reply
 from laari.edge.merchant import payments as interface
 from laari.edge.merchant.lists import ListQuery
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import ListRequest, older, read_list, state_of
 from laari.edge.pages.dashboard.timeline import timeline
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.payments import RefundPayment
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal
-from laari.store import payments
-from laari.store.listing import Listing
-from laari.store.search import search
+from laari.store.reads import payments
+from laari.store.reads.listing import Listing
+from laari.store.reads.search import search
 
 MOST_MATCHES = 50
 LONGEST_SEARCH = 100

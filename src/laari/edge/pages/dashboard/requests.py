@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from laari.edge.http import Reply
 from laari.edge.merchant import payment_requests as interface
 from laari.edge.merchant.payments import LIST_QUERY
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import older, read_list, state_of
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.records import PaymentRequest
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.requests import request_shape
-from laari.store import events, payment_requests
+from laari.store.reads import events, payment_requests
 
 
 async def show_list(desk: Desk) -> Reply:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias, TypeVar
 
-from laari.edge.http import Reply
 from laari.edge.merchant import sandbox as interface
 from laari.edge.merchant.operations import Write
 from laari.edge.pages.dashboard import authorizations, payments, requests
 from laari.edge.pages.dashboard.desk import Desk, DeskHandler, desk_route
+from laari.http.messages import Reply
 from laari.rules.money import read_rufiyaa
 from laari.rules.refusals import Refusal, invalid
-from laari.store.tiers import all_tiers
-from laari.store.wallet_keys import sandbox_wallet_key
+from laari.store.people.wallet_keys import sandbox_wallet_key
+from laari.store.reads.tiers import all_tiers
 
 T = TypeVar("T")
 

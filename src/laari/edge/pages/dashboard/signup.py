@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from laari.edge.http import Reply
 from laari.edge.pages.dashboard import overview
 from laari.edge.pages.dashboard.desk import SIGN_UP, desk_of
 from laari.edge.pages.known import remember_browser
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.visit import Visit, page_route
 from laari.edge.signup import MAX_NAME, make_merchant
+from laari.http.messages import Reply
 from laari.rules.contacts import read_email
 from laari.rules.passwords import password_problem
 from laari.rules.refusals import Refusal
-from laari.store import logins
-from laari.store.logins import Login
-from laari.store.signup import why_closed
+from laari.store.people import logins
+from laari.store.people.logins import Login
+from laari.store.people.signup import why_closed
 
 NO_NAME = f"The shop needs a name of 1 to {MAX_NAME} printable characters."
 NO_EMAIL = "This is not an email address."

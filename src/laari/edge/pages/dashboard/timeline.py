@@ -11,8 +11,8 @@ from laari.rules.idempotency import RETENTION
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT, fee_account
 from laari.rules.records import Payment, SavedResponse, Transfer
 from laari.rules.world import local_time
-from laari.store import events, reports
-from laari.store.events import AttemptMade
+from laari.store.reads import events, payment_history
+from laari.store.reads.events import AttemptMade
 
 Kind = Literal["request", "state", "transfer", "event", "delivery"]
 # Of what was written at one moment, the cause comes first.
@@ -34,12 +34,14 @@ class Entry(NamedTuple):
 
 async def timeline(desk: Desk, payment: Payment) -> list[Entry]:
     ask = desk.backend.ask
-    saved = await ask(reports.saved_responses_of, payment)
+    saved = await ask(payment_history.saved_responses_of, payment)
     told = await ask(events.of_object, payment.id)
     attempts = await ask(events.attempts_of, [event.id for event in told])
     entries = _states(payment)
     entries += [_request(response) for response in saved]
-    entries += [_moved(desk, transfer) for transfer in await ask(reports.transfers_of, payment.id)]
+    entries += [
+        _moved(desk, transfer) for transfer in await ask(payment_history.transfers_of, payment.id)
+    ]
     for event in told:
         event_id = ids.show_id(ids.EVENT, event.id)
         entries.append(Entry(event.created_at, "event", f"Event {event.type}", event_id=event_id))

@@ -9,18 +9,19 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct
 
-from laari.edge.fields import choice
-from laari.edge.http import Reply
+from laari.edge.input.fields import choice
 from laari.edge.merchant.events import LISTING, EventQuery
 from laari.edge.merchant.lists import AFTER, LIMIT, Query
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import older, read_list
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.events import EVENTS, SAMPLE_EVENT, sample_event
 from laari.rules.records import Event
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.webhooks import check_webhook_url
-from laari.store import deliveries, events, merchants
+from laari.store.people import merchants
+from laari.store.reads import deliveries, events
 
 TYPES = (*EVENTS, SAMPLE_EVENT)
 LIST_QUERY = Query(

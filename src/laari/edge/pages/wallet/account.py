@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from laari.edge.http import Reply
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.login import STATUSES, Problem, log_in_customer
 from laari.edge.pages.password import change_password
 from laari.edge.pages.visit import Visit, page_route
 from laari.edge.pages.wallet.frame import PASSWORD, app_page, app_route
+from laari.http.messages import Reply
 from laari.rules.records import Mode
-from laari.store import sessions
-from laari.store.sessions import CustomerSession
+from laari.store.people import sessions
+from laari.store.people.sessions import CustomerSession
 
 _OUR_PAGE = re.compile(r"/app(/[A-Za-z0-9_-]+){0,3}", re.ASCII)
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from laari.edge.http import Reply
 from laari.edge.moments import moment_at
 from laari.edge.pages.language import Language
 from laari.edge.pages.limits import is_unlimited, limits_in_words
@@ -26,6 +25,7 @@ from laari.edge.pages.wallet.frame import (
     read_place,
     tenants_of,
 )
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.authorizations import (
     ResumeAuthorization,
@@ -39,9 +39,9 @@ from laari.rules.periods import Moment
 from laari.rules.records import Authorization, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
-from laari.store import authorizations
-from laari.store.listing import Window
-from laari.store.sessions import CustomerSession
+from laari.store.people.sessions import CustomerSession
+from laari.store.reads import authorizations
+from laari.store.reads.listing import Window
 
 RECENT = 10  # payments that an authorization's page names
 

@@ -8,14 +8,14 @@ from typing import Protocol, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
-from laari.edge.http import Reply
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.visit import Handler, PageRoute, Visit, page_route
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.records import Tenant
 from laari.spine.coalesce import Coalesced
-from laari.store.listing import Position
-from laari.store.sessions import CustomerSession
+from laari.store.people.sessions import CustomerSession
+from laari.store.reads.listing import Position
 
 PAGE = 20  # rows of a listing
 PASSWORD = "/app/password"  # noqa: S105  # where it is changed

@@ -5,21 +5,21 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from laari.edge.http import Reply
 from laari.edge.moments import moment_at
 from laari.edge.pages.spending import frozen_words
 from laari.edge.pages.visit import Visit
 from laari.edge.pages.wallet.bars import share
 from laari.edge.pages.wallet.frame import PAGE, app_page, app_route
 from laari.edge.pages.wallet.requests import first_waiting
+from laari.http.messages import Reply
 from laari.rules.calendar import Interval, period_after
 from laari.rules.ids import is_tid
 from laari.rules.periods import Moment
 from laari.rules.wallets import counted, spent_now
 from laari.rules.world import local_time
-from laari.store import wallets
-from laari.store.sessions import CustomerSession
-from laari.store.wallets import Standing
+from laari.store.people.sessions import CustomerSession
+from laari.store.reads import wallets
+from laari.store.reads.wallets import Standing
 
 RECENT = 5  # transactions on the first page
 

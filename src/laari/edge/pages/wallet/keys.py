@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from laari.edge.http import Reply
 from laari.edge.pages.login import is_fresh, unconfirmed
 from laari.edge.pages.visit import Visit, read_count
 from laari.edge.pages.wallet.frame import app_page, app_route
-from laari.store import wallet_keys
+from laari.http.messages import Reply
+from laari.store.people import wallet_keys
+from laari.store.people.sessions import CustomerSession
+from laari.store.people.wallet_keys import MAX_KEYS, MAX_NAME, PREFIX
 from laari.store.secrets import new_secret
-from laari.store.sessions import CustomerSession
-from laari.store.wallet_keys import MAX_KEYS, MAX_NAME, PREFIX
 
 MADE = (
     "A key was made since this form was shown, and none is made now. A key is shown only once: "

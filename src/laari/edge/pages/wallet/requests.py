@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from laari.edge.http import Reply
 from laari.edge.pages.login import is_fresh, unconfirmed
 from laari.edge.pages.spending import blocks_in_words, refused_words
 from laari.edge.pages.visit import Visit
@@ -25,16 +24,17 @@ from laari.edge.pages.wallet.frame import (
     read_place,
     tenants_of,
 )
+from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.lifecycle import shown_state
 from laari.rules.payment_requests import PayRequest, RejectRequest
 from laari.rules.records import PaymentRequest, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
-from laari.store import payment_requests
-from laari.store.listing import Window
-from laari.store.sessions import CustomerSession
-from laari.store.wallets import Standing
+from laari.store.people.sessions import CustomerSession
+from laari.store.reads import payment_requests
+from laari.store.reads.listing import Window
+from laari.store.reads.wallets import Standing
 
 ON_FIRST_PAGE = 3  # requests that the wallet's first page names
 

@@ -1,0 +1,1 @@
+"""laari serve, its demo and its greeting."""

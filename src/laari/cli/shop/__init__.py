@@ -1,0 +1,1 @@
+"""Commands of a merchant's developer, which speak to a service over HTTP."""

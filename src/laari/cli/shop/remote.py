@@ -1,0 +1,59 @@
+"""Options of the commands that speak to a service with a merchant's key, wherever it is."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+
+from laari.cli.terminal import fields
+from laari.cli.terminal.secret_input import secret_options
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+KEY_VARIABLE = "LAARI_SECRET_KEY"
+URL_VARIABLE = "LAARI_URL"
+
+
+def api_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds `--url`, `--key` and `--key-file`; the command gets `url` and `key`."""
+
+    @functools.wraps(function)
+    def command(key: str | None, **options: Any) -> Any:
+        key = key or os.environ.get(KEY_VARIABLE, "").strip()
+        if not key:
+            raise click.BadOptionUsage(
+                "key",
+                f"Give the merchant's secret key with --key - or --key-file, or set {KEY_VARIABLE}",
+            )
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise click.BadOptionUsage("key", "The secret key has characters that no key has.")
+        return function(key=key, **options)
+
+    keyed = secret_options("key", f"The merchant's secret key, or {KEY_VARIABLE}", fields.secret)
+    return click.option(
+        *("--url", "url"),
+        type=service_url,
+        envvar=URL_VARIABLE,
+        default=DEFAULT_URL,
+        show_default=True,
+        help="Where the service is.",
+    )(keyed(command))
+
+
+def service_url(value: str) -> str:
+    """An origin; the address of the merchant interface is understood too."""
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError:
+        port, parts = None, urlsplit("")
+    path = parts.path.rstrip("/").removesuffix("/merchant")
+    plain = not (parts.query or parts.fragment or "@" in parts.netloc)
+    if parts.scheme not in ("http", "https") or not parts.hostname or not plain:
+        raise click.BadParameter("must be the service's address, such as https://pay.example.com.")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{host}{'' if port is None else f':{port}'}{path}"

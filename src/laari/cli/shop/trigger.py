@@ -1,0 +1,149 @@
+"""`laari trigger`: lets an event really happen in a merchant's sandbox, with its key alone."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, TypeAlias
+
+import click
+
+from laari.cli.shop.remote import api_options
+from laari.cli.terminal.operation import json_option, show
+from laari.cli.terminal.output import Part, say_line, say_meanwhile
+from laari.errors import LaariError
+
+if TYPE_CHECKING:
+    from laari.cli.shop.api import Api, Json
+
+AMOUNT = 12_550  # laari
+EXPIRES = timedelta(seconds=2)  # the nearest deadline that is surely in the future
+PATIENCE_SECONDS = 30.0
+LOOK_SECONDS = 0.25
+TITLE = "Made by laari trigger"
+
+Scenario: TypeAlias = Callable[["Api", datetime], Awaitable[str]]  # returns the resource's path
+
+
+def _reference() -> str:
+    return f"trigger-{secrets.token_hex(6)}"
+
+
+async def payment(api: Api, **fields: str) -> str:
+    made = await api.create(
+        "/payments", reference=_reference(), amount=AMOUNT, title=TITLE, **fields
+    )
+    return f"/payments/{made['id']}"
+
+
+async def request(api: Api, **fields: str) -> str:
+    """To the sandbox's own recipient, by the VPA that it has unless a setting says otherwise."""
+    customer = {"type": "vpa", "value": "sandbox"}
+    made = await api.create(
+        "/payment-requests",
+        reference=_reference(),
+        amount=AMOUNT,
+        title=TITLE,
+        customer=customer,
+        **fields,
+    )
+    return f"/payment-requests/{made['id']}"
+
+
+async def authorization(api: Api) -> str:
+    made = await api.create("/authorizations", reference=_reference(), title=TITLE)
+    return f"/authorizations/{made['id']}"
+
+
+def _then(
+    make: Callable[[Api], Awaitable[str]], *actions: str
+) -> Callable[[Api, datetime], Awaitable[str]]:
+    """Makes a resource and takes it further: `pay` by the sandbox's customer, `/cancel` by us."""
+
+    async def scenario(api: Api, now: datetime) -> str:
+        path = await make(api)
+        for action in actions:
+            own = action.startswith("/")
+            await api.post(f"{path}{action}" if own else f"/sandbox{path}/{action}")
+        return path
+
+    return scenario
+
+
+def _expiring(make: Callable[..., Awaitable[str]]) -> Scenario:
+    async def scenario(api: Api, now: datetime) -> str:
+        path = await make(api, expires_at=(now + EXPIRES).isoformat())
+        await asyncio.sleep(EXPIRES.total_seconds())
+        return path
+
+    return scenario
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "payment.created": _then(payment),
+    "payment.paid": _then(payment, "pay"),
+    "payment.cancelled": _then(payment, "/cancel"),
+    "payment.expired": _expiring(payment),
+    "payment_request.created": _then(request),
+    "payment_request.paid": _then(request, "pay"),
+    "payment_request.rejected": _then(request, "reject"),
+    "payment_request.cancelled": _then(request, "/cancel"),
+    "payment_request.expired": _expiring(request),
+    "authorization.created": _then(authorization),
+    "authorization.approved": _then(authorization, "approve"),
+    "authorization.rejected": _then(authorization, "reject"),
+    "authorization.cancelled": _then(authorization, "/cancel"),
+    "authorization.revoked": _then(authorization, "approve", "/cancel"),
+}
+
+
+@click.command("trigger")
+@click.argument("event", type=click.Choice(list(SCENARIOS)), metavar="EVENT")
+@api_options
+@json_option
+def trigger_command(event: str, url: str, key: str, as_json: bool) -> None:
+    """Let an event happen in the sandbox, such as payment.paid.
+
+    A payment, payment request or authorization is made and taken as far as the event needs, over
+    the merchant interface; its webhooks are sent as ever. Nothing is done in live mode.
+    """
+    if not as_json:
+        say_meanwhile(f"Letting {event} happen at {url}")
+    happened = asyncio.run(_trigger(event, url, key))
+    if as_json:
+        show(happened, as_json)
+        return
+    say_line(
+        Part(event, "green"),
+        Part(f"  {happened['data']['id']}", whole=True),
+        Part(f"  {happened['id']}", whole=True),
+    )
+
+
+async def _trigger(event: str, url: str, key: str) -> Json:
+    from laari.cli.shop.api import open_api  # noqa: PLC0415  # aiohttp takes a while
+
+    async with open_api(url, key) as api:
+        now = await api.sandbox_now()
+        if now is None:
+            raise LaariError("this key acts in live mode, and events are triggered in the sandbox")
+        path = await SCENARIOS[event](api, now)
+        return await _happened(api, event, path)
+
+
+async def _happened(api: Api, event: str, path: str) -> Json:
+    """The event, which most often is there at once; a deadline is noticed when one looks."""
+    resource_id = path.rpartition("/")[2]
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        await api.get(path)
+        now = await api.sandbox_now()
+        until = {} if now is None else {"created_to": (now + EXPIRES).isoformat()}
+        for found in (await api.get("/events", type=event, **until))["data"]:
+            if found["data"]["id"] == resource_id:
+                return {name: found[name] for name in ("id", "type", "created_at", "data")}
+        await asyncio.sleep(LOOK_SECONDS)
+    raise LaariError(f"{resource_id} was made, but no {event} has come of it")

@@ -1,0 +1,1 @@
+"""What commands share: the terminal, options, and an open service."""

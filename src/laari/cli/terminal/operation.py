@@ -1,0 +1,136 @@
+"""What the operator's commands share: an open service, one answer, one way to print it."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Concatenate, ParamSpec, TypeGuard, TypeVar
+
+import click
+import msgspec
+
+from laari.cli.terminal.output import say, say_json, say_table
+from laari.errors import LaariError
+from laari.process.open import Service, open_service
+from laari.rules.command import Command
+from laari.rules.refusals import Refusal
+from laari.rules.shapes.envelopes import to_json
+from laari.settings import read_settings
+from laari.spine.engine import OutcomeUnknown, Spine
+from laari.store.batch.runner import BatchRunner
+from laari.store.people.installation import known_public_url
+from laari.store.postgres.pool import connection_to
+from laari.visible import visible
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON value, nothing else."
+)
+
+
+def operation(
+    function: Callable[Concatenate[Service, P], Awaitable[object]],
+) -> Callable[..., None]:
+    """Runs a command with the service open, and prints what it returns; adds `--json`."""
+
+    @json_option
+    @functools.wraps(function)
+    def command(as_json: bool, *arguments: P.args, **options: P.kwargs) -> None:
+        show(in_service(function, *arguments, **options), as_json)
+
+    return command
+
+
+def in_service(
+    function: Callable[Concatenate[Service, P], Awaitable[T]],
+    *arguments: P.args,
+    **options: P.kwargs,
+) -> T:
+    """What the function returns, called with the service open."""
+
+    async def run() -> T:
+        async with open_service(read_settings(os.environ)) as service:
+            return await function(service, *arguments, **options)
+
+    return asyncio.run(run())
+
+
+async def origin_of(service: Service) -> str:
+    """Where the service is reached: as the variable says, else as it was last started."""
+    if os.environ.get("LAARI_PUBLIC_URL", "").strip():
+        return service.settings.public_url
+    async with connection_to(service.dsn) as connection:
+        return await known_public_url(connection) or service.settings.public_url
+
+
+async def submit(service: Service, command: Command[T]) -> T:
+    """Decides one write command as the running service would, and returns its outcome."""
+    runner = BatchRunner(service.dsn, await origin_of(service))
+    spine = Spine(runner.run)
+    spine.start()
+    try:
+        outcome = await spine.submit(command)
+    except OutcomeUnknown:
+        raise LaariError(
+            "the database did not confirm this: see whether it was done before trying again"
+        ) from None
+    finally:
+        await spine.close()
+        await runner.close()
+    if isinstance(outcome, Refusal):
+        raise LaariError(outcome.message)
+    return outcome
+
+
+def show(answer: object, as_json: bool) -> None:
+    """Prints resources: JSON for programs, lines or a table for people."""
+    encoded = to_json(answer)
+    if as_json:
+        say_json(encoded)
+        return
+    plain = msgspec.json.decode(encoded)
+    if isinstance(plain, list):
+        show_table(plain)
+    else:
+        show_lines(plain)
+
+
+def show_lines(fields: Mapping[str, object]) -> None:
+    """A line for each field; resources within the resource follow as tables."""
+    tables = {name: value for name, value in fields.items() if _is_table(value)}
+    lines = {name: value for name, value in fields.items() if name not in tables}
+    width = max(map(len, lines))
+    for name, value in lines.items():
+        say(f"{name:<{width}}  {visible(_text(value))}")
+    for name, rows in tables.items():
+        say(f"\n{name}")
+        show_table(rows)
+
+
+def _is_table(value: object) -> TypeGuard[list[dict[str, object]]]:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def show_table(rows: list[dict[str, object]]) -> None:
+    if not rows:
+        say("None.")
+    else:
+        say_table(rows[0], (map(_text, row.values()) for row in rows))
+
+
+def _text(value: object) -> str:
+    match value:
+        case None:
+            return "-"
+        case bool():
+            return "yes" if value else "no"
+        case dict():
+            return to_json(value).decode()
+        case list() if not value or _is_table(value):
+            return str(len(value))
+        case _:
+            return str(value)

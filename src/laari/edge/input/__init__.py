@@ -1,0 +1,1 @@
+"""What a request may hold: fields, JSON, cursors, and hints for mistakes."""

@@ -1,0 +1,35 @@
+"""Where people put a key that then is not found: told by names and forms alone.
+
+Nothing here looks a key up, so that a hint says nothing about which keys exist, and no hint
+repeats what was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from laari.store.people import merchants, oauth, wallet_keys
+
+SECRET_KEY, WALLET_KEY = merchants.KEY_PREFIX, wallet_keys.PREFIX
+ACCESS_TOKEN, CLIENT_SECRET = oauth.TOKEN_PREFIX, oauth.SECRET_PREFIX
+
+# Header names that other services use for a key.
+_OTHER_HEADERS = (
+    *("Api-Key", "ApiKey", "Secret-Key", "Token"),
+    *("X-Access-Token", "X-Api-Token", "X-ApiKey", "X-Auth-Key", "X-Auth-Token"),
+    *("X-Secret-Key", "X-Token", "X_API_KEY"),
+)
+
+
+def other_header(headers: Mapping[bytes, str]) -> str | None:
+    """The header in which a key was probably meant to be sent."""
+    return next((name for name in _OTHER_HEADERS if name.lower().encode() in headers), None)
+
+
+def key_form(key: str) -> str | None:
+    """What is wrong with the form of a value of X-API-Key, whatever key it is."""
+    if not key:
+        return "X-API-Key is empty."
+    if " " in key:
+        return "X-API-Key takes the key alone, without a word such as Bearer before it."
+    return None

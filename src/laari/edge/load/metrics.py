@@ -1,0 +1,185 @@
+"""Figures about the service, as Prometheus reads them.
+
+A scrape reaches one interface process and has to tell of all of them, so the cells stand in memory
+that they share. Each process writes only to its own part, plain words and no lock, and keeps
+counting in it when it is started again: a counter never falls while the service runs.
+"""
+
+from __future__ import annotations
+
+import mmap
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+
+from laari.http.messages import OTHER
+from laari.store.ledger.last_seal_file import ShownSeals
+
+PROCESS_BYTES = 1 << 16  # the part of one process
+
+LATENCY_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+BATCH_BOUNDS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+GAUGES = {
+    "requests_in_flight": "Requests being worked on.",
+    "commands_waiting": "Write commands that wait for their batch.",
+    "read_connections": "Database connections open for reads.",
+    "read_connections_idle": "Those of them that nobody uses.",
+    "page_connections": "Database connections open for pages.",
+    "page_connections_idle": "Those of them that nobody uses.",
+}
+
+_ANSWERS = tuple((status, "") for status in (200, 201, 204, 303, 304, 404))
+_UNKNOWN = (0, "unknown")
+
+
+class Metrics:
+    """The cells of every process in the shared file `fd`, of which this process writes one part.
+
+    Without a file they stand in memory of this process alone.
+    """
+
+    def __init__(
+        self,
+        operations: Iterable[str],
+        refusals: Iterable[tuple[int, str]],  # every status and code there is
+        fd: int | None = None,
+        process: int = 0,
+        pages: Iterable[str] = (),  # operations for people, with a status and no code
+    ) -> None:
+        refusals = sorted(set(refusals))
+        outcomes = _places((*_ANSWERS, *refusals, _UNKNOWN))
+        shown = {status for status, _ in (*_ANSWERS, *refusals)}
+        page_outcomes = _places((*((status, "") for status in sorted(shown)), _UNKNOWN))
+        self._outcomes = dict.fromkeys((*operations, OTHER), outcomes)
+        self._outcomes |= dict.fromkeys(pages, page_outcomes)
+        memory = memoryview(
+            mmap.mmap(-1, PROCESS_BYTES) if fd is None else mmap.mmap(fd, 0)  # 0: all of it
+        )
+        self._parts = [
+            memory[start : start + PROCESS_BYTES] for start in range(0, len(memory), PROCESS_BYTES)
+        ]
+        mine = self._parts[process]
+        self._counts, self._sums = mine.cast("q"), mine.cast("d")
+        cell = 0
+        self._requests: dict[str, int] = {}
+        for name, places in self._outcomes.items():
+            self._requests[name] = cell
+            cell += len(places)
+        self._latencies: dict[str, int] = {}
+        for name in self._outcomes:
+            self._latencies[name] = cell
+            cell += len(LATENCY_BOUNDS) + 2
+        self._batches = cell
+        cell += len(BATCH_BOUNDS) + 2
+        self._waits = cell
+        cell += len(LATENCY_BOUNDS) + 2
+        self._gauges = cell
+        assert (cell + len(GAUGES)) * 8 <= PROCESS_BYTES
+        for number in range(len(GAUGES)):  # those of a process that ended say nothing any more
+            self._counts[self._gauges + number] = 0
+
+    def count(self, operation: str, status: int, code: str, seconds: float) -> None:
+        """One request that got its reply; `code` is that of its refusal, or empty."""
+        places = self._outcomes[operation]
+        place = places.get((status, code))
+        if place is None:
+            place = places[_UNKNOWN]
+        self._counts[self._requests[operation] + place] += 1
+        self._observe(self._latencies[operation], LATENCY_BOUNDS, seconds)
+
+    def batch(self, commands: int, waited_seconds: float) -> None:
+        """One batch that begins, and how long the longest-waiting of its commands has waited."""
+        self._observe(self._batches, BATCH_BOUNDS, commands)
+        self._observe(self._waits, LATENCY_BOUNDS, waited_seconds)
+
+    def set_gauges(self, *values: int) -> None:
+        """In the order of `GAUGES`."""
+        for number, value in enumerate(values):
+            self._counts[self._gauges + number] = value
+
+    def _observe(self, cell: int, bounds: Sequence[float], value: float) -> None:
+        self._counts[cell + bisect_left(bounds, value)] += 1
+        self._sums[cell + len(bounds) + 1] += value
+
+    def text(
+        self,
+        database_up: bool,
+        backlog: tuple[int, float] | None,
+        seals: ShownSeals | None = None,
+    ) -> bytes:
+        """Everything there is to say, of all processes together, and of webhooks that wait.
+
+        Their number, the age of the oldest and the seals are left out if they are not known.
+        """
+        lines = [*self._lines(), *_database_lines(database_up, backlog), *_seal_lines(seals)]
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    def _lines(self) -> Iterator[str]:
+        counts = [sum(cells) for cells in zip(*(p.cast("q") for p in self._parts), strict=True)]
+        sums = [p.cast("d") for p in self._parts]
+
+        def histogram(name: str, labels: str, cell: int, bounds: Sequence[float]) -> Iterator[str]:
+            inner = f"{labels}," if labels else ""
+            totals = list(accumulate(counts[cell : cell + len(bounds) + 1]))
+            for bound, total in zip((*map(str, bounds), "+Inf"), totals, strict=True):
+                yield f'{name}_bucket{{{inner}le="{bound}"}} {total}'
+            shown = f"{{{labels}}}" if labels else ""
+            yield f"{name}_sum{shown} {sum(part[cell + len(bounds) + 1] for part in sums):.6f}"
+            yield f"{name}_count{shown} {totals[-1]}"
+
+        yield from _head("laari_requests_total", "counter", "Requests that got a response.")
+        for operation, first in self._requests.items():
+            for (status, code), place in self._outcomes[operation].items():
+                if counts[first + place]:
+                    yield (
+                        f'laari_requests_total{{operation="{operation}",status="{status}",'
+                        f'code="{code}"}} {counts[first + place]}'
+                    )
+        name = "laari_request_seconds"
+        yield from _head(name, "histogram", "Time from a request's arrival to its response.")
+        for operation, first in self._latencies.items():
+            if any(counts[first : first + len(LATENCY_BOUNDS) + 1]):
+                yield from histogram(name, f'operation="{operation}"', first, LATENCY_BOUNDS)
+        yield from _head("laari_batch_commands", "histogram", "Write commands in one transaction.")
+        yield from histogram("laari_batch_commands", "", self._batches, BATCH_BOUNDS)
+        name = "laari_batch_wait_seconds"
+        yield from _head(name, "histogram", "The longest wait of a batch's commands for it.")
+        yield from histogram(name, "", self._waits, LATENCY_BOUNDS)
+        for number, (name, meaning) in enumerate(GAUGES.items()):
+            yield from _head(f"laari_{name}", "gauge", meaning)
+            yield f"laari_{name} {counts[self._gauges + number]}"
+
+
+def _database_lines(up: bool, backlog: tuple[int, float] | None) -> Iterator[str]:
+    name = "laari_database_up"
+    yield from _head(name, "gauge", "Whether something can be committed to the database.")
+    yield f"{name} {int(up)}"
+    if backlog is None:
+        return
+    waiting, oldest_seconds = backlog
+    yield from _head("laari_webhooks_waiting", "gauge", "Events not delivered yet.")
+    yield f"laari_webhooks_waiting {waiting}"
+    name = "laari_webhooks_oldest_seconds"
+    yield from _head(name, "gauge", "Age of the oldest event that is not delivered yet.")
+    yield f"{name} {oldest_seconds:.3f}"
+
+
+def _seal_lines(seals: ShownSeals | None) -> Iterator[str]:
+    if seals is None:
+        return
+    name = "laari_last_seal_number"
+    yield from _head(name, "gauge", "Number of the ledger's last seal; it never falls.")
+    yield f"{name} {seals.last_number}"
+    if seals.to_keep is not None:
+        name = "laari_kept_seal_info"
+        yield from _head(name, "gauge", "The last seal before this hour: laari audit --kept-seal.")
+        yield f'{name}{{seal="{seals.to_keep}"}} 1'
+
+
+def _places(outcomes: Iterable[tuple[int, str]]) -> dict[tuple[int, str], int]:
+    return {outcome: place for place, outcome in enumerate(outcomes)}
+
+
+def _head(name: str, kind: str, meaning: str) -> Iterator[str]:
+    yield f"# HELP {name} {meaning}"
+    yield f"# TYPE {name} {kind}"

@@ -1,0 +1,58 @@
+"""Events in OpenAPI: the webhooks, and what `GET /events` shows of them."""
+
+from __future__ import annotations
+
+from laari.edge.input.fields import Schema
+from laari.edge.merchant.events import ListedEvent
+from laari.edge.reference.schemas import Schemas
+from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody, EventKind, SampleData
+from laari.rules.shapes.payments import AnyPayment
+
+JSON = "application/json"
+
+
+def webhooks(schemas: Schemas) -> dict[str, Schema]:
+    return {name: {"post": _webhook(name, kind, schemas)} for name, kind in EVENTS.items()}
+
+
+def _webhook(name: str, kind: EventKind, schemas: Schemas) -> Schema:
+    body = schemas.wrapped(EventBody, kind.shape, type={"type": "string", "const": name})
+    return {
+        "operationId": f"on_{name.replace('.', '_')}",
+        "summary": kind.meaning,
+        "parameters": [{"$ref": "#/components/parameters/ServiceSignature"}],
+        "requestBody": {"required": True, "content": {JSON: {"schema": body}}},
+        "responses": {
+            "2XX": {
+                "description": "Received. Any other response is tried again, three times in all."
+            }
+        },
+        "security": [],
+    }
+
+
+def listed_event(schemas: Schemas) -> Schema:
+    """Any event as `GET /events` shows it; its type says what is in its data.
+
+    No two variants hold the same kind of resource: some generators tell them apart by what fits.
+    """
+    types: dict[object, list[str]] = {}
+    for name, kind in EVENTS.items():
+        shape = AnyPayment if name.startswith("payment.") else kind.shape
+        types.setdefault(shape, []).append(name)
+    types[SampleData] = [SAMPLE_EVENT]
+    mapping: dict[str, str] = {}
+    variants = []
+    for shape, names in types.items():
+        kinds = {"type": "string", "enum": names}
+        variant = schemas.keep(
+            f"{schemas.name(shape).removesuffix('Data')}Event",
+            schemas.wrapped(ListedEvent, shape, type=kinds),
+        )
+        variants.append(variant)
+        mapping.update((each, variant["$ref"]) for each in names)
+    union = {
+        "oneOf": variants,
+        "discriminator": {"propertyName": "type", "mapping": mapping},
+    }
+    return schemas.keep("Event", union)

@@ -1,0 +1,58 @@
+"""The OpenAPI document: each interface adds its own part, made from what it runs on."""
+
+from __future__ import annotations
+
+from laari import __version__
+from laari.edge.input.fields import Schema
+from laari.edge.merchant.envelope import API_VERSION
+from laari.edge.reference import events, merchant, sign_up, wallet
+from laari.edge.reference.schemas import Schemas
+from laari.rules.shapes.payments import AnyPayment
+
+DESCRIPTION = f"""\
+Payments in Maldivian rufiyaa, as Laari {__version__} serves them. To try an operation here, press
+**Authorize** and paste a sandbox merchant's secret key as `X-API-Key`; `laari serve --demo` prints
+one.
+
+- Amounts are integer laari: `12500` is MVR 125.00. The wallet interface alone shows numbers in MVR.
+- Times are RFC 3339 in +05:00; one sent without an offset is read as +05:00.
+- One resource comes in `data`; a list comes in `data` with `pagination`. Ignore fields that you do
+  not know: new ones may come at any time.
+- An error has a `code` to branch on. A query parameter that is not known is ignored, and the header
+  `Laari-Warning` names it. A path that does not exist is 404 `not_found`, a wrong method
+  405 `method_not_allowed`.
+- Webhooks are sent to the URL of the merchant's settings. They can come twice or out of order: the
+  event's `id` tells.
+"""
+
+
+def openapi_document(origin: str, *, signup: bool = False) -> Schema:
+    """The whole document, for a service whose public address is the origin.
+
+    `signup`: with sign-up for the sandbox, which few services have.
+    """
+    schemas = Schemas({AnyPayment: "Payment"})
+    paths = merchant.paths(schemas) | wallet.paths(schemas)
+    if signup:
+        paths |= sign_up.paths(schemas)
+    webhooks = events.webhooks(schemas)
+    tags = [{"name": each.name, "description": each.description} for each in merchant.SECTIONS]
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Laari",
+            "version": API_VERSION,
+            "description": DESCRIPTION,
+        },
+        # One for all: many generators look at no other, and at none of an operation's own.
+        "servers": [{"url": origin}],
+        "tags": [*tags, wallet.TAG],
+        "paths": paths,
+        "webhooks": webhooks,
+        "components": {
+            "schemas": dict(sorted(schemas.named.items())),
+            "parameters": merchant.PARAMETERS,
+            "headers": merchant.HEADERS,
+            "securitySchemes": merchant.security_schemes(origin) | wallet.SECURITY_SCHEMES,
+        },
+    }

@@ -1,0 +1,133 @@
+"""The interactive reference at `/docs` and the OpenAPI document behind it.
+
+Everything the page loads is served from here, from a fixed table of files: no path is ever looked
+up on disk, and no other host is asked for anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from openapi_ui_bundles import swagger_ui
+
+from laari.edge.pages.security import HEADERS as PAGE_GUARDS
+from laari.edge.reference.guides import PATHS, guide_page
+from laari.edge.reference.openapi import openapi_document
+from laari.http.messages import HTML, Header, Reply, Request, must_read
+
+_OWN = Path(__file__).parent / "docs"
+_ASSETS = {
+    "swagger-ui.css": swagger_ui.static_path,
+    "swagger-ui-bundle.js": swagger_ui.static_path,
+    "reference.css": _OWN,
+    "reference.js": _OWN,
+    "icon.svg": _OWN,
+}
+_TYPES = {
+    ".css": b"text/css; charset=utf-8",
+    ".js": b"text/javascript; charset=utf-8",
+    ".svg": b"image/svg+xml",
+}
+
+_REVALIDATE = b"no-cache"  # asks each time, and mostly hears 304
+_AN_HOUR = b"public, max-age=3600"  # the assets change only with a release
+
+# Nothing inline and nothing from elsewhere: Swagger UI sets its styles through the DOM, which this
+# allows, and evaluates no text. Its style sheet holds icons as data:, and an image that an
+# operation returned (a QR code) is shown from memory as blob:.
+_POLICY = b"; ".join(
+    (
+        b"default-src 'none'",
+        b"script-src 'self'",
+        b"style-src 'self'",
+        b"img-src 'self' data: blob:",
+        b"connect-src 'self'",
+        b"base-uri 'none'",
+        b"form-action 'none'",
+        b"frame-ancestors 'none'",
+    )
+)
+_GUARDS = (
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", _POLICY),
+)
+
+
+class Page(NamedTuple):
+    """Something the reference serves, in both encodings."""
+
+    body: bytes
+    zipped: bytes
+    tag: bytes
+    content_type: bytes
+    caching: bytes
+    guards: tuple[Header, ...] = _GUARDS
+
+
+async def reference_page(request: Request, origin: str, *, signup: bool = False) -> Reply | None:
+    """The reply to a request for the reference; None where the path is not one of its own.
+
+    `signup`: whether this service lets merchants sign up, of which the reference then tells.
+    """
+    path = request.path
+    if path == "/":  # whoever opens the address of the service finds out what it does
+        return must_read(request) or Reply(303, b"", ((b"location", b"/docs"),), b"")
+    if path not in {"/openapi.json", "/docs"} and not path.startswith("/docs/"):
+        return None
+    if path in PATHS:
+        guide = await asyncio.to_thread(_guide, path)
+        return must_read(request) or _reply(guide, request.headers)
+    # The first request compresses everything, in a thread: payments go on meanwhile.
+    page = (await asyncio.to_thread(_pages, origin, signup)).get(path)
+    if page is None:
+        return None
+    return must_read(request) or _reply(page, request.headers)
+
+
+def _reply(page: Page, headers: Mapping[bytes, str]) -> Reply:
+    zipped = "gzip" in headers.get(b"accept-encoding", "")
+    tag = b'"%s%s"' % (page.tag, b"-gzip" if zipped else b"")
+    shown = (
+        (b"etag", tag),
+        (b"cache-control", page.caching),
+        (b"vary", b"accept-encoding"),
+        *page.guards,
+    )
+    if tag.decode() in headers.get(b"if-none-match", ""):
+        return Reply(304, b"", shown, page.content_type)
+    if zipped:
+        return Reply(200, page.zipped, (*shown, (b"content-encoding", b"gzip")), page.content_type)
+    return Reply(200, page.body, shown, page.content_type)
+
+
+@cache
+def _pages(origin: str, signup: bool) -> dict[str, Page]:
+    document = msgspec.json.encode(openapi_document(origin, signup=signup))
+    home = _page((_OWN / "index.html").read_bytes(), HTML, _REVALIDATE)
+    pages = {
+        "/openapi.json": _page(document, b"application/json", _REVALIDATE),
+        "/docs": home,
+        "/docs/": home,
+    }
+    for name, folder in _ASSETS.items():
+        file = folder / name
+        pages[f"/docs/assets/{name}"] = _page(file.read_bytes(), _TYPES[file.suffix], _AN_HOUR)
+    return pages
+
+
+@cache
+def _guide(path: str) -> Page:
+    page = _page(guide_page(path), HTML, _REVALIDATE)
+    return page._replace(guards=PAGE_GUARDS)  # stricter: nothing of Swagger UI is on it
+
+
+def _page(body: bytes, content_type: bytes, caching: bytes) -> Page:
+    tag = hashlib.sha256(body).hexdigest()[:32].encode()
+    return Page(body, gzip.compress(body, mtime=0), tag, content_type, caching)

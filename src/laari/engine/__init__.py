@@ -1,0 +1,1 @@
+"""PostgreSQL as a program: the embedded server, its files, backup and restore."""

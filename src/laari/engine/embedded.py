@@ -1,0 +1,336 @@
+"""The embedded PostgreSQL server of a data directory, shared by every process that uses it.
+
+    laari-data/
+      postgres/      the database cluster; `postgres.new` while it is being made
+      postgres.log   what the server has to say
+      wal-archive    names the directory where the write-ahead log is archived, if it is
+      sockets/       the Unix socket; there is no TCP
+      users.lock     each user holds it shared: who gets it alone is the last one
+      start.lock     held by the process that starts or stops the server
+      server.lock    held by the server itself: the postmaster and all its children inherit it
+
+A server left behind by a killed process is found by the next one and used again.
+
+Process numbers prove nothing here: a container that shares the data directory sees no process of
+another. `server.lock` does: the kernel holds it as long as any process of the server lives, in
+whatever PID namespace. Without it no server is started and no file of a server is removed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from laari.engine.cluster import (
+    PORT,
+    Layout,
+    keep_archive,
+    kept_archive,
+    make_cluster,
+    prepare,
+    verify_version,
+    wanted_archive,
+    write_configuration,
+)
+from laari.engine.programs import COMMAND_SECONDS, EngineError, last_line, run
+
+START_SECONDS = 60  # recovery after a crash included
+# For a server of which nothing can be seen from here: it may be between two lives.
+UNREACHABLE_SECONDS = 10
+STOP_SECONDS = 30  # then the server is told to drop everything; it recovers at the next start
+POLL_SECONDS = 0.02
+INTERRUPTED_SECONDS = 1
+MAX_LOG_BYTES = 5_000_000  # a longer log is put aside at the next start
+
+_ACCEPTS, _REJECTS = 0, 1  # what pg_isready returns; a server that is starting rejects
+
+
+@contextmanager
+def embedded_server(
+    data_dir: Path, *, durable: bool = True, create: bool = True, wal_archive: str | None = None
+) -> Iterator[str]:
+    """Joins the users of the server, starting it where it does not run; gives its URL.
+
+    The last one to leave stops it. `durable=False` trades safety for speed and is for tests.
+    Without `create` a database that is not there is not made.
+    `wal_archive` is a directory, `off`, or None: as it was.
+    """
+    layout = prepare(data_dir)
+    with _lock_file(layout, "users.lock") as users, _lock_file(layout, "start.lock") as start:
+        with _held(start):
+            alone = _try_lock(users)
+            if wal_archive is not None:
+                _choose_archive(layout, wal_archive, alone)
+            _lock(users, fcntl.LOCK_SH)
+            _ensure_running(layout, durable, create)
+        try:
+            yield layout.dsn
+        finally:
+            with _held(start):
+                # Nobody can join in between: joining takes the start lock.
+                if _try_lock(users):
+                    _stop(layout)
+
+
+def revive(data_dir: Path) -> None:
+    """Starts the server again where it has died under its users; makes no new database."""
+    layout = prepare(data_dir)
+    if _postmaster(layout) is not None:
+        return
+    with _lock_file(layout, "start.lock") as start, _held(start):
+        _ensure_running(layout, durable=True, create=False)
+
+
+def _choose_archive(layout: Layout, setting: str, alone: bool) -> None:
+    """PostgreSQL takes up or ends archiving only as it starts: a server that runs is stopped."""
+    archive = wanted_archive(layout, setting)
+    if archive == kept_archive(layout):
+        return
+    if alone:
+        _stop(layout)
+    if _state(layout) == _ACCEPTS:
+        raise EngineError(
+            "LAARI_WAL_ARCHIVE changes only when the embedded server starts: "
+            f"end all other laari processes on {layout.home} first"
+        )
+    keep_archive(layout, archive)
+
+
+@contextmanager
+def claimed(data_dir: Path) -> Iterator[tuple[Layout, int]]:
+    """A data directory in which no server runs, and its server's lock: nobody else starts one."""
+    layout = prepare(data_dir)
+    with (
+        _lock_file(layout, "start.lock") as start,
+        _held(start),
+        _lock_file(layout, "server.lock") as server,
+    ):
+        if not _try_lock(server):
+            raise EngineError(f"{layout.home} is in use by a server")
+        yield layout, server
+
+
+@contextmanager
+def recovering_server(
+    layout: Layout, server: int, settings: Mapping[str, str], *, seconds: int
+) -> Iterator[str]:
+    """Runs a server on restored files, within `claimed`; gives its URL once it has recovered."""
+    try:
+        try:
+            log_start = _start(layout, True, False, server, settings, seconds)
+        except KeyboardInterrupt:
+            time.sleep(INTERRUPTED_SECONDS)  # pg_ctl was killed; its child may not be seen yet
+            raise
+        # pg_ctl waits for the beginning of a recovery only.
+        deadline = time.monotonic() + seconds
+        while _reported(layout) != "ready":  # to ask it would fill its log with refusals
+            if _postmaster(layout) is None:
+                raise EngineError(f"PostgreSQL did not recover: {_last_word(layout, log_start)}")
+            if time.monotonic() > deadline:
+                raise EngineError(f"PostgreSQL has not recovered within {seconds} seconds")
+            time.sleep(POLL_SECONDS)
+        yield layout.dsn
+    finally:
+        _stop(layout)
+
+
+def running_postmaster(data_dir: Path) -> int | None:
+    """The server's main process, where it runs and can be seen from here."""
+    return _postmaster(prepare(data_dir))
+
+
+@contextmanager
+def _lock_file(layout: Layout, name: str) -> Iterator[int]:
+    path = layout.home / name
+    try:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise EngineError(f"{path} cannot be opened: {error.strerror}") from None
+    try:
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def _lock(lock: int, operation: int) -> None:
+    try:
+        fcntl.flock(lock, operation)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise EngineError(
+            f"the data directory cannot be locked ({error.strerror}): put it on a local file system"
+        ) from None
+
+
+def _try_lock(lock: int) -> bool:
+    try:
+        _lock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
+def _held(lock: int) -> Iterator[None]:
+    _lock(lock, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        _lock(lock, fcntl.LOCK_UN)
+
+
+def _ensure_running(layout: Layout, durable: bool, create: bool) -> None:
+    """The caller holds the start lock."""
+    began = time.monotonic()
+    with _lock_file(layout, "server.lock") as server:
+        while (state := _state(layout)) != _ACCEPTS:
+            if _try_lock(server):
+                _start(layout, durable, create, server)
+                return
+            # Still starting or stopping, or the last backends of a server that was killed.
+            waited = time.monotonic() - began
+            if waited > START_SECONDS:
+                raise EngineError(f"PostgreSQL runs but does not answer; see {layout.log}")
+            if state != _REJECTS and waited > UNREACHABLE_SECONDS and not _processes(layout):
+                raise EngineError(
+                    f"{layout.home} is in use by a server that cannot be reached from here: "
+                    "it runs in another container, or its last processes do"
+                )
+            time.sleep(POLL_SECONDS)
+
+
+def _state(layout: Layout) -> int | None:
+    if not layout.socket.exists():
+        return None
+    return run("pg_isready", "-q", "-h", str(layout.sockets), "-p", str(PORT)).returncode
+
+
+def _processes(layout: Layout) -> list[int]:
+    """Every process of a server on this cluster that can be seen from here."""
+    numbers = (int(entry.name) for entry in Path("/proc").glob("[0-9]*"))
+    return [pid for pid in numbers if _is_of_cluster(pid, layout)]
+
+
+def _is_of_cluster(pid: int, layout: Layout) -> bool:
+    """All processes of a server work in its cluster's directory.
+
+    A number in `postmaster.pid` alone proves nothing: after a restart of the machine or of a
+    container it may be anybody's.
+    """
+    process = Path("/proc", str(pid))
+    try:
+        in_cluster = os.path.samefile(process / "cwd", layout.cluster)
+        return in_cluster and (process / "comm").read_text().strip() == "postgres"
+    except OSError:  # gone in the meantime, or somebody else's
+        return False
+
+
+def _start(
+    layout: Layout,
+    durable: bool,
+    create: bool,
+    server: int,
+    more: Mapping[str, str] | None = None,
+    seconds: int = 0,
+) -> int:
+    """The caller holds `server`, the server's lock; whatever is started here inherits it.
+
+    The lock belongs to the open file, not to a process: it stays when the caller closes its own
+    descriptor, or is killed, and goes with the last process that has inherited one.
+
+    Returns where in the log this server's lines begin.
+    """
+    try:
+        if create and not layout.cluster.exists():
+            make_cluster(layout, durable, server)
+        verify_version(layout)
+        (layout.cluster / "postmaster.pid").unlink(missing_ok=True)
+        Path(f"{layout.socket}.lock").unlink(missing_ok=True)
+        write_configuration(layout, durable, more)
+        log_start = _log_size(layout)
+        if log_start > MAX_LOG_BYTES:
+            layout.log.replace(layout.log.with_suffix(".log.old"))
+            log_start = 0
+    except OSError as error:
+        place = error.filename or layout.home
+        raise EngineError(f"{place} cannot be used: {error.strerror}") from None
+    result = run(
+        *("pg_ctl", "start", "-D", str(layout.cluster), "-l", str(layout.log)),
+        *("-w", "-t", str(seconds or START_SECONDS)),
+        inherited=server,
+        seconds=seconds or COMMAND_SECONDS,
+    )
+    if result.returncode != 0:
+        reason = _last_word(layout, log_start) or last_line(result.stderr)
+        raise EngineError(f"PostgreSQL did not start: {reason} (see {layout.log})")
+    return log_start
+
+
+def _last_word(layout: Layout, log_start: int) -> str:
+    log = layout.log.read_bytes()[log_start:] if _log_size(layout) else b""
+    return last_line(log.decode(errors="replace")) if log else ""
+
+
+def _log_size(layout: Layout) -> int:
+    return layout.log.stat().st_size if layout.log.exists() else 0
+
+
+def _stop(layout: Layout) -> None:
+    """Fast shutdown: open transactions are rolled back and everything is written."""
+    postmaster = _postmaster(layout)
+    if postmaster is None:
+        return
+    for how, seconds in ((signal.SIGINT, STOP_SECONDS), (signal.SIGQUIT, STOP_SECONDS)):
+        deadline = time.monotonic() + seconds
+        os.kill(postmaster, how)
+        while time.monotonic() < deadline:
+            if _postmaster(layout) is None:
+                return
+            time.sleep(POLL_SECONDS)
+    raise EngineError(f"PostgreSQL does not stop; see {layout.log}")
+
+
+def _postmaster(layout: Layout) -> int | None:
+    """The running server's main process, which takes its pid file away when it has ended."""
+    try:
+        number = int(_pid_file(layout)[0])
+        if sys.platform != "linux":
+            os.kill(number, 0)
+            return number
+    except (OSError, ValueError, IndexError):
+        return None
+    if _is_of_cluster(number, layout) and _own_number(number) == number:
+        return number
+    # In a PID namespace within this one it has another number than here.
+    found = (pid for pid in _processes(layout) if _own_number(pid) == number)
+    return next(found, None)
+
+
+def _pid_file(layout: Layout) -> list[str]:
+    """Its lines. One is the directory's name, which need not be text."""
+    return (layout.cluster / "postmaster.pid").read_text(errors="replace").splitlines()
+
+
+def _reported(layout: Layout) -> str:
+    """What the postmaster wrote of its state: starting, standby while it recovers, ready."""
+    try:
+        return _pid_file(layout)[7].strip()
+    except (FileNotFoundError, IndexError):
+        return ""
+
+
+def _own_number(pid: int) -> int | None:
+    """A process's number in its own PID namespace, the innermost that it is in."""
+    try:
+        status = Path("/proc", str(pid), "status").read_text()
+    except OSError:
+        return None
+    numbers = [line.split()[-1] for line in status.splitlines() if line.startswith("NSpid:")]
+    return int(numbers[0]) if numbers else pid

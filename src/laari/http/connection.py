@@ -1,0 +1,353 @@
+"""One connection: bytes become requests, one after the other, and each gets one response.
+
+A request reaches the application when all of it is here. Until then it holds a buffer and a place
+among the unfinished ones, which the server bounds; it holds nothing of the application.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from enum import Enum, auto
+from typing import TYPE_CHECKING, cast
+
+from laari.http.chunks import Chunks
+from laari.http.cycle import CONTINUE, Cycle, write_head
+from laari.http.head import CHUNKED, Fault, Fields, Head, read_head, unread_fault
+from laari.rules.refusals import Refusal, refuse
+
+if TYPE_CHECKING:
+    from laari.http.server import Server
+
+_END = b"\r\n\r\n"
+_BLANK_LINES = 4  # bytes of empty lines that may stand before a request: some clients send one
+
+
+class State(Enum):
+    IDLE = auto()  # nothing of the next request is here
+    HEAD = auto()
+    BODY = auto()
+    BUSY = auto()  # the application has the request
+    DRAIN = auto()  # done; what still comes is dropped, so that the response is read
+    CLOSED = auto()
+
+
+class Connection(asyncio.Protocol):
+    __slots__ = (
+        *("_blank", "_body", "_buffer", "_cycle", "_drained", "_eof", "_fields"),
+        *("_head", "_paused", "_seen"),
+        *("_server", "_stalled", "address", "client", "local", "ready_at", "since", "state"),
+        "transport",
+    )
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.transport: asyncio.Transport = None  # type: ignore[assignment]  # from connection_made on
+        self._buffer = bytearray()
+        self._seen = 0  # bytes of the buffer that hold no end of a head
+        self._blank = 0
+        self._head: Head | None = None
+        self._fields: Fields | None = None  # of the last request
+        self._body: Chunks | None = None
+        self._cycle: Cycle | None = None
+        self._drained = 0
+        self._eof = False
+        self._paused = False  # reading
+        self._stalled = False  # writing
+        self.client: tuple[str, int] | None = None
+        self.local: tuple[str, int] | None = None
+        self.address = ""  # whose share of the unfinished requests this one counts for
+        self.state = State.CLOSED
+        self.since = 0.0  # when the state began
+        self.ready_at = server.began  # when the last response was written; a new one waits for all
+
+    # What the transport says.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport = cast(asyncio.Transport, transport)
+        self.client = _address(transport.get_extra_info("peername"))
+        self.local = _address(transport.get_extra_info("sockname"))
+        # Whatever the system's own buffer does not take is noticed, and has a deadline.
+        transport.set_write_buffer_limits(high=0)
+        if self._server.admit(self):
+            self._enter(State.IDLE)
+        else:
+            self.refuse(refuse("service_unavailable"))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._enter(State.CLOSED)
+        self._server.forget(self)
+        self._buffer.clear()
+        if self._cycle is not None:
+            self._cycle.connection_lost()
+
+    def eof_received(self) -> bool:
+        """The client sends no more; one that waits for its response still gets it."""
+        self._eof = True
+        if self.state is State.BUSY and self._cycle is not None:
+            self._cycle.client_finished()
+            return True
+        # One that takes its response slowly still takes it.
+        return self._stalled and self.state is State.IDLE
+
+    def data_received(self, data: bytes) -> None:
+        server = self._server
+        if self.state is State.DRAIN:
+            self._drained += len(data)
+            if self._drained > server.limits.drain_bytes:
+                self.transport.abort()
+            return
+        if (
+            len(data) > server.limits.cheap_bytes
+            and self.state is not State.BUSY
+            and server.is_stale(self)
+        ):
+            self._buffer += data
+            server.note_stale()
+            self.refuse(refuse("service_unavailable"))
+            return
+        if self.state is State.IDLE and not self._buffer and not self._stalled:
+            # Nearly always one whole request, or its head, in one piece.
+            end = data.find(_END, 0, server.limits.head_bytes)
+            if end > 0 and data[0] != 0x0D:
+                self._buffer += data[end + len(_END) :]
+                if self._take_head(data[:end]):
+                    self._advance()
+                return
+        self._buffer += data
+        if self.state is State.BUSY or self._stalled:
+            self._hold_back()
+        else:
+            self._advance()
+
+    def pause_writing(self) -> None:
+        self._stalled = True
+        self._server.response_stalled(self)
+        if self._cycle is not None:
+            self._cycle.pause()
+
+    def resume_writing(self) -> None:
+        self._stalled = False
+        self._server.response_sent(self)
+        if self._cycle is not None:
+            self._cycle.resume()
+        elif self.state not in (State.BUSY, State.DRAIN):
+            self._go_on()
+
+    # Reading.
+
+    def _advance(self) -> None:
+        """Reads on as far as the buffer goes, until a request is complete."""
+        if self._head is None and not self._read_head():
+            return
+        head = self._head
+        assert head is not None
+        if head.length == 0:
+            self._start(head, b"")
+        elif head.length == CHUNKED:
+            self._read_chunks(head)
+        elif head.length > self._server.limits.body_bytes:
+            self._start(head, b"", unread=True)  # its length says enough to be refused by
+        elif len(self._buffer) >= head.length:
+            body = bytes(self._buffer[: head.length])
+            del self._buffer[: head.length]
+            self._start(head, body)
+        else:
+            self._await_body(head)
+
+    def _read_head(self) -> bool:
+        buffer, limits = self._buffer, self._server.limits
+        while buffer.startswith(b"\r\n") and self._blank < _BLANK_LINES:
+            del buffer[:2]
+            self._blank += 2
+            self._seen = 0
+        end = buffer.find(_END, max(self._seen - 3, 0), limits.head_bytes)
+        if end < 0:
+            # A CR may have come before its LF.
+            lines = buffer.count(b"\r\n", max(self._seen - 1, 0))
+            has_bare_newline = buffer.count(b"\n", self._seen) != lines
+            self._seen = len(buffer)
+            if len(buffer) >= limits.head_bytes:
+                self._answer_fault(unread_fault(refuse("header_too_large"), buffer))
+            elif has_bare_newline:
+                bare = refuse("invalid_request", "Lines must end in CRLF.")
+                self._answer_fault(unread_fault(bare, buffer))
+            elif buffer:
+                self._wait(State.HEAD)
+            return False
+        head = bytes(buffer[:end])
+        del buffer[: end + len(_END)]
+        return self._take_head(head)
+
+    def _take_head(self, data: bytes) -> bool:
+        self._seen = self._blank = 0
+        read = read_head(data, self._server.limits.fields, self._fields)
+        if isinstance(read, Fault):
+            self._answer_fault(read)
+            return False
+        self._head = read
+        kept = len(read.fields.raw) <= self._server.limits.kept_bytes
+        self._fields = read.fields if kept else None
+        return True
+
+    def _read_chunks(self, head: Head) -> None:
+        if self._body is None:
+            self._body = Chunks(self._server.limits)
+        chunks = self._body
+        refusal = chunks.read(self._buffer)
+        if refusal is not None:
+            self._answer_fault(Fault(refusal, head.path, head.method))
+        elif chunks.is_complete or chunks.is_too_long:
+            self._start(head, bytes(chunks.body), unread=not chunks.is_complete)
+        else:
+            self._await_body(head)
+
+    def _await_body(self, head: Head) -> None:
+        if self.state is not State.BODY:
+            self._server.move_share(self, head)
+            if head.expects_continue:
+                self.transport.write(CONTINUE)
+        self._wait(State.BODY)
+
+    def _wait(self, state: State) -> None:
+        """For the rest of a request."""
+        if self.state is not state:
+            self._enter(state)
+        self._server.await_rest(self)
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether the rest of this request has not come in time."""
+        waited = now - self.since
+        if self.state is State.HEAD:
+            return waited > self._server.limits.head_seconds
+        return waited > self._server.limits.body_deadline(self.received)
+
+    @property
+    def received(self) -> int:
+        """Bytes of an unfinished request that are held here."""
+        return len(self._buffer) + (0 if self._body is None else len(self._body.body))
+
+    @property
+    def unsent(self) -> int:
+        """Bytes of responses that the system has not taken."""
+        return self.transport.get_write_buffer_size()
+
+    @property
+    def date(self) -> bytes:
+        return self._server.date
+
+    def _hold_back(self) -> None:
+        """While the application is busy, a little of what follows is kept and the rest waits."""
+        length = len(self._buffer)
+        if not self._paused and length > self._server.limits.head_bytes:
+            self._paused = True
+            self.transport.pause_reading()
+        if length > self._server.limits.pipelined_short:
+            self._server.hold_pipelined(self, length)
+
+    # Responding.
+
+    def _start(self, head: Head, body: bytes, *, unread: bool = False) -> None:
+        """Hands a request on. `unread`: the rest of its body stays where it is."""
+        self._head = self._body = None
+        self._enter(State.BUSY)
+        self._cycle = Cycle(self, self.transport, head, body, is_read=not unread)
+        if self._eof:
+            self._cycle.client_finished()
+        self._hold_back()
+        self._server.run(self, self._cycle)
+
+    def response_done(self, cycle: Cycle, *, whole: bool) -> None:
+        """The response has been handed to the transport; `whole` if nothing of it is missing."""
+        if self.state is not State.BUSY or cycle is not self._cycle:
+            return
+        self._cycle = None
+        self.ready_at = time.monotonic()
+        if not whole:
+            self.transport.abort()
+            return
+        if not cycle.keep_alive or self._server.is_stopping:
+            self._close_gently(is_read=cycle.is_read and not self._buffer)
+            return
+        self._enter(State.IDLE)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """After a response: the next request may be here already."""
+        if self._stalled:
+            return
+        if self._buffer:
+            self._server.release_pipelined(self)
+            self._advance()
+        if self.state is State.BUSY:
+            return
+        if self._eof:
+            self.transport.close()
+        elif self._paused:
+            self._paused = False
+            self.transport.resume_reading()
+
+    def _answer_fault(self, fault: Fault) -> None:
+        self._server.note_fault(fault.refusal)
+        self._write_and_close(fault)
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Ends a connection whose request is not complete, and says why."""
+        head = self._head
+        self._write_and_close(
+            unread_fault(refusal, self._buffer)
+            if head is None
+            else Fault(refusal, head.path, head.method)
+        )
+
+    def _write_and_close(self, fault: Fault) -> None:
+        reply = self._server.app.fault(fault.refusal, fault.path)
+        head = write_head(reply, self._server.date, keep_alive=False)
+        self.transport.write(head if fault.method == "HEAD" else head + reply.body)
+        self._close_gently()
+
+    def _close_gently(self, *, is_read: bool = False) -> None:
+        """A socket closed with something unread is reset, and the response may be lost with it."""
+        self._buffer.clear()
+        self._server.release_pipelined(self)
+        self._head = self._body = None
+        self._enter(State.DRAIN)
+        if self._eof or is_read:
+            self.transport.close()
+            return
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        if self._paused:
+            self._paused = False
+            self.transport.resume_reading()
+        self._server.draining[self] = self._server.now
+
+    def close(self) -> None:
+        """Ends it as soon as the request under way has its response."""
+        if self.state is State.BUSY and self._cycle is not None:
+            self._cycle.keep_alive = False
+        elif self.state is not State.DRAIN:
+            self.end()
+
+    def end(self) -> None:
+        """Ends a connection on which no complete request waits for its response."""
+        self.transport.close()
+
+    @property
+    def is_closing(self) -> bool:
+        return self.transport.is_closing()
+
+    def abort(self) -> None:
+        self.transport.abort()
+
+    def _enter(self, state: State) -> None:
+        self._server.entered(self, self.state, state)
+        self.state = state
+        self.since = self._server.now
+
+
+def _address(found: object) -> tuple[str, int] | None:
+    """Host and port; None for what has neither, such as a Unix socket."""
+    if isinstance(found, tuple) and len(found) >= 2:
+        return str(found[0]), int(found[1])
+    return None

@@ -1,0 +1,167 @@
+"""Requests and replies: the one HTTP layer of the JSON interfaces and the pages.
+
+The server hands over a `Request` when all of it has arrived, and writes the `Reply` that it is
+given. Nothing else is written: headers that every reply carries are added in one place (`App`).
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from itertools import count
+from typing import NamedTuple, Protocol, TypeAlias
+
+from laari.http.addresses import Networks, client_address, is_trusted
+from laari.http.head import Head
+from laari.rules.refusals import Refusal
+
+Header: TypeAlias = tuple[bytes, bytes]
+Address: TypeAlias = tuple[str, int]
+
+JSON = b"application/json"
+PLAIN = b"text/plain; charset=utf-8"
+HTML = b"text/html; charset=utf-8"
+NO_STORE: Header = (b"cache-control", b"no-store")
+_NO_SNIFFING: Header = (b"x-content-type-options", b"nosniff")
+_HTTPS_ONLY: Header = (b"strict-transport-security", b"max-age=31536000")  # a year
+
+OTHER = "other"  # the operation of a request that is neither the interfaces' nor the pages'
+
+_process = secrets.token_hex(5)
+_numbers = count(1)
+
+
+def new_request_id() -> str:
+    return f"req_{_process}{next(_numbers):08x}"
+
+
+class ClientGone(Exception):  # noqa: N818  # named for what happened
+    """The client has disconnected: nobody is there to read a response."""
+
+
+class Stream(NamedTuple):
+    """A body that is made while it is sent, at the pace of the client.
+
+    `release` is called once, when the last of it is sent or the client has gone, also where no
+    chunk was ever asked for.
+    """
+
+    chunks: AsyncGenerator[bytes, None]
+    release: Callable[[], object]
+
+
+class Reply(NamedTuple):
+    """A response; `code` is that of the refusal, where it is one."""
+
+    status: int
+    body: bytes = b""
+    headers: tuple[Header, ...] = ()
+    content_type: bytes = JSON  # empty where there is nothing to have a type
+    code: str = ""
+    stream: Stream | None = None  # instead of the body
+
+    def plus(self, *headers: Header) -> Reply:
+        # Every reply comes through here, and `_replace` takes four times as long.
+        status, body, own, content_type, code, stream = self
+        return Reply(status, body, (*own, *headers), content_type, code, stream)
+
+
+class Peer(Protocol):
+    """The server's side of a request that waits for its response."""
+
+    @property
+    def head(self) -> Head: ...
+    @property
+    def client(self) -> Address | None: ...
+    @property
+    def local(self) -> Address | None: ...
+    @property
+    def body(self) -> bytes: ...
+    async def disconnected(self) -> None:
+        """Returns when the client has closed the connection, or it is lost."""
+
+
+class Request:
+    """One request; header names are lower-case, repeated headers joined as HTTP says."""
+
+    __slots__ = (
+        *("_peer", "_trusted_proxies", "fields", "headers", "id", "local", "method", "operation"),
+        *("path", "peer_address", "query", "secure", "started"),
+    )
+
+    def __init__(self, peer: Peer, trusted_proxies: Networks = ()) -> None:
+        head = peer.head
+        self._peer = peer
+        self._trusted_proxies = trusted_proxies
+        self.method = head.method
+        self.path = head.path  # decoded, but for encoded slashes
+        self.query = head.query
+        self.fields = head.fields.pairs  # each as it was sent
+        self.headers = head.fields.by_name
+        self.local = peer.local
+        self.peer_address = "" if peer.client is None else peer.client[0]
+        self.secure = _is_secure(self.headers, self.peer_address, trusted_proxies)
+        self.id = new_request_id()
+        self.operation = OTHER  # what metrics count it by, until it is known which one it is
+        self.started = time.perf_counter()
+
+    @property
+    def client(self) -> str:
+        """The address of the client, by the word of a trusted proxy where there is one."""
+        forwarded_for = self.headers.get(b"x-forwarded-for", "")
+        return client_address(self.peer_address, forwarded_for, self._trusted_proxies)
+
+    def body(self, limit: int) -> bytes | None:
+        """The body, or None if it is longer than the limit.
+
+        The server has read all of it, or as much as shows that it is too long.
+        """
+        length = self.headers.get(b"content-length")
+        if length is not None and int(length) > limit:
+            return None
+        body = self._peer.body
+        return None if len(body) > limit else body
+
+    @property
+    def received(self) -> int:
+        """Bytes of the body that were read."""
+        return len(self._peer.body)
+
+    @property
+    def media_type(self) -> str:
+        """Of the body, without parameters and in lower case."""
+        return self.headers.get(b"content-type", "").partition(";")[0].strip().lower()
+
+    async def disconnected(self) -> None:
+        """Returns when the client has closed the connection, or it is lost."""
+        await self._peer.disconnected()
+
+
+def _is_secure(headers: Mapping[bytes, str], peer: str, trusted_proxies: Networks) -> bool:
+    """Whether the client's own connection was https, by the word of a trusted proxy."""
+    told = headers.get(b"x-forwarded-proto")
+    if told is None or not is_trusted(peer, trusted_proxies):
+        return False  # the server itself speaks plain http
+    return told.strip().lower() == "https"
+
+
+def must_read(request: Request) -> Reply | None:
+    """The reply to a method that changes something, at an address that is only read."""
+    if request.method in ("GET", "HEAD"):
+        return None
+    return Reply(405, b"Use GET\n", ((b"allow", b"GET, HEAD"),), PLAIN)
+
+
+def refusal_headers(refusal: Refusal, challenge: Header) -> tuple[Header, ...]:
+    """How to authenticate, or when to come back."""
+    if refusal.status == 401:
+        return (challenge,)
+    if refusal.status in (429, 503):
+        return ((b"retry-after", str(refusal.retry_after or 1).encode()),)
+    return ()
+
+
+def guard_headers(origin: str) -> tuple[Header, ...]:
+    """What every reply carries: no guessing of types, and https from now on where we have it."""
+    return (_NO_SNIFFING, _HTTPS_ONLY) if origin.startswith("https:") else (_NO_SNIFFING,)

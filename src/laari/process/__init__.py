@@ -1,0 +1,1 @@
+"""The process tree: a supervisor, its interface processes and the background process."""

@@ -1,0 +1,82 @@
+"""Where the processes of the service write what they have to say: standard error.
+
+One JSON object a line, or plain text where a person looks on. Values that came from outside stay
+out of it: of an exception its type and where it was raised are written, and its text only where
+that is ours or the system's, because a database's text quotes the row it is about.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TypeAlias
+
+import msgspec
+
+from laari.errors import LaariError
+from laari.visible import visible, visible_json
+
+_TEXT = "%(asctime)s %(levelname)s %(name)s[%(process)d] %(message)s"
+
+
+def configure_logs() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(TextLine(_TEXT) if sys.stderr.isatty() else JsonLine())
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
+# What `sys.exc_info()` returns.
+_ExcInfo: TypeAlias = (
+    tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+)
+
+
+class TextLine(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        stack: list[str] = getattr(record, "stack", [])
+        return "\n".join([super().format(record), *(f"  {visible(line)}" for line in stack)])
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return visible(super().formatMessage(record))
+
+    def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802  # the base class's name
+        lines = _described(ei[1]) if ei[1] is not None else ()
+        return "\n".join(f"  {visible(line)}" for line in lines)
+
+
+class JsonLine(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "process": record.process,
+            "message": record.getMessage(),
+        }
+        request_id = getattr(record, "request_id", None)
+        if request_id is not None:
+            line["request_id"] = request_id
+        stack: list[str] = getattr(record, "stack", [])
+        if stack:
+            line["stack"] = stack
+        if record.exc_info and record.exc_info[1] is not None:
+            line["error"] = list(_described(record.exc_info[1]))
+        return visible_json(msgspec.json.encode(line))
+
+
+def _described(error: BaseException) -> Iterator[str]:
+    """The exception and what it came from, each once, with the places it went through."""
+    told: set[int] = set()  # one raised from itself would have no end
+    link: BaseException | None = error
+    while link is not None and id(link) not in told:
+        told.add(id(link))
+        state = getattr(link, "sqlstate", None)
+        text = f": {link}" if isinstance(link, LaariError | OSError) else ""
+        yield f"{type(link).__name__}{f' {state}' if state else ''}{text}"
+        for frame in traceback.extract_tb(link.__traceback__):
+            yield f"at {frame.filename}:{frame.lineno} in {frame.name}"
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)

@@ -1,0 +1,77 @@
+"""The service as every command finds it: its engine running, its key at hand, its schema right."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from laari.engine.data_directory import refuse_missing, refuse_shared
+from laari.engine.embedded import embedded_server
+from laari.settings import Settings
+from laari.store.people.installation import prove_master_key
+from laari.store.postgres.migrate import check, migrate, schema_version
+from laari.store.postgres.pool import check_writable
+from laari.store.secrets import KEY_FILE, load_master_key
+
+# What opening may do to the database: nothing, make it where there is none, or upgrade it too.
+Change: TypeAlias = Literal["nothing", "create", "upgrade"]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    dsn: str = field(repr=False)  # may hold a password
+    master_key: bytes = field(repr=False)
+    settings: Settings
+
+    async def prove_master_key(self) -> None:
+        """Refuses a key that is not the database's own."""
+        given = self.settings.master_key is not None
+        named = "LAARI_MASTER_KEY" if given else str(self.settings.data_dir / KEY_FILE)
+        await prove_master_key(self.dsn, self.master_key, named)
+
+
+@contextmanager
+def open_engine(settings: Settings, *, create: bool = False) -> Iterator[Service]:
+    """The operator's own server, or the embedded one for as long as it is used."""
+    embedded = settings.database_url is None
+    if embedded:
+        refuse_shared(settings.data_dir)
+        if not create:
+            refuse_missing(settings.data_dir)
+    # The key comes before the database, so that no database is ever found without its key.
+    master_key = settings.master_key or load_master_key(settings.data_dir)
+    if settings.database_url is not None:
+        yield Service(settings.database_url, master_key, settings)
+        return
+    with embedded_server(settings.data_dir, create=create, wal_archive=settings.wal_archive) as dsn:
+        yield Service(dsn, master_key, settings)
+
+
+@asynccontextmanager
+async def open_service(settings: Settings, change: Change = "nothing") -> AsyncIterator[Service]:
+    """Opens what is there; a schema or a key that does not fit is refused.
+
+    What creates or upgrades wants a database that can be written, too.
+    """
+    with open_engine(settings, create=change != "nothing") as service:
+        if change == "upgrade" or (change == "create" and await schema_version(service.dsn) == 0):
+            await upgrade(service)
+            await check_writable(service.dsn)
+        else:
+            await check(service.dsn)
+            await service.prove_master_key()
+        yield service
+
+
+async def upgrade(service: Service) -> tuple[int, int]:
+    """Brings the schema to this version; returns the versions before and after.
+
+    The key comes first: a wrong one is most often the wrong database.
+    """
+    if await schema_version(service.dsn):
+        await service.prove_master_key()
+    versions = await migrate(service.dsn)
+    await service.prove_master_key()
+    return versions

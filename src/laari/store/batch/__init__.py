@@ -1,0 +1,1 @@
+"""One batch of commands as one transaction: load, decide, save, commit."""

@@ -1,0 +1,228 @@
+"""Loading what the commands of a batch need, in the one order of the registry."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+from uuid import UUID
+
+import asyncpg
+
+from laari.rules import limits, wallets
+from laari.rules.periods import PeriodKey, others
+from laari.rules.tables import Journal, K, Lookup, R, Table
+from laari.rules.world import REGISTRY, Needs, ResponseKey, World
+from laari.store.batch import sandbox_periods
+from laari.store.batch.load_charge import load_charging
+from laari.store.reads.recipients import accounts_of
+from laari.store.reads.tiers import all_tiers
+from laari.store.reads.wallets import topups_by_slip
+from laari.store.tables import (
+    AUTHORIZATIONS,
+    PAYMENTS,
+    REQUESTS,
+    SAVED_RESPONSES,
+    KeyedStatements,
+)
+
+_AUTHORIZATIONS = AUTHORIZATIONS.select_by("tenant_id", "reference")
+
+# Loads what a batch needs of one table, locked where a command may change it.
+_Load: TypeAlias = Callable[[asyncpg.Connection, Needs, World], Awaitable[None]]
+
+
+async def load(
+    connection: asyncpg.Connection, needs: Needs, origin: str, clock: Callable[[], datetime]
+) -> World:
+    """Locks and reads what the commands need: one statement per table, in the registry's order.
+
+    After a wait PostgreSQL re-reads only the locked row itself, so nothing here is joined or
+    summed. References are read after the locks: where another process has just made the charge
+    that is asked for again, it shows. So is the clock. What charges need comes in one statement;
+    its module says why that is as safe.
+    """
+    world = World(datetime.min.replace(tzinfo=UTC), origin, os.urandom)
+    for table, load_table in _LOADS:
+        if needs.names(table):
+            await load_table(connection, needs, world)
+    world.now = clock()
+    await _load_periods(connection, needs, world)
+    return world
+
+
+def _by_key(
+    table: Table[K, R], follow: Callable[[Needs, World], None] = lambda needs, world: None
+) -> _Load:
+    """Rows by their own key; `follow` asks for those of later tables that only these rows name."""
+    statements = KeyedStatements(table)
+
+    async def load_table(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+        rows, key_of, record = table.of(world), statements.key_of, table.record
+        locked = {key for key in needs.locked(table) if not rows.is_locked(key)}
+        if locked:
+            take = rows.show if table.shared else rows.lock
+            given = statements.given_keys(locked)
+            for found in await connection.fetch(statements.lock_by_key, *given):
+                row = record(*found)
+                take(key_of(row), row)
+        only_read = needs.only_read(table)
+        if only_read:
+            given = statements.given_keys(only_read)
+            for found in await connection.fetch(statements.read_by_key, *given):
+                row = record(*found)
+                rows.show(key_of(row), row)
+        follow(needs, world)
+
+    return load_table
+
+
+def _follow_payments(needs: Needs, world: World) -> None:
+    """The payer's wallet, and the request that a payment was made from."""
+    for payment_id in needs.payers_of:
+        payment = world.payments.get(payment_id)
+        if payment is not None and payment.payer_account is not None:
+            needs.lock(World.wallets, payment.payer_account)
+            if payment.request_id is not None:
+                needs.lock(World.requests, payment.request_id)
+
+
+def _follow_authorizations(needs: Needs, world: World) -> None:
+    for authorization_id in needs.wallets_of_authorizations:
+        authorization = world.authorizations.get(authorization_id)
+        if authorization is not None and authorization.account is not None:
+            needs.lock(World.wallets, authorization.account)
+
+
+_load_authorizations_by_key = _by_key(World.authorizations, _follow_authorizations)
+
+
+async def _load_authorizations(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """With the wallets behind those that are charged; what a charge needs besides comes along."""
+    if needs.wallets_of_authorizations:
+        await load_charging(connection, needs, world)
+    await _load_authorizations_by_key(connection, needs, world)
+
+
+_load_wallets_by_key = _by_key(World.wallets)
+
+
+async def _load_wallets(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    if needs.locked(World.wallets) and not world.tiers:
+        world.tiers = await all_tiers(connection)
+    await _load_wallets_by_key(connection, needs, world)
+
+
+async def _load_saved_responses(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """Takes each key's advisory lock, or learns that another process is working under it.
+
+    Two statements: the second one's snapshot is taken after the lock, so it sees what the lock's
+    last holder committed.
+    """
+    ours = needs.locked(World.saved_responses)
+    slots = {_lock_number(slot): slot for slot in ours}
+    locked = await connection.fetch(
+        "SELECT n, pg_try_advisory_xact_lock(n) AS ours FROM unnest($1::bigint[]) AS n",
+        sorted(slots),
+    )
+    world.keys_in_progress = {slots[row["n"]] for row in locked if not row["ours"]}
+    given = SAVED_RESPONSES.given_keys(ours | needs.only_read(World.saved_responses))
+    found = await connection.fetch(SAVED_RESPONSES.read_by_key, *given)
+    for saved in map(SAVED_RESPONSES.read, found):
+        slot = SAVED_RESPONSES.key_of(saved)
+        is_ours = slot in ours and slot not in world.keys_in_progress
+        (world.saved_responses.lock if is_ours else world.saved_responses.show)(slot, saved)
+
+
+def _lock_number(slot: ResponseKey) -> int:
+    digest = hashlib.blake2b("\0".join(map(str, slot)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+_load_references_by_key = _by_key(World.references)
+
+
+async def _load_references(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """References that are taken, with what took them, unlocked: a retry only shows it."""
+    await _load_references_by_key(connection, needs, world)
+    taken: dict[bool, list[UUID]] = {True: [], False: []}
+    for claim in world.references.seen.values():
+        taken[claim.kind == "request"].append(claim.resource_id)
+    if taken[True]:
+        for request in await connection.fetch(REQUESTS.read_by_key, taken[True]):
+            world.requests.show(request["id"], REQUESTS.read(request))
+    if taken[False]:
+        for payment in await connection.fetch(PAYMENTS.read_by_key, taken[False]):
+            world.payments.show(payment["id"], PAYMENTS.read(payment))
+
+
+async def _load_authorization_ids(
+    connection: asyncpg.Connection, needs: Needs, world: World
+) -> None:
+    tenants, references = zip(*needs.only_read(World.authorization_ids), strict=True)
+    found = await connection.fetch(_AUTHORIZATIONS, tenants, references)
+    for authorization in map(AUTHORIZATIONS.read, found):
+        world.authorizations.show(authorization.id, authorization)
+        slot = (authorization.tenant_id, authorization.reference)
+        world.authorization_ids[slot] = authorization.id
+
+
+async def _load_recipients(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    found = await accounts_of(connection, needs.only_read(World.recipients))
+    world.recipients.update(found)
+
+
+async def _load_topups(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    slips = {slip for _, slip in needs.only_read(World.topups)}
+    world.topups.update(await topups_by_slip(connection, slips))
+
+
+# What is not loaded by a table's own key alone.
+_SPECIAL: dict[object, _Load] = {
+    World.saved_responses: _load_saved_responses,
+    World.payments: _by_key(World.payments, _follow_payments),
+    World.authorizations: _load_authorizations,
+    World.recipients: _load_recipients,
+    World.wallets: _load_wallets,
+    World.topups: _load_topups,
+    World.references: _load_references,
+    World.authorization_ids: _load_authorization_ids,
+}
+
+
+def _loader(registered: Table[K, R] | Lookup[K, object]) -> _Load:
+    if registered in _SPECIAL:
+        return _SPECIAL[registered]
+    assert isinstance(registered, Table), f"nothing loads {registered.name}"
+    return _by_key(registered)
+
+
+_LOADS: list[tuple[object, _Load]] = [
+    (each, _loader(each)) for each in REGISTRY if not isinstance(each, Journal)
+]
+
+
+async def _load_periods(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """What was put aside for the periods that sandbox rows come to now; mostly there is nothing.
+
+    The lock on a row keeps what it has put aside.
+    """
+    keys: set[PeriodKey] = set()
+    for authorization_id, offset in needs.sandbox_charging:
+        authorization = world.authorizations.get(authorization_id)
+        if authorization is not None:
+            keys |= others(limits.counted(authorization), _moved(world, offset))
+            if authorization.account is not None:
+                needs.sandbox_spending.add((authorization.account, offset))
+    for account, offset in needs.sandbox_spending:
+        wallet = world.wallets.get(account)
+        if wallet is not None:
+            keys |= others(wallets.counted(wallet), _moved(world, offset))
+    if keys:
+        world.aside = await sandbox_periods.put_aside(connection, keys)
+
+
+def _moved(world: World, offset_seconds: int) -> datetime:
+    return world.now + timedelta(seconds=offset_seconds)

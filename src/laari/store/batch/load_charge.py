@@ -1,0 +1,103 @@
+"""Loading what charges need in one statement: a round trip costs as much as what it asks for.
+
+Locked are the authorizations and then the wallets behind them, each in the order of their keys, as
+one statement for each of them would do. One statement sees the database as it was when it began,
+except that a row it locks is read again where somebody has changed it since. That is enough for
+rows that are locked, but not for references, which are looked up without a lock: a charge that
+waited for its twin has to find what the twin has claimed, and not a limit that the twin has used
+up. Whoever charges an authorization changes its row, so the look-up counts only where every locked
+row is older than the statement; otherwise references are read again, by a statement of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import cast
+
+import asyncpg
+from msgspec import json
+
+from laari.rules.records import Tier
+from laari.rules.tables import R
+from laari.rules.world import Needs, World
+from laari.store.reads.tiers import LIMITS
+from laari.store.tables import AUTHORIZATIONS, REFERENCES, WALLETS, Statements
+
+
+def _whole(statements: Statements[R]) -> str:
+    """A row as one value; the driver cannot read numbers of any size within one, but text."""
+    fields = (f"{name}::text" if name in _sums(statements) else name for name in statements.types)
+    return f"ROW({', '.join(fields)})"
+
+
+def _sums(statements: Statements[R]) -> list[str]:
+    return [name for name, kind in statements.types.items() if kind == "numeric"]
+
+
+def _reader(statements: Statements[R]) -> Callable[[Iterable[object]], R]:
+    places = [list(statements.types).index(name) for name in _sums(statements)]
+
+    def read(row: Iterable[object]) -> R:
+        values = list(row)
+        for place in places:
+            values[place] = int(cast("str", values[place]))
+        return statements.record(*values)
+
+    return read
+
+
+# A row comes as one value: a column for every field of both tables would take longer to prepare
+# than to read. What is said once stands in the last row. The numbers are those of transactions,
+# which grow: of a row its last change, of the snapshot the oldest one that it may not see.
+_LOAD = f"""
+WITH charged AS MATERIALIZED (
+    SELECT xmin, id, account, {_whole(AUTHORIZATIONS)} AS row FROM authorizations
+    WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE
+), paying AS MATERIALIZED (
+    SELECT xmin, {_whole(WALLETS)} AS row FROM wallets WHERE account = ANY($3::bigint[] || ARRAY(
+        SELECT account FROM charged WHERE id = ANY($2) AND account IS NOT NULL
+    )) ORDER BY account FOR NO KEY UPDATE
+)
+SELECT 'charged', xmin::text::bigint, row FROM charged
+UNION ALL
+SELECT 'paying', xmin::text::bigint, row FROM paying
+UNION ALL
+SELECT 'once', pg_snapshot_xmin(pg_current_snapshot())::text::bigint, ROW(
+    (SELECT json_agg(json_build_array(name, {", ".join(LIMITS)}))::text FROM tiers),
+    EXISTS ({REFERENCES.select_by("tenant_id", "reference", first=4)})
+)
+"""
+_read_authorization, _read_wallet = _reader(AUTHORIZATIONS), _reader(WALLETS)
+_read_tiers = json.Decoder(list[tuple[str, int | None, int | None, int | None, int | None]]).decode
+
+
+async def load_charging(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """Locks authorizations and wallets; takes back the need for references if none is taken."""
+    references = needs.only_read(World.references)
+    *locked, once = await connection.fetch(
+        _LOAD,
+        list(needs.locked(World.authorizations)),
+        list(needs.wallets_of_authorizations),
+        list(needs.locked(World.wallets)),
+        *(REFERENCES.given_keys(references) if references else ([], [])),
+    )
+    _, snapshot, (tiers, is_taken) = once
+    for part, changed, row in locked:
+        if part == "charged":
+            authorization = _read_authorization(row)
+            world.authorizations.lock(authorization.id, authorization)
+        else:
+            wallet = _read_wallet(row)
+            world.wallets.lock(wallet.account, wallet)
+        is_taken = is_taken or not _is_before(changed, snapshot)
+    world.tiers = {name: Tier(name, *limits) for name, *limits in _read_tiers(tiers or "[]")}
+    if not is_taken:
+        needs.take_back(World.references)
+
+
+def _is_before(changed: int, snapshot: int) -> bool:
+    """Whether a row's last change is older than all that the snapshot may not see.
+
+    A row has only the last 32 bits of the number. One that is too old to tell counts as new.
+    """
+    return (snapshot - 1 - changed) % 2**32 < 2**31

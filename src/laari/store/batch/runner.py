@@ -1,0 +1,244 @@
+"""One batch of commands as one transaction: load, decide, save, commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import asyncpg
+
+from laari.errors import UnavailableError
+from laari.rules.command import Command
+from laari.rules.refusals import Refusal
+from laari.rules.world import Needs
+from laari.spine.engine import (
+    Away,
+    LockTimeout,
+    LostRace,
+    OutcomeUnknown,
+    Rerun,
+    SlowCommit,
+    TooSlow,
+)
+from laari.store.batch.load import load
+from laari.store.batch.save import writing
+from laari.store.postgres.connect import COMMIT_NOTHING, STALE_SECONDS, close, connect, is_lost
+from laari.store.postgres.deadlines import Watch
+
+T = TypeVar("T")
+
+# A process that is stopped in the middle of a batch must not keep its locks for ever. Every row is
+# found by a key, so one plan fits all.
+_SESSION = {
+    "jit": "off",
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+    "enable_material": "off",  # PostgreSQL 15 would rather walk through a table once and keep it
+    "statement_timeout": "2s",
+    "idle_in_transaction_session_timeout": "10s",
+}
+# A connection that is silent for longer is dropped; the server's own limit comes first.
+LOAD_SECONDS = 2.5  # all that is read and written before the last statement
+COMMIT_SECONDS = 4.0  # the last statement, which may wait for a standby; then nobody knows
+# A plan made for a handful of rows walks through them, and must not be kept when they are many.
+PLAN_SECONDS = 5.0
+
+COMMIT = ["COMMIT"]
+# A row whose commit was interrupted can be read before a synchronous standby has it. A retry that
+# finds such a row must not be answered sooner than a commit would be. So a batch that writes
+# nothing commits a message, which comes after the row in the log; without a standby, nothing.
+WAIT_FOR_STANDBY = [f"{COMMIT_NOTHING} WHERE current_setting('synchronous_standby_names') <> ''"]
+WAIT_AND_COMMIT = [f"{WAIT_FOR_STANDBY[0]}; COMMIT"]
+
+# Whether a transaction of ours has been waiting for the log to be written or to reach a standby.
+_SLOW_COMMIT = """
+SELECT EXISTS (
+    SELECT FROM pg_stat_activity
+    WHERE usename = current_user AND datname = current_database()
+        AND state = 'active' AND backend_type = 'client backend'
+        AND (wait_event = 'SyncRep' OR wait_event ILIKE 'wal%')
+        AND query_start < clock_timestamp() - interval '0.5 seconds'
+)
+"""
+
+
+class BatchRunner:
+    """Runs batches on a connection of its own, opened anew where it was lost."""
+
+    def __init__(
+        self,
+        dsn: str,
+        origin: str,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        announce: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`announce` is called after a commit that made something to send."""
+        self._dsn = dsn
+        self._origin = origin
+        self._clock = clock
+        self._announce = announce
+        self._connection: asyncpg.Connection | None = None
+        self._watch = Watch()
+        self._warned = False
+        self._lock_seconds: float | None = None
+        self._planned_at = 0.0
+        self._used_at = 0.0
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await close(self._connection)
+
+    async def run(self, commands: Sequence[Command[T]], lock_seconds: float) -> list[T | Refusal]:
+        """One transaction. Where nothing is locked, the one statement that writes is enough."""
+        needs = Needs()
+        for command in commands:
+            command.needs(needs)
+        connection = await self._begin(lock_seconds, needs.takes_locks)
+        try:
+            return await self._decide(connection, commands, needs)
+        finally:
+            self._watch.done(connection)
+            self._used_at = time.monotonic()
+
+    async def _begin(self, lock_seconds: float, locks: bool) -> asyncpg.Connection:
+        try:
+            connection = await self._ready(lock_seconds)
+            self._watch.expect(connection, LOAD_SECONDS)
+            if locks:
+                await connection.execute("BEGIN")
+            elif time.monotonic() - self._used_at > STALE_SECONDS:
+                # Its first statement may be its last: a dead connection is better found before.
+                await connection.execute("SELECT")
+        except UnavailableError as error:
+            raise Away(str(error)) from error
+        except Exception as error:
+            self._forget()
+            raise Away from error
+        return connection
+
+    async def _decide(
+        self, connection: asyncpg.Connection, commands: Sequence[Command[T]], needs: Needs
+    ) -> list[T | Refusal]:
+        locks = needs.takes_locks
+        try:
+            world = await load(connection, needs, self._origin, self._clock)
+            outcomes = [command.decide(world) for command in commands]
+            last = writing(world)
+            to_send = False
+            if not last:
+                last = WAIT_AND_COMMIT if locks else WAIT_FOR_STANDBY
+            elif locks:
+                to_send = bool(await connection.fetch(*last))
+                last = COMMIT
+        except BaseException as error:
+            if _is_unusable(error):
+                self._forget()
+            elif locks:
+                await self._roll_back(connection)
+            raise await self._explained(error) from error
+        if await self._finish(connection, last) or to_send:
+            self._announce()
+        return outcomes
+
+    async def _finish(self, connection: asyncpg.Connection, statement: list[str]) -> bool:
+        """The statement after which the work is done; where its result is lost, nobody knows.
+
+        Returns whether it made something to send.
+        """
+        self._watch.expect(connection, COMMIT_SECONDS)
+        self._warned = False
+        is_writing = statement not in (COMMIT, WAIT_AND_COMMIT, WAIT_FOR_STANDBY)
+        try:
+            if is_writing:
+                done = await connection.fetch(*statement)
+            else:
+                done = await connection.execute(*statement)
+        except BaseException as error:
+            if isinstance(error, asyncpg.PostgresError) and not is_lost(error):
+                if _is_unusable(error) or statement == WAIT_AND_COMMIT:  # not rolled back
+                    self._forget()
+                raise await self._explained(error) from error
+            self._forget()
+            if isinstance(error, Exception):
+                raise OutcomeUnknown from error
+            raise
+        if self._warned:
+            raise OutcomeUnknown("the server warned of this commit")
+        if done == "ROLLBACK":  # what a transaction that has failed is answered to its COMMIT
+            self._forget()
+            raise Rerun("the transaction had failed before its commit")
+        return is_writing and bool(done)
+
+    async def _explained(self, error: BaseException) -> BaseException:
+        """The error in the spine's terms; whoever waited in vain may have waited for a disk.
+
+        A transaction that is in its commit ends by itself, one whose client has stopped does not.
+        """
+        meaning, connection = _translated(error), self._connection
+        if connection is None or not isinstance(meaning, LockTimeout | TooSlow):
+            return meaning
+        try:
+            with self._watch.bound(connection, LOAD_SECONDS):
+                is_slow = await connection.fetchval(_SLOW_COMMIT)
+        except Exception:
+            self._forget()
+            return meaning
+        return SlowCommit() if is_slow else meaning
+
+    async def _ready(self, lock_seconds: float) -> asyncpg.Connection:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await connect(self._dsn, _SESSION, writing=True)
+            self._connection.add_log_listener(self._hear)
+            self._lock_seconds = None
+        connection = self._connection
+        if self._lock_seconds != lock_seconds:
+            with self._watch.bound(connection, LOAD_SECONDS):
+                await connection.execute(f"SET lock_timeout = '{int(lock_seconds * 1000)}ms'")
+            self._lock_seconds = lock_seconds
+        now = time.monotonic()
+        if now - self._planned_at > PLAN_SECONDS:
+            with self._watch.bound(connection, LOAD_SECONDS):
+                await connection.execute("DISCARD PLANS")
+            self._planned_at = now
+        return connection
+
+    def _hear(self, connection: asyncpg.Connection, message: asyncpg.PostgresLogMessage) -> None:
+        """A commit that somebody stops from waiting for its standby is done with a warning."""
+        self._warned = self._warned or message.severity_en == "WARNING"
+
+    async def _roll_back(self, connection: asyncpg.Connection) -> None:
+        try:
+            await connection.execute("ROLLBACK")
+        except Exception:
+            self._forget()
+
+    def _forget(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._watch.done(self._connection)
+            self._connection = None
+
+
+def _translated(error: BaseException) -> BaseException:
+    """What the error means for the batch, in the spine's terms."""
+    match error:
+        case asyncpg.UniqueViolationError():
+            return LostRace()
+        case asyncpg.LockNotAvailableError():
+            return LockTimeout()
+        case asyncpg.DeadlockDetectedError() | asyncpg.SerializationError():
+            return Rerun()
+        case asyncpg.QueryCanceledError():
+            return TooSlow()
+        case asyncpg.DiskFullError():  # of the statement that writes: it was undone
+            return Away("the database has no room left on its disk")
+    return Away() if _is_unusable(error) else error
+
+
+def _is_unusable(error: BaseException) -> bool:
+    """Whether nothing more can be written on the connection: it is lost, or its server demoted."""
+    return is_lost(error) or isinstance(error, asyncpg.ReadOnlySQLTransactionError)

@@ -1,0 +1,1 @@
+"""The chain of seals over the ledger: made, kept and verified."""

@@ -1,0 +1,187 @@
+"""What is sealed: the tables, what of a row is digested, and the digest of the rows of a range.
+
+docs/audit.md says why these columns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+import asyncpg
+
+from laari.store.ledger.copy_digest import Copied
+from laari.store.postgres.local_settings import settled
+
+PIECE = 64 * 1024
+PAUSE_SECONDS = 0.001
+
+
+class Subject(NamedTuple):
+    """A table whose live rows are sealed: its key, what of a row `r` is digested, where that is.
+
+    `live` leaves out the rows of sandboxes. A row whose mode cannot be told is sealed.
+    """
+
+    table: str
+    key: str
+    key_type: str
+    live: str
+    sealed: tuple[str, ...]
+    beside: str = ""
+
+
+# Every transfer has an account on one of its sides that tells its mode: the fees, the outside, or a
+# merchant's (docs/architecture.md).
+_SANDBOX_ACCOUNTS = (
+    "SELECT unnest(ARRAY[2, 4]::bigint[]) UNION ALL "
+    "SELECT 1000000000 + id FROM tenants WHERE mode = 'sandbox'"
+)
+
+# The columns are named, so that a column added later leaves old seals valid. With them goes what
+# belongs to the row, never changes again, and stands nowhere else in what is sealed: the bank slip
+# of a top-up and whose wallet it went to, whose merchant's tenant made something, the wallet that a
+# request is for, the wallet that approved an authorization.
+SUBJECTS = {
+    subject.table: subject
+    for subject in (
+        Subject(
+            "transfers",
+            "id",
+            "uuid",
+            f"r.debit_account NOT IN ({_SANDBOX_ACCOUNTS}) "
+            f"AND r.credit_account NOT IN ({_SANDBOX_ACCOUNTS})",
+            (
+                *("r.id", "r.kind", "r.debit_account", "r.credit_account", "r.amount"),
+                *("r.payment_id", "r.tid", "r.created_at"),
+            ),
+        ),
+        Subject(
+            "transactions",
+            "tid",
+            "text",
+            "(SELECT w.mode FROM wallets w WHERE w.account = r.account) IS DISTINCT FROM 'sandbox'",
+            (
+                *("r.tid", "r.account", "r.recorded", "r.time", "r.type", "r.name", "r.details"),
+                *("r.amount", "r.status"),
+                "CASE r.type WHEN 'topup' THEN "
+                "(SELECT s.slip FROM topup_slips s WHERE s.tid = r.tid) END",
+                "CASE WHEN r.type IN ('topup', 'adjustment') THEN "
+                "(SELECT w.customer_id FROM wallets w WHERE w.account = r.account) END",
+            ),
+        ),
+        Subject(
+            "events",
+            "id",
+            "uuid",
+            "t.mode IS DISTINCT FROM 'sandbox'",
+            (
+                *("r.id", "r.tenant_id", "r.type", "r.object_id", "r.created_at", "r.body"),
+                "CASE r.type WHEN 'payment_request.created' THEN "
+                "(SELECT q.account FROM payment_requests q WHERE q.id = r.object_id) "
+                "WHEN 'authorization.approved' THEN "
+                "(SELECT a.account FROM authorizations a WHERE a.id = r.object_id) END",
+                "CASE WHEN r.type IN ('payment.created', 'payment_request.created', "
+                "'authorization.created') THEN t.merchant_id END",
+            ),
+            "LEFT JOIN tenants t ON t.id = r.tenant_id",
+        ),
+    )
+}
+
+
+class Place(NamedTuple):
+    """How far a table is sealed: up to this transaction, or this row of it."""
+
+    xid: int
+    key: str | None = None
+
+
+def is_piece(after: Place, upto: Place) -> bool:
+    """Whether these are some rows of a single transaction, and not whole ones."""
+    return after.key is not None or upto.key is not None
+
+
+def rows_of(subject: Subject, after: Place, upto: Place) -> str:
+    """The live rows between two places, in the order of (xid, key), as a condition.
+
+    Parameters are the four bounds. Before its first piece a transaction's predecessors are sealed.
+    """
+    if not is_piece(after, upto):
+        return (
+            "r.xid > $1 AND r.xid <= $3 AND $2::text IS NULL AND $4::text IS NULL "
+            f"AND {subject.live}"
+        )
+    key, kind = f"r.{subject.key}", subject.key_type
+    assert after.xid == (upto.xid - 1 if after.key is None else upto.xid)
+    begins = "$2::text IS NULL" if after.key is None else f"{key} > $2::text::{kind}"
+    ends = "$4::text IS NULL" if upto.key is None else f"{key} <= $4::text::{kind}"
+    return f"$1::bigint IS NOT NULL AND r.xid = $3 AND {begins} AND {ends} AND {subject.live}"
+
+
+def columns(subject: Subject) -> str:
+    """What is digested of a row: it never changes (tests/audit/test_form.py)."""
+    return ", ".join(subject.sealed)
+
+
+def source(subject: Subject) -> str:
+    """Where that is, after FROM."""
+    return f"{subject.table} r {subject.beside}"
+
+
+class Content(NamedTuple):
+    row_count: int
+    content: bytes
+    deliveries: int
+
+
+async def content_of(
+    connection: asyncpg.Connection, subject: Subject, after: Place, upto: Place
+) -> Content:
+    """What is between two places, and its digest.
+
+    Rows are digested as they are copied out: nobody takes them apart and puts them together again.
+    """
+    where = rows_of(subject, after, upto)
+    bounds = (after.xid, after.key, upto.xid, upto.key)
+    # PostgreSQL expects next to no rows at the end of a table, and looks up what is beside each.
+    plan = ALONG_THE_KEY if is_piece(after, upto) else {"enable_nestloop": "off"}
+    copied = Copied()
+    async with settled(connection, **plan):
+        count = await copy(
+            connection,
+            copied,
+            f"SELECT {columns(subject)} FROM {source(subject)} WHERE {where} "
+            f"ORDER BY r.{subject.key}",
+            *bounds,
+        )
+    (digest,) = copied.end()
+    deliveries = 0
+    if subject.table == "events":
+        async with settled(connection, **(plan if is_piece(after, upto) else {})):
+            deliveries = await connection.fetchval(
+                f"SELECT count(*) FROM {source(subject)} JOIN deliveries d ON d.event_id = r.id "
+                f"WHERE {where}",
+                *bounds,
+            )
+    return Content(count, digest, deliveries)
+
+
+async def copy(
+    connection: asyncpg.Connection, copied: Copied, query: str, *parameters: object
+) -> int:
+    """Copies out what the query returns; how many rows that was."""
+
+    async def take(data: bytes) -> None:
+        copied.take(data)
+        # Each piece has a cost of its own, here and in PostgreSQL, which sends as little as eight
+        # kilobytes at once: lets some more come together.
+        if len(data) < PIECE:
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    status = await connection.copy_from_query(query, *parameters, output=take, format="binary")
+    return int(status.removeprefix("COPY "))
+
+
+# Within one large transaction rows are found by their key, whatever the planner believes.
+ALONG_THE_KEY = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort": "off"}

@@ -1,0 +1,150 @@
+"""Makes the next seals: of rows that are complete, so many at a time."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import NamedTuple
+
+import asyncpg
+
+from laari.store.ledger.sealed_rows import (
+    ALONG_THE_KEY,
+    SUBJECTS,
+    Place,
+    Subject,
+    content_of,
+    source,
+)
+from laari.store.ledger.seals import Range, Seal, insert, last_seal, next_seal, sealed_places
+from laari.store.ledger.xid_horizon import horizon, require_not_moved
+from laari.store.postgres.local_settings import settled
+
+ADVISORY_LOCK = 0x6C61617269_7365  # "laari" "se": one sealer at a time
+# Rows of a seal at most: more than ten seconds write, since each seal has a cost of its own. A
+# transaction with more rows is sealed in pieces.
+CHUNK = 50_000
+WORK_MEMORY = "64MB"  # for a seal's rows in the order of their keys
+
+
+class Sealed(NamedTuple):
+    """The seals that were made, and whether complete rows are left for the next ones."""
+
+    seals: list[Seal]
+    more: bool
+
+
+async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHUNK) -> Sealed:
+    """Seals the next rows of each table, in a transaction of the caller's.
+
+    Makes nothing where all that is complete is sealed, or another process is sealing. A crash
+    leaves either all of these seals or none.
+    """
+    if not await connection.fetchval("SELECT pg_try_advisory_xact_lock($1)", ADVISORY_LOCK):
+        return Sealed([], more=False)
+    # Where a range begins decides how its rows are found best, but never by reading a whole table
+    # for the few that stand at its end.
+    await connection.execute(
+        "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off; "
+        f"SET LOCAL work_mem = '{WORK_MEMORY}'"
+    )
+    upto = await horizon(connection)
+    previous = await last_seal(connection)
+    made: list[Seal] = []
+    for table, place in (await sealed_places(connection)).items():
+        require_not_moved(f"{table} are sealed", place.xid, upto)
+        subject = SUBJECTS[table]
+        end = await end_of(connection, subject, place, upto, chunk)
+        if end is None:
+            continue
+        content = await content_of(connection, subject, place, end)
+        previous = next_seal(key, previous, Range(table, place, end), content)
+        made.append(previous)
+    for seal in made:
+        await insert(connection, seal)
+    return Sealed(made, more=any(seal.upto != Place(upto) for seal in made))
+
+
+async def end_of(
+    connection: asyncpg.Connection, subject: Subject, place: Place, upto: int, chunk: int
+) -> Place | None:
+    """Where the next so many rows of this table end; None where there are none up to `upto`."""
+    if place.key is not None:  # in the middle of a large transaction
+        return Place(place.xid, await _nth_key(connection, subject, place, chunk))
+    if upto <= place.xid:
+        return None
+    count, guess = await _count(connection, subject, place.xid, upto, chunk)
+    if count <= chunk:
+        return Place(upto) if count else None
+    # Too many for one: looks for a place at which they fill at least half a seal. Rows mostly
+    # stand in the order in which they were written, so that the first guess is most often right.
+    fits, too_far = place.xid, upto
+    while too_far - fits > 1:
+        middle = guess if fits < guess < too_far else (fits + too_far) // 2
+        guess = 0
+        count, _ = await _count(connection, subject, place.xid, middle, chunk)
+        if count > chunk:
+            too_far = middle
+        else:
+            fits = middle
+            if count >= chunk // 2:
+                break
+    if fits > place.xid:
+        return Place(fits)
+    return Place(too_far, await _nth_key(connection, subject, Place(too_far), chunk))
+
+
+async def _nth_key(
+    connection: asyncpg.Connection, subject: Subject, place: Place, count: int
+) -> str | None:
+    """The key of the row so many rows further in its transaction; None where it ends before."""
+    async with settled(connection, **ALONG_THE_KEY):
+        key: str | None = await connection.fetchval(
+            nth_key_query(subject, place), place.xid, place.key, count - 1
+        )
+    return key
+
+
+def nth_key_query(subject: Subject, place: Place) -> str:
+    # The key alone, without its table, would be the text that is returned: everything that follows
+    # would be sorted by that, instead of the next rows being read along the key's index.
+    key = f"r.{subject.key}"
+    after = "true" if place.key is None else f"{key} > $2::text::{subject.key_type}"
+    return (
+        f"SELECT {key}::text FROM {subject.table} r WHERE r.xid = $1 AND {after} "
+        f"AND ($2::text IS NULL OR true) ORDER BY {key} OFFSET $3 LIMIT 1"
+    )
+
+
+async def _count(
+    connection: asyncpg.Connection, subject: Subject, after: int, upto: int, most: int
+) -> tuple[int, int]:
+    """How many live rows these transactions wrote, counted to one more than `most`.
+
+    And the transaction that three quarters of the rows that were counted go up to, if all wrote
+    alike.
+    """
+    count, guess = await connection.fetchrow(
+        "SELECT count(*), coalesce(min(xid) + (max(xid) - min(xid)) * 3 / 4, 0) "
+        f"FROM (SELECT r.xid FROM {source(subject)} "
+        f"WHERE r.xid > $1 AND r.xid <= $2 AND {subject.live} LIMIT {most + 1}) AS counted",
+        after,
+        upto,
+    )
+    return count, guess
+
+
+async def summarize(connection: asyncpg.Connection) -> None:
+    """Takes the newest pages up into the indexes that find rows by their transaction.
+
+    A table that is being vacuumed is left for the next time, and everything where another process
+    is sealing or at this: two would wait for each other's lock on the table.
+    """
+    for table in SUBJECTS:
+        with suppress(asyncpg.LockNotAvailableError):
+            async with connection.transaction():
+                await connection.execute("SET LOCAL lock_timeout = '500ms'")
+                await connection.execute(
+                    "SELECT brin_summarize_new_values($1::text::regclass) "
+                    "WHERE pg_try_advisory_xact_lock($2)",
+                    *(f"{table}_by_xid", ADVISORY_LOCK),
+                )

@@ -1,0 +1,121 @@
+"""The chain over the ledger: live rows that never change, sealed by keyed digests that continue.
+
+A seal covers the rows of one table that a range of transactions wrote. Its MAC is made with a key
+derived from the master key and takes in the seal before it, so whoever can write to the database
+but does not hold the key can neither change what is sealed nor make a seal.
+
+Transactions become visible in another order than they began in. A seal therefore goes up to the
+oldest transaction that still runs: everything below it has ended, whatever its rows' ids or times
+say. docs/audit.md says what this proves and what it does not.
+"""
+
+from __future__ import annotations
+
+import hmac
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import asyncpg
+from msgspec import Struct, json
+from msgspec.structs import astuple, replace
+
+from laari.store.ledger.sealed_rows import SUBJECTS, Content, Place
+from laari.store.secrets import derive
+
+
+class Seal(Struct, frozen=True):
+    """The fields are the columns of `seals`, in order."""
+
+    number: int
+    subject: str
+    from_xid: int
+    from_key: str | None
+    upto_xid: int
+    upto_key: str | None
+    row_count: int
+    deliveries: int
+    content: bytes
+    sealed_at: datetime
+    mac: bytes
+
+    @property
+    def after(self) -> Place:
+        return Place(self.from_xid, self.from_key)
+
+    @property
+    def upto(self) -> Place:
+        return Place(self.upto_xid, self.upto_key)
+
+
+COLUMNS = ", ".join(Seal.__struct_fields__)
+
+
+def sealing_key(master_key: bytes) -> bytes:
+    return derive(master_key, "ledger seals", "")
+
+
+def mac_of(key: bytes, seal: Seal, previous: bytes) -> bytes:
+    """What the seal's MAC has to be, after the one before it (empty before the first)."""
+    covered = (
+        seal.number,
+        seal.subject,
+        seal.from_xid,
+        seal.from_key,
+        seal.upto_xid,
+        seal.upto_key,
+        seal.row_count,
+        seal.deliveries,
+        seal.content.hex(),
+        int(seal.sealed_at.timestamp() * 1_000_000),
+        previous.hex(),
+    )
+    return hmac.digest(key, json.encode(covered), "sha256")
+
+
+async def last_seal(connection: asyncpg.Connection) -> Seal | None:
+    row = await connection.fetchrow(f"SELECT {COLUMNS} FROM seals ORDER BY number DESC LIMIT 1")
+    return None if row is None else Seal(*row)
+
+
+class Range(NamedTuple):
+    """What a seal is to cover: rows of its subject between two places."""
+
+    subject: str
+    after: Place
+    upto: Place
+
+
+def next_seal(key: bytes, previous: Seal | None, covered: Range, content: Content) -> Seal:
+    """The seal that follows the last one in the chain."""
+    bare = Seal(
+        number=1 if previous is None else previous.number + 1,
+        subject=covered.subject,
+        from_xid=covered.after.xid,
+        from_key=covered.after.key,
+        upto_xid=covered.upto.xid,
+        upto_key=covered.upto.key,
+        row_count=content.row_count,
+        deliveries=content.deliveries,
+        content=content.content,
+        sealed_at=datetime.now(UTC),
+        mac=b"",
+    )
+    return replace(bare, mac=mac_of(key, bare, b"" if previous is None else previous.mac))
+
+
+async def insert(connection: asyncpg.Connection, seal: Seal) -> None:
+    values = ", ".join(f"${n}" for n, _ in enumerate(Seal.__struct_fields__, 1))
+    await connection.execute(f"INSERT INTO seals ({COLUMNS}) VALUES ({values})", *astuple(seal))
+
+
+async def sealed_places(connection: asyncpg.Connection) -> dict[str, Place]:
+    """How far each table is sealed; one without a seal is at the beginning."""
+    places = dict.fromkeys(SUBJECTS, Place(0))
+    for table in SUBJECTS:
+        row = await connection.fetchrow(
+            "SELECT upto_xid, upto_key FROM seals WHERE subject = $1 ORDER BY number DESC LIMIT 1",
+            table,
+        )
+        if row is not None:
+            places[table] = Place(*row)
+    return places

@@ -1,0 +1,43 @@
+"""Up to which transaction everything has ended, and that the server goes on counting from there.
+
+Seals and daily figures note how far they have come. On a server that counts from lower numbers,
+what is written next would be taken for what they have covered already.
+"""
+
+from __future__ import annotations
+
+import asyncpg
+
+from laari.errors import LaariError
+from laari.store.ledger.seals import sealed_places
+
+
+class MovedError(LaariError):
+    """Transactions count from lower numbers than those that are sealed or added up."""
+
+
+async def horizon(connection: asyncpg.Connection) -> int:
+    """The last transaction before the oldest that still runs: no row up to it can appear later."""
+    last: int = await connection.fetchval(
+        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1"
+    )
+    return last
+
+
+def require_not_moved(what: str, upto: int, last: int) -> None:
+    if upto > last:
+        raise MovedError(
+            f"{what} up to transaction {upto} and this server is at {last}: the database was "
+            "moved by a dump. Stop the service and raise the server's counter above that "
+            "(pg_resetwal -x; docs/audit.md)"
+        )
+
+
+async def check_not_moved(connection: asyncpg.Connection) -> None:
+    """Before a service starts: what it wrote until somebody looks would be counted nowhere."""
+    places = await sealed_places(connection)
+    added = await connection.fetchval("SELECT xid FROM figures_upto")
+    last = await horizon(connection)
+    for table, place in places.items():
+        require_not_moved(f"{table} are sealed", place.xid, last)
+    require_not_moved("daily figures are added", added, last)

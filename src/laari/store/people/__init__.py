@@ -1,0 +1,1 @@
+"""Merchants, customers, staff, their credentials and their sessions."""

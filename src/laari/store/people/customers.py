@@ -1,0 +1,150 @@
+"""Customers and their wallets."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from uuid import UUID
+
+import asyncpg
+from msgspec import Struct
+
+from laari.errors import LaariError
+from laari.rules import ids
+from laari.rules.records import Mode
+from laari.rules.wallets import move_outside_money
+from laari.rules.world import World
+from laari.store.batch.save import save
+from laari.store.people.passwords import hash_password, new_password
+from laari.store.people.wallet_keys import PREFIX, add_key
+from laari.store.secrets import new_secret
+from laari.store.tables import WALLETS
+
+_TAKEN = {
+    "customers_mobile": "another customer has this mobile number",
+    "customers_email": "another customer has this email address",
+    "customers_vpa": "another customer has this virtual payment address",
+}
+
+
+class NewCustomer(Struct, frozen=True):
+    """A customer with the secrets that are shown only now."""
+
+    id: UUID
+    mode: Mode
+    account: int
+    api_key: str
+    password: str
+
+
+async def create(
+    connection: asyncpg.Connection,
+    *,
+    name: str,
+    mode: Mode,
+    tier: str,
+    mobile: str | None = None,
+    email: str | None = None,
+    vpa: str | None = None,
+    balance: int = 0,
+    password: str | None = None,
+    must_change: bool = False,
+    first_password: bool = False,
+) -> NewCustomer:
+    """Makes a customer with a wallet, its key and its opening balance.
+
+    `first_password`: the first log-in leads to a change of the password; `must_change`: nothing
+    else can be done before. Neither in the sandbox, where there are no real people.
+    """
+    password = password or new_password()
+    api_key = new_secret(PREFIX)
+    customer_id = ids.new_id(datetime.now(UTC), os.urandom)
+    try:
+        async with connection.transaction():
+            await connection.execute(
+                "INSERT INTO customers (id, name, mode, mobile, email, vpa, password_hash, "
+                "password_must_change, password_first) "
+                "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                customer_id,
+                name,
+                mode,
+                mobile,
+                email,
+                vpa,
+                hash_password(password),
+                must_change and mode == "live",
+                first_password and mode == "live",
+            )
+            account = await new_account(connection)
+            await open_wallet(connection, customer_id, account, mode, tier, balance)
+            await add_key(connection, account, api_key)
+    except asyncpg.UniqueViolationError as error:
+        raise LaariError(_TAKEN[error.constraint_name]) from error
+    return NewCustomer(customer_id, mode, account, api_key, password)
+
+
+async def new_account(connection: asyncpg.Connection) -> int:
+    """An account number that no wallet has had."""
+    account: int = await connection.fetchval("SELECT nextval('wallet_accounts')")
+    return account
+
+
+async def create_sandbox_customer(
+    connection: asyncpg.Connection, tenant_id: int, account: int, tier: str, balance: int
+) -> None:
+    """The one customer of a merchant's sandbox, with the account that the merchant names."""
+    customer_id = ids.new_id(datetime.now(UTC), os.urandom)
+    await connection.execute(
+        "INSERT INTO customers (id, name, mode, sandbox_of) "
+        "VALUES ($1, 'Sandbox customer', 'sandbox', $2)",
+        customer_id,
+        tenant_id,
+    )
+    await open_wallet(connection, customer_id, account, "sandbox", tier, balance)
+
+
+async def let_log_in(
+    connection: asyncpg.Connection, account: int, email: str, password: str
+) -> None:
+    """Gives the owner of a wallet a log-in for the wallet application, unless there is one."""
+    customer_id = await connection.fetchval(
+        "SELECT c.id FROM wallets w JOIN customers c ON c.id = w.customer_id "
+        "WHERE w.account = $1 AND c.password_hash IS NULL",
+        account,
+    )
+    if customer_id is not None:
+        await connection.execute(
+            "UPDATE customers SET email = $2, password_hash = $3 "
+            "WHERE id = $1 AND password_hash IS NULL",
+            customer_id,
+            email,
+            hash_password(password),
+        )
+
+
+async def open_wallet(
+    connection: asyncpg.Connection,
+    customer_id: UUID,
+    account: int,
+    mode: Mode,
+    tier: str,
+    balance: int,
+) -> None:
+    """Opens a wallet; its first money is booked like any other that comes from outside."""
+    try:
+        row = await connection.fetchrow(
+            "INSERT INTO wallets (account, customer_id, mode, tier) VALUES ($1, $2, $3, $4) "
+            f"RETURNING {WALLETS.columns}",
+            account,
+            customer_id,
+            mode,
+            tier,
+        )
+    except asyncpg.ForeignKeyViolationError as error:
+        raise LaariError(f"no tier is called {tier}") from error
+    wallet = WALLETS.read(row)
+    if balance:
+        world = World(datetime.now(UTC), "", os.urandom)  # nothing here carries a link
+        world.wallets.lock(account, wallet)  # nobody else sees it yet
+        move_outside_money(world, None, wallet, "topup", balance, "Opening balance")
+        await save(connection, world)

@@ -1,0 +1,271 @@
+"""Merchants: their settings, their secret key and their tenants, one for each mode."""
+
+from __future__ import annotations
+
+import base64
+import os
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+from msgspec import Struct
+from msgspec.structs import replace
+
+from laari.errors import LaariError
+from laari.rules.calendar import show as show_time
+from laari.rules.records import Mode
+from laari.store.people.customers import create_sandbox_customer, new_account
+from laari.store.people.passwords import hash_password, new_password
+from laari.store.people.wallet_keys import add_key, sandbox_wallet_key
+from laari.store.secrets import decrypt, digest, encrypt, new_secret
+
+KEY_PREFIX = "sk_"
+SANDBOX_TIER = "verified"
+SANDBOX_BALANCE = 10_000_000  # laari: MVR 100,000.00
+
+_COLUMNS = (
+    "id, name, mode, active, webhook_url, webhooks_enabled, fee_bps, fee_fixed, created_at, "
+    "EXISTS (SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = 'live')"
+)
+
+
+class Merchant(Struct, frozen=True):
+    id: str
+    name: str
+    mode: Mode
+    active: bool
+    webhook_url: str | None
+    webhooks: bool
+    fee_bps: int
+    fee_fixed: int
+    created_at: datetime
+    has_live: bool  # False for one that signed up for the sandbox alone
+
+
+class EmailTakenError(LaariError):
+    """Somebody logs in with this email address already."""
+
+
+class NewMerchant(Struct, frozen=True):
+    """A merchant with the secrets of its creation."""
+
+    merchant: Merchant
+    secret_key: str
+    password: str | None
+    sandbox_account: int  # of its sandbox customer
+
+
+def described(found: Merchant) -> dict[str, Any]:
+    """What the command line and sign-up tell of a merchant."""
+    return {
+        "merchant_id": found.id,
+        "name": found.name,
+        "mode": found.mode,
+        "active": found.active,
+        "webhook_url": found.webhook_url,
+        "webhooks": found.webhooks,
+        "fee_bps": found.fee_bps,
+        "fee_fixed": found.fee_fixed,
+        "created_at": show_time(found.created_at),
+    }
+
+
+def new_merchant_id() -> str:
+    return "mer_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
+
+
+async def create(
+    connection: asyncpg.Connection,
+    master_key: bytes,
+    *,
+    name: str,
+    mode: Mode,
+    fee_bps: int = 0,
+    fee_fixed: int = 0,
+    webhook_url: str | None = None,
+    email: str | None = None,
+    password: str | None = None,
+    must_change: bool = False,
+    password_hash: str | None = None,
+    first_password: bool = False,
+    sandbox_only: bool = False,
+) -> NewMerchant:
+    """Makes a merchant with its sandbox customer and, where an email is given, a login.
+
+    `first_password`: the first log-in leads to a change of the password; `must_change`: nothing
+    else can be done before. Both only where the merchant is live. `password_hash` is that of
+    `password`, where it was hashed elsewhere already. A merchant that is `sandbox_only` has no
+    live tenant, so that nothing of it can ever be live.
+    """
+    merchant_id = new_merchant_id()
+    secret_key = new_secret(KEY_PREFIX)
+    async with connection.transaction():
+        account = await new_account(connection)
+        row = await connection.fetchrow(
+            "INSERT INTO merchants (id, name, mode, secret_digest, secret_encrypted, fee_bps, "
+            "fee_fixed, webhook_url, sandbox_account) "
+            f"VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING {_COLUMNS}",
+            merchant_id,
+            name,
+            mode,
+            digest(secret_key),
+            encrypt(master_key, secret_key.encode(), _secret_context(merchant_id)),
+            fee_bps,
+            fee_fixed,
+            webhook_url,
+            account,
+        )
+        sandbox = await connection.fetchval(
+            "WITH made AS (INSERT INTO tenants (merchant_id, mode) "
+            "SELECT $1, unnest($2::text[]) RETURNING id, mode) "
+            "SELECT id FROM made WHERE mode = 'sandbox'",
+            merchant_id,
+            ["sandbox"] if sandbox_only else ["live", "sandbox"],
+        )
+        await create_sandbox_customer(connection, sandbox, account, SANDBOX_TIER, SANDBOX_BALANCE)
+        await add_key(connection, account, sandbox_wallet_key(master_key, account))
+        if email is not None:
+            password = password or new_password()
+            password_hash = password_hash or hash_password(password)
+            flags = (must_change and mode == "live", first_password and mode == "live")
+            await _add_login(connection, merchant_id, email, password_hash, *flags)
+    made = replace(Merchant(*row), has_live=not sandbox_only)  # the row came before its tenants
+    return NewMerchant(made, secret_key, password if email is not None else None, account)
+
+
+async def _add_login(
+    connection: asyncpg.Connection,
+    merchant_id: str,
+    email: str,
+    password_hash: str,
+    must_change: bool,
+    first: bool,
+) -> None:
+    try:
+        await connection.execute(
+            "INSERT INTO merchant_users (email, merchant_id, password_hash, password_must_change, "
+            "password_first) VALUES ($1, $2, $3, $4, $5)",
+            email,
+            merchant_id,
+            password_hash,
+            must_change,
+            first,
+        )
+    except asyncpg.UniqueViolationError as error:
+        raise EmailTakenError("this email address already logs in to a merchant") from error
+
+
+def _secret_context(merchant_id: str) -> bytes:
+    """Binds the encrypted secret to its row: moved to another, it does not decrypt."""
+    return f"merchant-secret {merchant_id}".encode()
+
+
+async def update(
+    connection: asyncpg.Connection,
+    merchant_id: str,
+    *,
+    mode: Mode | None = None,
+    active: bool | None = None,
+    webhook_url: str | None = None,
+    webhooks: bool | None = None,
+    fee_bps: int | None = None,
+    fee_fixed: int | None = None,
+) -> Merchant:
+    """Changes what is given and leaves the rest; an empty webhook URL removes it."""
+    row = await connection.fetchrow(
+        "UPDATE merchants SET mode = coalesce($2, mode), active = coalesce($3, active), "
+        "webhook_url = nullif(coalesce($4, webhook_url), ''), "
+        "webhooks_enabled = coalesce($5, webhooks_enabled), "
+        "fee_bps = coalesce($6, fee_bps), fee_fixed = coalesce($7, fee_fixed) "
+        "WHERE id = $1 AND ($2::text IS NULL OR EXISTS "
+        "(SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = $2)) "
+        f"RETURNING {_COLUMNS}",
+        merchant_id,
+        mode,
+        active,
+        webhook_url,
+        webhooks,
+        fee_bps,
+        fee_fixed,
+    )
+    if row is None and not (await show(connection, merchant_id)).has_live:
+        raise LaariError(
+            f"{merchant_id} signed up for the sandbox alone: make a merchant that can go live "
+            "with `laari merchant create`"
+        )
+    return _found(row, merchant_id)
+
+
+async def show(connection: asyncpg.Connection, merchant_id: str) -> Merchant:
+    row = await connection.fetchrow(f"SELECT {_COLUMNS} FROM merchants WHERE id = $1", merchant_id)
+    return _found(row, merchant_id)
+
+
+def _found(row: asyncpg.Record | None, merchant_id: str) -> Merchant:
+    if row is None:
+        raise LaariError(f"no merchant has the id {merchant_id}")
+    return Merchant(*row)
+
+
+async def every(connection: asyncpg.Connection) -> list[Merchant]:
+    rows = await connection.fetch(f"SELECT {_COLUMNS} FROM merchants ORDER BY created_at, id")
+    return [Merchant(*row) for row in rows]
+
+
+async def rotate_key(
+    connection: asyncpg.Connection, master_key: bytes, merchant_id: str
+) -> tuple[Merchant, str]:
+    """Gives the merchant a new secret key; the old one stops working at once."""
+    secret_key = new_secret(KEY_PREFIX)
+    row = await connection.fetchrow(
+        "UPDATE merchants SET secret_digest = $2, secret_encrypted = $3 "
+        f"WHERE id = $1 RETURNING {_COLUMNS}",
+        merchant_id,
+        digest(secret_key),
+        encrypt(master_key, secret_key.encode(), _secret_context(merchant_id)),
+    )
+    return _found(row, merchant_id), secret_key
+
+
+def open_secret(master_key: bytes, merchant_id: str, encrypted: bytes) -> str:
+    """The secret key of a merchant row that was read."""
+    return decrypt(master_key, encrypted, _secret_context(merchant_id)).decode()
+
+
+async def rotate_marked_key(
+    connection: asyncpg.Connection, master_key: bytes, merchant_id: str, mark: str
+) -> str | None:
+    """The new secret key in place of the marked one, or nothing where that has gone already."""
+    async with connection.transaction():
+        await connection.execute(
+            "SELECT FROM merchants WHERE id = $1 FOR NO KEY UPDATE", merchant_id
+        )
+        if await key_mark(connection, merchant_id) != mark:
+            return None
+        _, secret_key = await rotate_key(connection, master_key, merchant_id)
+    return secret_key
+
+
+async def key_mark(connection: asyncpg.Connection, merchant_id: str) -> str:
+    """Tells the merchant's present secret key from others, and nothing else about it."""
+    held: bytes = await connection.fetchval(
+        "SELECT secret_digest FROM merchants WHERE id = $1", merchant_id
+    )
+    return digest(f"mark {held.hex()}").hex()[:16]
+
+
+async def secret_key_of(connection: asyncpg.Connection, master_key: bytes, merchant_id: str) -> str:
+    encrypted = await connection.fetchval(
+        "SELECT secret_encrypted FROM merchants WHERE id = $1", merchant_id
+    )
+    return open_secret(master_key, merchant_id, encrypted)
+
+
+async def of_login(connection: asyncpg.Connection, email: str) -> Merchant | None:
+    """The merchant a person logs in to."""
+    row = await connection.fetchrow(
+        f"SELECT {_COLUMNS} FROM merchants WHERE id = "
+        "(SELECT merchant_id FROM merchant_users WHERE email = $1)",
+        email,
+    )
+    return None if row is None else Merchant(*row)

@@ -1,0 +1,143 @@
+"""OAuth clients and their access tokens, both known by digests only."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from datetime import datetime
+from typing import NamedTuple
+
+import asyncpg
+from msgspec import Struct
+
+from laari.errors import LaariError
+from laari.rules.records import Tenant
+from laari.store.reads import tenants
+from laari.store.secrets import digest, new_secret
+
+SECRET_PREFIX = "cs_"  # noqa: S105  # what comes after it is the secret
+TOKEN_PREFIX = "at_"  # noqa: S105
+
+_CLIENT_ID = re.compile(r"cl_[a-z0-9]{20}", re.ASCII)
+_COLUMNS = "id, merchant_id, scope, created_at, revoked_at"
+
+
+class Client(Struct, frozen=True):
+    """A client as the operator sees it."""
+
+    id: str
+    merchant_id: str
+    scope: str
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+class ClientCredential(NamedTuple):
+    """What asking for a token needs to know of a client; only usable ones are found."""
+
+    id: str
+    secret_digest: bytes
+    scope: str
+    sandbox_offset_seconds: int
+
+
+class TokenCredential(NamedTuple):
+    """A token that was issued: whose it is now, and what is left to check about it."""
+
+    tenant: Tenant
+    scope: str
+    expires_at: datetime
+    sandbox_offset_seconds: int
+
+
+def is_client_id(text: str) -> bool:
+    return _CLIENT_ID.fullmatch(text) is not None
+
+
+async def create_client(
+    connection: asyncpg.Connection, merchant_id: str, scope: str, secret: str | None = None
+) -> tuple[Client, str]:
+    """Makes a client; its secret is shown only now."""
+    client_id = "cl_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
+    secret = secret or new_secret(SECRET_PREFIX)
+    try:
+        row = await connection.fetchrow(
+            "INSERT INTO oauth_clients (id, merchant_id, secret_digest, scope) "
+            f"VALUES ($1, $2, $3, $4) RETURNING {_COLUMNS}",
+            client_id,
+            merchant_id,
+            digest(secret),
+            scope,
+        )
+    except asyncpg.ForeignKeyViolationError:
+        raise LaariError(f"No merchant has the id {merchant_id}.") from None
+    return Client(*row), secret
+
+
+async def create_next_client(
+    connection: asyncpg.Connection, merchant_id: str, scope: str, made_before: int
+) -> tuple[Client, str] | None:
+    """Makes a client where the merchant has had exactly so many, so that no form makes two."""
+    async with connection.transaction():
+        await connection.execute(
+            "SELECT FROM merchants WHERE id = $1 FOR NO KEY UPDATE", merchant_id
+        )
+        if len(await list_clients(connection, merchant_id)) != made_before:
+            return None
+        return await create_client(connection, merchant_id, scope)
+
+
+async def list_clients(
+    connection: asyncpg.Connection, merchant_id: str | None = None
+) -> list[Client]:
+    rows = await connection.fetch(
+        f"SELECT {_COLUMNS} FROM oauth_clients WHERE $1::text IS NULL OR merchant_id = $1 "
+        "ORDER BY created_at, id",
+        merchant_id,
+    )
+    return [Client(*row) for row in rows]
+
+
+async def revoke_client(connection: asyncpg.Connection, client_id: str) -> Client:
+    """Ends the client, and with it every token it was given; revoking again changes nothing."""
+    row = await connection.fetchrow(
+        "UPDATE oauth_clients SET revoked_at = coalesce(revoked_at, now()) "
+        f"WHERE id = $1 RETURNING {_COLUMNS}",
+        client_id,
+    )
+    if row is None:
+        raise LaariError(f"No client has the id {client_id}.")
+    return Client(*row)
+
+
+async def usable_clients(
+    connection: asyncpg.Connection, client_ids: list[str]
+) -> dict[str, ClientCredential]:
+    """Clients that are not revoked, of merchants that are active."""
+    rows = await connection.fetch(
+        "SELECT c.id, c.secret_digest, c.scope, t.clock_offset_seconds FROM oauth_clients c "
+        "JOIN merchants m ON m.id = c.merchant_id "
+        "JOIN tenants t ON t.merchant_id = m.id AND t.mode = 'sandbox' "
+        "WHERE c.id = ANY($1) AND c.revoked_at IS NULL AND m.active",
+        client_ids,
+    )
+    return {row["id"]: ClientCredential(*row) for row in rows}
+
+
+async def by_token_digest(
+    connection: asyncpg.Connection, digests: list[bytes]
+) -> dict[bytes, TokenCredential]:
+    """Tokens of clients that are not revoked and merchants that are active, in their mode now."""
+    rows = await connection.fetch(
+        f"SELECT a.digest, a.scope, a.expires_at, a.sandbox_offset_seconds, {tenants.COLUMNS} "
+        "FROM access_tokens a JOIN oauth_clients c ON c.id = a.client_id "
+        "JOIN merchants m ON m.id = c.merchant_id "
+        "JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mode "
+        "WHERE a.digest = ANY($1) AND c.revoked_at IS NULL AND m.active",
+        digests,
+    )
+    return {
+        digest: TokenCredential(Tenant(*tenant), scope, expires_at, offset)
+        for digest, scope, expires_at, offset, *tenant in rows
+    }

@@ -1,0 +1,1 @@
+"""Connections to PostgreSQL: made, pooled, bounded in time; and the migrations."""

@@ -1,0 +1,128 @@
+"""Numbered migrations: `migrations/NNNN_name.sql`, applied in order, one transaction each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import asyncpg
+
+from laari.errors import ConnectionLostError, LaariError, UnavailableError
+from laari.store.postgres.connect import close, connect, is_lost
+from laari.store.postgres.deadlines import Watch
+
+FOLDER = Path(__file__).parents[1] / "migrations"
+LOOK_SECONDS = 5.0  # at the version; a migration that runs does not stand in the way
+ADVISORY_LOCK = 0x6C61617269  # "laari": one migration at a time in a database
+
+_FILE_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql", re.ASCII)
+
+
+class MigrationError(LaariError):
+    """The database's schema does not fit this version of the code."""
+
+
+class Migration(NamedTuple):
+    version: int
+    name: str
+    sql: str
+
+
+def known_migrations(folder: Path = FOLDER) -> list[Migration]:
+    found = []
+    for path in sorted(folder.glob("*.sql")):
+        named = _FILE_NAME.fullmatch(path.name)
+        if named is None:
+            raise MigrationError(f"{path} is not named like a migration: NNNN_name.sql")
+        found.append(Migration(int(named[1]), named[2], path.read_text()))
+    if [migration.version for migration in found] != list(range(1, len(found) + 1)):
+        raise MigrationError(f"the migrations in {folder} are not numbered one by one from 0001")
+    return found
+
+
+async def migrate(dsn: str, folder: Path = FOLDER) -> tuple[int, int]:
+    """Brings the schema to this code's version; returns the versions before and after."""
+    known = known_migrations(folder)
+    async with _connected(dsn) as connection:
+        # Held until the connection closes: the second process finds the work done.
+        await connection.execute("SELECT pg_advisory_lock($1)", ADVISORY_LOCK)
+        before = await _version(connection)
+        _refuse_newer(before, len(known))
+        if before == 0:
+            await connection.execute(
+                "CREATE TABLE IF NOT EXISTS schema_migrations ("
+                "version bigint PRIMARY KEY, name text NOT NULL, "
+                "applied_at timestamptz NOT NULL DEFAULT now())"
+            )
+        for migration in known[before:]:
+            await _apply(connection, migration)
+        return before, len(known)
+
+
+async def schema_version(dsn: str) -> int:
+    """The version of the database's schema; 0 where there is none yet."""
+    async with _connected(dsn) as connection:
+        with Watch().bound(connection, LOOK_SECONDS):
+            return await _version(connection)
+
+
+async def check(dsn: str) -> None:
+    """Refuses a schema that is older or newer than this code."""
+    version, known = await schema_version(dsn), len(known_migrations())
+    _refuse_newer(version, known)
+    if version < known:
+        raise MigrationError(
+            f"the database schema is at version {version} and this version of Laari needs "
+            f"{known}: run `laari migrate`"
+        )
+
+
+async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:
+    try:
+        async with connection.transaction():
+            await connection.execute(migration.sql)
+            await connection.execute(
+                "INSERT INTO schema_migrations (version, name) VALUES ($1, $2)",
+                migration.version,
+                migration.name,
+            )
+    except asyncpg.PostgresError as error:
+        raise MigrationError(
+            f"migration {migration.version:04}_{migration.name} failed and was undone: {error}"
+        ) from error
+
+
+async def _version(connection: asyncpg.Connection) -> int:
+    if await connection.fetchval("SELECT to_regclass('schema_migrations')") is None:
+        return 0
+    version: int = await connection.fetchval(
+        "SELECT coalesce(max(version), 0) FROM schema_migrations"
+    )
+    return version
+
+
+def _refuse_newer(version: int, known: int) -> None:
+    if version > known:
+        raise MigrationError(
+            f"the database schema is at version {version}, newer than the {known} that this "
+            "version of Laari knows: upgrade Laari"
+        )
+
+
+@asynccontextmanager
+async def _connected(dsn: str) -> AsyncIterator[asyncpg.Connection]:
+    """A migration may take its time, so only the network bounds it."""
+    connection = await connect(dsn)
+    try:
+        yield connection
+    except asyncpg.ReadOnlySQLTransactionError:
+        raise UnavailableError("the database cannot be written: it is read-only") from None
+    except Exception as error:
+        if is_lost(error):
+            raise ConnectionLostError("the connection to the database was lost") from error
+        raise
+    finally:
+        await close(connection)

@@ -1,0 +1,232 @@
+"""Connections to PostgreSQL that are kept, lent to one function of the store at a time.
+
+Nothing asked here waits without a bound, and nothing that may have been committed is done again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
+
+import asyncpg
+
+from laari.errors import ConnectionLostError, UnavailableError
+from laari.spine.engine import OutcomeUnknown
+from laari.store.postgres.connect import close, connect, is_lost, prove_writable
+from laari.store.postgres.connections import STATEMENT_SECONDS, Connections, is_read_only
+from laari.store.postgres.deadlines import Watch
+
+A = TypeVar("A")
+P = ParamSpec("P")
+
+# What functions of the store are handed; the name by which other layers know it.
+Connection: TypeAlias = asyncpg.Connection
+
+READ_CONNECTIONS = 6  # per process; look-ups are coalesced, so listings are what uses more than one
+WRITE_CONNECTIONS = 2  # per process, for what is not money: sessions, keys, windows
+# A function that found its connection dead has so much left to connect and try another one.
+SECOND_TRY_SECONDS = 2.5
+ACQUIRE_SECONDS = 2.0  # to wait for a connection to write on
+OPERATION_SECONDS = 60.0  # one command of the command line
+READY_SECONDS = 2.0  # a database that takes longer to commit is not ready for requests
+PROBE_EVERY_SECONDS = 1.0
+
+_LOST = "the connection to the database was lost: what was being written may or may not be done"
+
+
+@asynccontextmanager
+async def connection_to(
+    dsn: str, seconds: float = OPERATION_SECONDS, **settings: str
+) -> AsyncIterator[asyncpg.Connection]:
+    """A connection of one's own, for so long at most."""
+    connection = await connect(dsn, settings)
+    watch = Watch()
+    watch.expect(connection, seconds)
+    try:
+        yield connection
+    except asyncpg.ReadOnlySQLTransactionError:
+        raise UnavailableError("the database cannot be written: it is read-only") from None
+    except Exception as error:
+        if is_lost(error):
+            raise ConnectionLostError(_LOST) from error
+        raise
+    finally:
+        watch.done(connection)
+        await close(connection)
+
+
+class Pool:
+    """Reads and writes, each on connections of their own: those for reads refuse to write."""
+
+    def __init__(
+        self,
+        dsn: str,
+        most: int = READ_CONNECTIONS,
+        writers: int = WRITE_CONNECTIONS,
+        seconds: float = STATEMENT_SECONDS,
+    ) -> None:
+        self._reading = Connections(dsn, most, seconds, writing=False)
+        self._writing = Connections(dsn, writers, seconds, writing=True)
+        self._probe: asyncio.Task[bool] | None = None
+        self._probed_at = 0.0
+
+    @property
+    def size(self) -> int:
+        """Of the connections for reads."""
+        return self._reading.size
+
+    @property
+    def idle(self) -> int:
+        return self._reading.idle
+
+    async def open(self) -> None:
+        """Makes the first connection, which shows that the database can be reached."""
+        await self.read(_say_something)
+
+    async def read(
+        self,
+        query: Callable[Concatenate[asyncpg.Connection, P], Awaitable[A]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> A:
+        """Runs what only reads; once more where its connection was lost.
+
+        After a restart of the database every connection is a broken one that looks whole.
+        """
+        connections, loop = self._reading, asyncio.get_running_loop()
+        deadline = loop.time() + connections.seconds + SECOND_TRY_SECONDS
+        await connections.acquire(deadline)
+        try:
+            try:
+                return await connections.run(query, *arguments, **named)
+            except Exception as error:
+                if not is_lost(error):
+                    raise
+            async with asyncio.timeout_at(deadline):
+                return await connections.run(query, *arguments, **named)
+        except Exception as error:
+            _refuse_unavailable(error)
+            raise
+        finally:
+            connections.release()
+
+    async def write(
+        self,
+        query: Callable[Concatenate[asyncpg.Connection, P], Awaitable[A]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> A:
+        """Runs what writes as one transaction, once; not for money, which takes the spine."""
+        return await self.write_each(_committed, query, *arguments, **named)
+
+    async def write_each(
+        self,
+        query: Callable[Concatenate[asyncpg.Connection, P], Awaitable[A]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> A:
+        """Runs statements that each commit by themselves, where one lost or repeated does no harm.
+
+        They count and clean up: whether one was done nobody needs to know.
+        """
+        connections = self._writing
+        await connections.acquire(asyncio.get_running_loop().time() + ACQUIRE_SECONDS)
+        try:
+            return await connections.run(query, *arguments, **named)
+        except Exception as error:
+            _refuse_unavailable(error)
+            if is_read_only(error):
+                raise UnavailableError("the database cannot be written: it is read-only") from error
+            raise
+        finally:
+            connections.release()
+
+    async def is_writable(self) -> bool:
+        """Whether something can be committed: looked at once a second, for all who ask."""
+        loop = asyncio.get_running_loop()
+        recent = loop.time() - self._probed_at < PROBE_EVERY_SECONDS
+        if self._probe is None or (self._probe.done() and not recent):
+            self._probed_at = loop.time()
+            self._probe = asyncio.create_task(self._look())
+        return await asyncio.shield(self._probe)
+
+    async def _look(self) -> bool:
+        try:
+            async with asyncio.timeout(READY_SECONDS):
+                await self.write_each(prove_writable)
+        except Exception:
+            return False
+        return True
+
+    async def close(self) -> None:
+        await self._reading.close()
+        await self._writing.close()
+
+
+async def _committed(
+    connection: asyncpg.Connection,
+    query: Callable[Concatenate[asyncpg.Connection, P], Awaitable[A]],
+    /,
+    *arguments: P.args,
+    **named: P.kwargs,
+) -> A:
+    """All of it as one transaction: what fails before the commit has left nothing behind."""
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        result = await query(connection, *arguments, **named)
+        # A commit of a transaction that has failed is answered with a rollback, and no error.
+        await connection.execute("SELECT")
+    except BaseException:
+        if not connection.is_closed():
+            await transaction.rollback()
+        raise
+    warnings: list[str] = []
+
+    def hear(_connection: asyncpg.Connection, message: asyncpg.PostgresLogMessage) -> None:
+        if message.severity_en == "WARNING":
+            warnings.append(message.message)
+
+    # A commit that somebody stops from waiting for its standby is done with a warning.
+    connection.add_log_listener(hear)
+    try:
+        await transaction.commit()
+    except Exception as error:
+        if is_lost(error):
+            raise OutcomeUnknown from error
+        raise
+    finally:
+        if not connection.is_closed():
+            connection.remove_log_listener(hear)
+    if warnings:
+        raise OutcomeUnknown("; ".join(warnings))
+    return result
+
+
+def _refuse_unavailable(error: Exception) -> None:
+    """Says so where nothing was done and the same may be tried again."""
+    if is_lost(error):
+        raise UnavailableError("the connection to the database was lost") from error
+    if isinstance(error, asyncpg.QueryCanceledError | asyncpg.LockNotAvailableError):
+        raise UnavailableError("the database takes too long") from error
+    if isinstance(error, asyncpg.DiskFullError):
+        raise UnavailableError("the database has no room left on its disk") from error
+
+
+async def open_pool(
+    dsn: str, most: int = READ_CONNECTIONS, seconds: float = STATEMENT_SECONDS
+) -> Pool:
+    pool = Pool(dsn, most, seconds=seconds)
+    await pool.open()
+    return pool
+
+
+async def check_writable(dsn: str) -> None:
+    """Refuses, in one line, a database that nothing can be committed to."""
+    await close(await connect(dsn, writing=True))
+
+
+async def _say_something(connection: asyncpg.Connection) -> None:
+    await connection.execute("SELECT 1")

@@ -1,0 +1,1 @@
+"""Queries that change nothing, one module for each resource."""

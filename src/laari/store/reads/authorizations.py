@@ -1,0 +1,72 @@
+"""Reading authorizations and their payments."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+
+from laari.rules.records import Authorization, Payment
+from laari.store.reads.listing import Listing, Walk, Window
+from laari.store.tables import AUTHORIZATIONS, PAYMENTS
+
+# The deadline that makes an authorization expired, by its stored status; others never expire.
+_DEADLINES = {
+    "pending": "approval_expires_at",
+    "active": "expires_at",
+    "suspended": "expires_at",
+}
+
+
+async def by_id(
+    connection: asyncpg.Connection, authorization_ids: list[UUID]
+) -> dict[UUID, Authorization]:
+    rows = await connection.fetch(f"{AUTHORIZATIONS.select} WHERE id = ANY($1)", authorization_ids)
+    return {row["id"]: AUTHORIZATIONS.read(row) for row in rows}
+
+
+async def by_token(connection: asyncpg.Connection, tokens: list[str]) -> dict[str, Authorization]:
+    rows = await connection.fetch(f"{AUTHORIZATIONS.select} WHERE token = ANY($1)", tokens)
+    return {row["token"]: AUTHORIZATIONS.read(row) for row in rows}
+
+
+def of_tenant(
+    tenant_id: int, now: datetime, window: Window, status: str | None = None
+) -> Listing[Authorization]:
+    return Listing(AUTHORIZATIONS, _walks(tenant_id, status, now), window)
+
+
+def of_account(account: int, window: Window) -> Listing[Authorization]:
+    """The authorizations that the customer of one wallet has approved."""
+    return Listing(AUTHORIZATIONS, [Walk({"account": account})], window)
+
+
+def _walks(tenant_id: int, status: str | None, now: datetime) -> list[Walk]:
+    """How a status is looked for, where one past its deadline counts as expired."""
+    if status is None:
+        return [Walk({"tenant_id": tenant_id})]
+    if status == "expired":
+        return [
+            Walk({"tenant_id": tenant_id, "status": stored}, f"{deadline} <= {{now}}", {"now": now})
+            for stored, deadline in _DEADLINES.items()
+        ]
+    equal = {"tenant_id": tenant_id, "status": status}
+    if status not in _DEADLINES:
+        return [Walk(equal)]
+    return [Walk(equal, f"({_DEADLINES[status]} <= {{now}}) IS NOT TRUE", {"now": now})]
+
+
+def payments_of(
+    authorization_id: UUID,
+    window: Window,
+    *,
+    status: str | None = None,
+    bill_number: str | None = None,
+) -> Listing[Payment]:
+    """The payments of one authorization; the filters are checked on the way along its index."""
+    wanted = {"status": status, "bill_number": bill_number}
+    values: dict[str, object] = {name: value for name, value in wanted.items() if value is not None}
+    keep = " AND ".join(f"{name} = {{{name}}}" for name in values)
+    walk = Walk({"authorization_id": authorization_id}, keep or None, values)
+    return Listing(PAYMENTS, [walk], window)

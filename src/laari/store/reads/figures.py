@@ -1,0 +1,157 @@
+"""What a merchant's days came to, by till: added up behind the writers, and read at once.
+
+A row that every payment changed would make all payments of a merchant wait for each other. So the
+background process adds the transfers of ended transactions to the day they belong to, and notes up
+to which transaction it has come, in the same commit: a crash leaves both or neither. Whoever reads
+adds what is newer, of which there is little.
+
+A day is that of the movement, in the Maldives, on the clock of the tenant: a refund counts on the
+day it is made, so days that have ended stay as they are.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import NamedTuple
+
+import asyncpg
+
+from laari.rules.records import MODES, Mode
+from laari.store.ledger.xid_horizon import horizon, require_not_moved
+
+STEP = 200_000  # transactions that are added at a time
+
+# Fees are taken from the payment, so that only one of its transfers is looked up.
+_SUMS = """
+    count(*) FILTER (WHERE t.kind = 'payment') AS payments,
+    coalesce(sum(t.amount) FILTER (WHERE t.kind = 'payment'), 0) AS gross,
+    coalesce(sum(p.fee) FILTER (WHERE t.kind = 'payment'), 0) AS fees,
+    count(*) FILTER (WHERE t.kind = 'refund') AS refunds,
+    coalesce(sum(t.amount) FILTER (WHERE t.kind = 'refund'), 0) AS refunded"""
+_DAY = "(t.created_at AT TIME ZONE interval '5 hours')::date AS day"
+
+_ADD = f"""
+WITH moved AS (
+    SELECT p.tenant_id, {_DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS}
+    FROM transfers t JOIN payments p ON p.id = t.payment_id
+    WHERE t.xid > $1 AND t.xid <= $2 AND t.kind IN ('payment', 'refund')
+    GROUP BY 1, 2, 3
+), added AS (
+    INSERT INTO daily_figures AS f
+    SELECT * FROM moved
+    ON CONFLICT (tenant_id, day, terminal_label) DO UPDATE SET
+        payments = f.payments + excluded.payments, gross = f.gross + excluded.gross,
+        fees = f.fees + excluded.fees, refunds = f.refunds + excluded.refunds,
+        refunded = f.refunded + excluded.refunded
+)
+UPDATE figures_upto SET xid = $2
+"""
+
+_READ = f"""
+SELECT day, terminal_label, sum(payments)::bigint, sum(gross)::bigint, sum(fees)::bigint,
+    sum(refunds)::bigint, sum(refunded)::bigint
+FROM (
+    SELECT day, terminal_label, payments, gross, fees, refunds, refunded
+    FROM daily_figures WHERE tenant_id = $1 AND day >= $2 AND day <= $3
+    UNION ALL
+    SELECT newer.* FROM (
+        SELECT {_DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS}
+        FROM transfers t JOIN payments p ON p.id = t.payment_id
+        WHERE t.xid > (SELECT xid FROM figures_upto) AND t.kind IN ('payment', 'refund')
+            AND p.tenant_id = $1
+        GROUP BY 1, 2
+    ) AS newer WHERE day >= $2 AND day <= $3
+) AS figures
+GROUP BY day, terminal_label ORDER BY day, terminal_label
+"""
+
+# How many rows are new decides how they are found best; one report does not take two processors.
+_PLANNING = """
+SET LOCAL plan_cache_mode = force_custom_plan;
+SET LOCAL max_parallel_workers_per_gather = 0
+"""
+# For whoever reads they are few: they are found by their transaction, their payments by their id.
+_FINDING = f"""
+{_PLANNING};
+SET LOCAL enable_seqscan = off;
+SET LOCAL enable_hashjoin = off;
+SET LOCAL enable_mergejoin = off
+"""
+
+
+class Figures(NamedTuple):
+    """Payments that were paid, what they came to, the fees of them, and what was given back."""
+
+    payments: int = 0
+    gross: int = 0
+    fees: int = 0
+    refunds: int = 0
+    refunded: int = 0
+
+    @property
+    def net(self) -> int:
+        """What the merchant has of it: the fee of a refunded payment stays with the service."""
+        return self.gross - self.fees - self.refunded
+
+    def plus(self, other: Figures) -> Figures:
+        return Figures(
+            self.payments + other.payments,
+            self.gross + other.gross,
+            self.fees + other.fees,
+            self.refunds + other.refunds,
+            self.refunded + other.refunded,
+        )
+
+
+class Day(NamedTuple):
+    """One day of one till; the label is empty for payments that name none."""
+
+    day: date
+    terminal_label: str
+    figures: Figures
+
+
+class Span(NamedTuple):
+    """A merchant's days, in one mode: from the first to the last."""
+
+    tenant_id: int
+    first: date
+    last: date
+
+
+async def of_days(connection: asyncpg.Connection, span: Span) -> list[Day]:
+    """What was paid and refunded on these days, by till; exact up to this moment."""
+    async with connection.transaction(readonly=True):
+        await connection.execute(_FINDING)
+        rows = await connection.fetch(_READ, *span)
+    return [Day(day, label, Figures(*sums)) for day, label, *sums in rows]
+
+
+async def balances(connection: asyncpg.Connection, merchant_id: str) -> dict[Mode, int | None]:
+    """What a merchant has in each mode; None in a mode that it does not have."""
+    rows = await connection.fetch(
+        "SELECT mode, id FROM tenants WHERE merchant_id = $1", merchant_id
+    )
+    found: dict[Mode, int | None] = dict.fromkeys(MODES)
+    for mode, tenant_id in rows:
+        days = await of_days(connection, Span(tenant_id, date.min, date.max))
+        found[mode] = sum(day.figures.net for day in days)
+    return found
+
+
+async def add_up(connection: asyncpg.Connection, step: int = STEP) -> bool:
+    """Adds the next ended transactions, in the caller's; whether there may be more of them.
+
+    Of two processes that do so one goes first, and the other finds the work done.
+    """
+    upto = await connection.fetchval("SELECT xid FROM figures_upto FOR UPDATE SKIP LOCKED")
+    if upto is None:
+        return False
+    last = await horizon(connection)
+    require_not_moved("daily figures are added", upto, last)
+    end = min(last, upto + step)
+    await connection.execute(_PLANNING)
+    newer = "SELECT EXISTS (SELECT FROM transfers WHERE xid > $1 AND xid <= $2)"
+    if end > upto and (end < last or await connection.fetchval(newer, upto, end)):
+        await connection.execute(_ADD, upto, end)
+    return bool(end < last)

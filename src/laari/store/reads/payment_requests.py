@@ -1,0 +1,50 @@
+"""Reading payment requests."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+import asyncpg
+
+from laari.rules.records import PaymentRequest
+from laari.store.reads.listing import Listing, Walk, Window
+from laari.store.reads.payments import walks
+from laari.store.tables import REQUESTS
+
+
+async def by_id(
+    connection: asyncpg.Connection, request_ids: list[UUID]
+) -> dict[UUID, PaymentRequest]:
+    rows = await connection.fetch(f"{REQUESTS.select} WHERE id = ANY($1)", request_ids)
+    return {row["id"]: REQUESTS.read(row) for row in rows}
+
+
+def of_tenant(
+    tenant_id: int, now: datetime, window: Window, **filters: str | None
+) -> Listing[PaymentRequest]:
+    return Listing(REQUESTS, walks(tenant_id, now, **filters), window)
+
+
+def of_account(account: int, window: Window, *, waiting: bool) -> Listing[PaymentRequest]:
+    """The requests to one wallet: those that wait for an answer, or those that have ended."""
+    keep = "status = 'pending'" if waiting else "status <> 'pending'"
+    return Listing(REQUESTS, [Walk({"account": account}, keep)], window)
+
+
+async def overdue(
+    connection: asyncpg.Connection, now: datetime, most: int, share: int, after: int = 0
+) -> list[tuple[UUID, int]]:
+    """Requests past their deadline by their own tenant's clock: their ids and tenants' ids.
+
+    In the order of the tenants that come `after` this one, of each at most its share.
+    """
+    rows = await connection.fetch(
+        "SELECT r.id, t.id FROM tenants t CROSS JOIN LATERAL ("
+        "SELECT id FROM payment_requests WHERE tenant_id = t.id AND status = 'pending' "
+        "AND reserved_at IS NULL "
+        "AND expires_at <= $1::timestamptz + t.clock_offset_seconds * interval '1 second' "
+        "ORDER BY expires_at LIMIT $3) r WHERE t.id > $4 ORDER BY t.id LIMIT $2",
+        *(now, most, share, after),
+    )
+    return [(request_id, tenant_id) for request_id, tenant_id in rows]

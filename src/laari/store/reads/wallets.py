@@ -1,0 +1,136 @@
+"""What the wallet interface reads, and the window in which it counts an account's requests."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+import asyncpg
+
+from laari.rules.records import Mode, TenantClock, Tier, Transaction, Wallet
+from laari.rules.wallets import limits_in_force
+from laari.store.reads.tiers import LIMITS
+from laari.store.tables import TRANSACTIONS
+
+WINDOW_SECONDS = 60
+USE_KNOWN_TO_SECONDS = 60  # how exactly a key's last use is kept: not one write per request
+
+
+class KeyUse(NamedTuple):
+    """One request with a valid key: whose it is, and its number in the account's window."""
+
+    account: int
+    number: int
+    seconds_left: int  # until the window ends, at least 1
+
+
+_STILL_OPEN = f"held.opened_at > excluded.opened_at - interval '{WINDOW_SECONDS} seconds'"
+
+# Each request is counted once, also where many of one account come in one statement: they are
+# numbered in the order they came. Windows are locked in the order of accounts, so two processes
+# never wait for each other. Time is that of the transaction's start, the same in every place; who
+# had to wait for the row may find a window that opened later, and counts in that one.
+# A key's row is written under the lock of its account's window, so nobody waits for it either.
+_COUNT_USE = f"""
+WITH asked AS (
+    SELECT place, digest, account,
+           row_number() OVER (PARTITION BY account ORDER BY place) AS nth,
+           count(*) OVER (PARTITION BY account) AS requests
+    FROM unnest($1::bytea[]) WITH ORDINALITY AS request (digest, place)
+    JOIN wallet_keys USING (digest)
+    WHERE revoked_at IS NULL
+), counted AS (
+    INSERT INTO wallet_windows AS held (account, opened_at, used)
+    SELECT DISTINCT account, now(), requests FROM asked ORDER BY account
+    ON CONFLICT (account) DO UPDATE SET
+        opened_at = CASE WHEN {_STILL_OPEN} THEN held.opened_at ELSE excluded.opened_at END,
+        used = CASE WHEN {_STILL_OPEN} THEN held.used ELSE 0 END + excluded.used
+    RETURNING account, used, opened_at + interval '{WINDOW_SECONDS} seconds' AS closes_at
+), noted AS (
+    UPDATE wallet_keys SET last_used_at = now() FROM asked JOIN counted USING (account)
+    WHERE wallet_keys.digest = asked.digest
+    AND (last_used_at < now() - interval '{USE_KNOWN_TO_SECONDS} seconds') IS NOT FALSE
+)
+SELECT place, account, used - requests + nth AS number,
+       greatest(1, ceil(extract(epoch FROM closes_at - clock_timestamp())))::bigint AS seconds_left
+FROM asked JOIN counted USING (account)
+"""
+
+
+async def count_use(connection: asyncpg.Connection, digests: list[bytes]) -> list[KeyUse | None]:
+    """Finds the keys and counts the requests in one round trip; None where a key is not valid."""
+    uses: list[KeyUse | None] = [None] * len(digests)
+    for place, *found in await connection.fetch(_COUNT_USE, digests):
+        uses[place - 1] = KeyUse(*found)
+    return uses
+
+
+class Standing(NamedTuple):
+    """A wallet with its limits in force, and the clock of the sandbox it belongs to, if any."""
+
+    wallet: Wallet
+    tier: Tier
+    clock: TenantClock | None
+
+
+async def by_account(connection: asyncpg.Connection, accounts: list[int]) -> dict[int, Standing]:
+    wallet_columns = ", ".join(f"w.{field}" for field in Wallet.__struct_fields__)
+    tier_columns = ", ".join(f"t.{limit}" for limit in ("name", *LIMITS))
+    rows = await connection.fetch(
+        f"SELECT s.id, s.clock_offset_seconds, {tier_columns}, {wallet_columns} FROM wallets w "
+        "JOIN tiers t ON t.name = w.tier JOIN customers c ON c.id = w.customer_id "
+        "LEFT JOIN tenants s ON s.id = c.sandbox_of WHERE w.account = ANY($1)",
+        accounts,
+    )
+    end = 2 + 1 + len(LIMITS)
+    standings = (
+        Standing(
+            wallet,
+            limits_in_force(wallet, Tier(*row[2:end])),
+            None if row[0] is None else TenantClock(row[0], row[1]),
+        )
+        for row in map(tuple, rows)
+        for wallet in (Wallet(*row[end:]),)
+    )
+    return {standing.wallet.account: standing for standing in standings}
+
+
+async def topups_by_slip(
+    connection: asyncpg.Connection, slips: Collection[str]
+) -> dict[tuple[Mode, str], Transaction]:
+    """The top-ups that came with these bank slips, in either mode."""
+    columns = ", ".join(f"t.{field}" for field in Transaction.__struct_fields__)
+    rows = await connection.fetch(
+        f"SELECT s.mode, s.slip, {columns} FROM topup_slips s "
+        "JOIN transactions t ON t.tid = s.tid WHERE s.slip = ANY($1)",
+        list(slips),
+    )
+    return {(mode, slip): Transaction(*rest) for mode, slip, *rest in map(tuple, rows)}
+
+
+async def history(
+    connection: asyncpg.Connection, account: int, before: str | None, limit: int
+) -> tuple[list[Transaction], bool] | None:
+    """Up to `limit` transactions, newest recorded first, and whether older ones remain.
+
+    They begin after the transaction `before`; None where the account has no such transaction.
+
+    `recorded` counts up as rows are inserted, not as they are committed. For one account that is
+    the same: every transaction, a failed one too, is inserted under its wallet's row lock, which is
+    held until the commit. So nothing ever appears behind a page that was already shown.
+    """
+    place = None
+    if before is not None:
+        place = await connection.fetchval(
+            "SELECT recorded FROM transactions WHERE tid = $1 AND account = $2", before, account
+        )
+        if place is None:
+            return None
+    rows = await connection.fetch(
+        f"{TRANSACTIONS.select} WHERE account = $1 AND recorded < coalesce($2, {2**63 - 1}) "
+        "ORDER BY recorded DESC LIMIT $3",
+        account,
+        place,
+        limit + 1,
+    )
+    return [TRANSACTIONS.read(row) for row in rows[:limit]], len(rows) > limit
