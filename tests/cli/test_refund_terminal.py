@@ -7,13 +7,13 @@ import json
 import pytest
 
 from tests.cli.test_given import on_a_terminal
-from tests.cli.test_operator import Laari, laari, make_payment  # noqa: F401  # a fixture
+from tests.cli.test_operator import SANDBOX, Laari, laari, make_payment  # noqa: F401  # a fixture
 
 
 @pytest.fixture
 def paid(laari: Laari, dsn: str) -> str:  # noqa: F811
     shop = laari("merchant", "create", "Shop", "--json").json["merchant_id"]
-    customer = laari("customer", "create", "Aisha", "--balance", "10000", "--json").json
+    customer = laari("customer", "create", "Aisha", *SANDBOX, "--balance", "10000", "--json").json
     return make_payment(dsn, shop, int(customer["account_number"]))
 
 

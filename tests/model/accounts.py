@@ -24,6 +24,7 @@ CLIENTS: dict[str, tuple[str, ...]] = {
     "charger": ("payments:create", "payments:read", "authorizations:charge"),
     "nothing": (),
 }
+PASSWORD = "correct horse"  # of the merchants' people
 SANDBOX_BALANCE = 10_000_000  # laari: MVR 100,000.00
 _FEES = {"A": (250, 300), "B": (0, 0)}
 _numbers = itertools.count()  # of telephones: some thousand random ones would meet
@@ -74,7 +75,7 @@ async def _shop(connection: asyncpg.Connection, service: Service, name: str, mod
         fee_bps=bps,
         fee_fixed=fixed,
         email=email,
-        password="correct horse",
+        password=PASSWORD,
     )
     clients = {}
     for kind, scopes in CLIENTS.items():

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from laari.store.people import merchants
-from tests.model.accounts import CLIENTS, Accounts
+from tests.model.accounts import CLIENTS, PASSWORD, Accounts
 from tests.model.binding import Bound
 from tests.model.reference import service as reference
 from tests.model.reference.state import Name
@@ -198,6 +198,8 @@ class Driver:
             cookie, home = f"laari={self.accounts.people[call.customer].session}", "/app"
             path = self._page_path(call)
         fields = {"form_token": self._form_token(cookie, home)}
+        if call.operation == "refund":
+            fields["password"] = PASSWORD  # live refunds ask for it each time
         headers = {"Cookie": cookie, "Sec-Fetch-Site": "same-origin"}
         return Request("POST", path, {"headers": headers, "data": fields})
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
 
 import pytest
 
@@ -54,10 +55,11 @@ async def test_stop_ends_a_long_wait_but_not_the_job_under_way() -> None:
 
 
 async def test_the_real_jobs_run_on_the_real_database(
-    dsn: str, caplog: pytest.LogCaptureFixture
+    dsn: str, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     stop = asyncio.Event()
-    running = asyncio.create_task(background.run(dsn, bytes(32), read_settings({}), stop))
+    settings = read_settings({"LAARI_DATA_DIR": str(tmp_path)})
+    running = asyncio.create_task(background.run(dsn, bytes(32), settings, stop))
     await asyncio.sleep(0.3)
     stop.set()
     async with asyncio.timeout(5):

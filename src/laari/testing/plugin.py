@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from laari.testing.sandbox import Sandbox
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Events that come after the test do not reach a shop that its fixtures are taking down."""
+    merchant = getattr(item, "funcargs", {}).get("laari_merchant")
+    if merchant is not None:
+        merchant.webhooks.stop_handling()
+
+
 @pytest.fixture(scope="session")
 def laari_settings() -> dict[str, str]:
     """Settings of the sandbox, such as `LAARI_MERCHANT_RATE_SANDBOX`: a fixture to override."""

@@ -60,6 +60,7 @@ class Inbox:
         self._awaited: set[int] = set()  # places in the list that a test has waited for
         self._failures: list[int] = []
         self._handler: Handler | None = None
+        self._handling = 0  # calls of the handler that have not returned
         self._errors: list[tuple[str, BaseException]] = []  # of the handler, with the event's id
         self._raised: set[str] = set()  # events whose error a test has seen
 
@@ -82,6 +83,12 @@ class Inbox:
         """
         with self._changed:
             self._handler = handler
+
+    def stop_handling(self) -> None:
+        """No delivery reaches the handler from now on; those under way end first."""
+        with self._changed:
+            self._handler = None
+            self._changed.wait_for(lambda: not self._handling, DEFAULT_TIMEOUT_SECONDS)
 
     def raise_error(self) -> None:
         """Raises the first exception of the handler that no test has seen, once for each event."""
@@ -139,9 +146,11 @@ class Inbox:
             status = self._failures.pop(0) if self._failures else None
             raised: BaseException | None = None
             handler = self._handler
+            self._handling += 1
         if status is None:
             status, raised = _handled(handler, body, headers)
         with self._changed:
+            self._handling -= 1
             if raised is not None:
                 raised.add_note(f"raised by the handler of webhooks for {event.type} {event.id}")
                 self._errors.append((event.id, raised))
