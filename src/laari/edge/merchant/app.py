@@ -39,9 +39,9 @@ MAX_BODY_BYTES = 512 * 1024
 REMEMBERED_SECONDS = 0.1
 MOST_REMEMBERED = 1000  # credentials
 # What a long body or response costs more than others (a page of a hundred payments can have 16 MB)
-# is charged when it is known: it counts as so many requests, up to a minute of them. A payment with
-# 50 KB of metadata takes as long as seven usual ones.
-BODY_BYTES_OF_A_REQUEST = 8 * 1024
+# is charged when it is known, up to a minute of the rate. A body with as much metadata as a payment
+# may have, in ASCII, is 28 KB long and counts as one request.
+BODY_BYTES_OF_A_REQUEST = 32 * 1024
 BYTES_OF_A_REQUEST = 256 * 1024
 OWING_SECONDS = 60.0
 
