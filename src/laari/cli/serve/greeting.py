@@ -46,7 +46,7 @@ class Greeting:
         is_usual = self.metrics_url == f"{default_origin(*DEFAULT_METRICS_ADDRESS)}/metrics"
         if is_usual or self.settings.metrics_address is not None:
             return ""
-        return f" (port {usual} is taken; LAARI_METRICS_ADDRESS chooses another)"
+        return f" (port {usual} is taken)"
 
 
 async def _make_samples(origin: str, demo: Demo, recipient: str) -> None:
