@@ -13,7 +13,6 @@ import click
 import pytest
 
 from laari.cli.main import cli
-from laari.settings import VARIABLES
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.md")])
@@ -66,17 +65,6 @@ def test_constraints_pin_exactly_and_name_no_host() -> None:
     assert [
         line for line in pins if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line)
     ] == []
-
-
-def test_the_readme_tells_of_every_setting_and_its_default() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (`LAARI_[^|]*) \| ([^|]*) \|", readme, re.MULTILINE)
-    told: dict[str, str] = {}
-    for names, defaults in rows:
-        told.update(zip(re.findall(r"LAARI_\w+", names), defaults.split(", "), strict=False))
-    assert told.keys() == {variable.name for variable in VARIABLES}
-    written = {v.name: f"`{v.default}`" for v in VARIABLES if not v.default.startswith("(")}
-    assert {name: told[name] for name in written} == written
 
 
 def told_commands(readme: str) -> set[str]:

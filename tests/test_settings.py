@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import fields
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -46,11 +45,6 @@ def test_defaults() -> None:
 def test_a_blank_variable_counts_as_unset() -> None:
     blank = {variable.name: " " for variable in VARIABLES}
     assert read_settings(blank) == read_settings({})
-
-
-def test_every_setting_has_its_variable_in_the_help() -> None:
-    names = {variable.name for variable in VARIABLES}
-    assert names == {f"LAARI_{field.name.upper()}" for field in fields(Settings)}
 
 
 def test_an_ipv6_host_is_bracketed_in_the_public_url() -> None:

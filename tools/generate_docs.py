@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from laari.rules.refusals import CODES, PASSING_CODES, Code
+from laari.settings import VARIABLES
 
 DOCS = Path(__file__).parents[1] / "docs"
-NOTE = "[//]: # (Made by make docs from laari.rules.refusals and tools/generate_docs.py.)\n"
+NOTE = "[//]: # (Made by make docs from {source} and tools/generate_docs.py.)\n"
 
 INTRODUCTION = """
 # Errors
@@ -236,7 +237,7 @@ def described(public: str) -> list[str]:
 
 
 def error_guide() -> str:
-    lines = [NOTE + INTRODUCTION]
+    lines = [NOTE.format(source="laari.rules.refusals") + INTRODUCTION]
     for title, about, codes in SECTIONS:
         lines += [f"## {title}", "", about, ""]
         for public in codes:
@@ -244,7 +245,30 @@ def error_guide() -> str:
     return "\n".join(lines) + TOKENS
 
 
-PAGES = {"guides/errors.md": error_guide}
+SETTINGS = """
+# Settings
+
+Settings come from the environment and are read once, at the start. A blank variable counts as
+unset. `laari serve --help` lists the same. More about some of them:
+[database](operations.md#database), [log archive](backup.md#any-moment-archived-log),
+[sign-up for a sandbox](testing-your-shop.md#a-merchant-over-http),
+[metrics](operations.md#metrics) and [retention](operations.md#retention).
+
+| Variable | Default | Meaning |
+| --- | --- | --- |
+"""
+
+
+def settings_page() -> str:
+    rows = []
+    for each in VARIABLES:
+        in_words = each.default.startswith("(")
+        default = each.default.strip("()") if in_words else f"`{each.default}`"
+        rows.append(f"| `{each.name}` | {default} | {each.meaning} |\n")
+    return NOTE.format(source="laari.settings") + SETTINGS + "".join(rows)
+
+
+PAGES = {"guides/errors.md": error_guide, "settings.md": settings_page}
 
 
 def main() -> None:

@@ -31,7 +31,7 @@ USUAL_WORKERS = 4  # at most, where none are asked for: the database wants proce
 
 
 class _ServeCommand(click.Command):
-    """Its help ends with the settings, from the one table there is of them."""
+    """Its help ends with the settings, from their one declaration."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Settings (environment)"):
