@@ -1,15 +1,17 @@
-"""What the import contracts cannot see of the layers: SQL outside the store, impure rules."""
+"""What the import contracts cannot see: SQL outside the store, impure rules, cycles of clients."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "laari"
+CLIENTS = Path(__file__).parents[1] / "clients"
 
 _SQL = re.compile(
     r"\b(SELECT|INSERT\s+INTO|UPDATE\s+\w+\s+(\w+\s+)?SET|DELETE\s+FROM|"
@@ -88,3 +90,32 @@ def test_sql_and_impurity_are_recognised() -> None:
     ):
         assert list(impurities(source)), source
     assert list(impurities("now = world.now")) == []
+
+
+def cycle(folder: Path, suffix: str, imported: str) -> list[str]:
+    """A cycle of the folder's modules, imports for types included; `imported` finds the names."""
+    modules = {path.stem: path.read_text() for path in folder.glob(f"*{suffix}")}
+    assert len(modules) > 5
+    graph = {
+        name: {other for pair in re.findall(imported, text, re.M) for other in pair} & {*modules}
+        for name, text in modules.items()
+    }
+    assert sum(map(len, graph.values())) > len(modules)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        found: list[str] = error.args[1]
+        return found
+    return []
+
+
+@pytest.mark.parametrize(
+    ("folder", "suffix", "imported"),
+    [
+        ("python/src/laari_client", ".py", r"^ *from laari_client(?:\.(\w+)| import (\w+))"),
+        ("typescript/src", ".ts", r'from "\./(\w+)\.js"|import\("\./(\w+)\.js"\)'),
+    ],
+    ids=["python", "typescript"],
+)
+def test_the_clients_have_no_import_cycle(folder: str, suffix: str, imported: str) -> None:
+    assert cycle(CLIENTS / folder, suffix, imported) == []

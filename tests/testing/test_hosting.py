@@ -14,8 +14,9 @@ import httpx
 import psutil
 import pytest
 
+from laari.testing.errors import SandboxError
 from laari.testing.host import MASTER_KEY
-from laari.testing.hosting import SandboxError, running_sandbox
+from laari.testing.hosting import running_sandbox
 from laari.testing.sandbox import Sandbox
 from laari.testing.templates import template_key
 

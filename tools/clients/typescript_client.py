@@ -1,4 +1,4 @@
-"""The generated module of clients/typescript: types, errors, operations and methods."""
+"""The generated modules of clients/typescript: types, errors, operations and methods."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from tools.clients.document import (
 from tools.clients.python_client import SERVER_ERROR, STATUS_ERRORS, error_class
 from tools.clients.python_models import camel
 
-FILE = Path(__file__).parents[2] / "clients" / "typescript" / "src" / "generated.ts"
+SOURCE = Path(__file__).parents[2] / "clients" / "typescript" / "src"
+NOTE = """// Made from the OpenAPI document by `make clients`; changes belong there or in
+// tools/clients.
+"""
 # Counts in shapes whose amounts are wide.
 NARROW_FIELDS = {"max_payments", "payment_count", "payments"}
 TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean"}
@@ -29,22 +32,27 @@ WIDE = "number | bigint"
 
 
 def typescript_files(interface: Interface) -> dict[Path, str]:
-    return {FILE: "\n".join(_module(interface)) + "\n"}
+    modules = {"codes.ts": _codes(interface), "generated.ts": _resources(interface)}
+    return {SOURCE / name: NOTE + "\n".join(lines) + "\n" for name, lines in modules.items()}
 
 
 def _comment(text: str) -> str:
     return f"/** {text.replace('*/', '* /')} */"
 
 
-def _module(interface: Interface) -> Iterator[str]:
-    yield "// Made from the OpenAPI document by `make clients`; changes belong there or in"
-    yield "// tools/clients."
-    yield 'import type { CallOptions, Connection, KeyedOptions, Operation } from "./connection.js";'
-    yield 'import { Listing } from "./listing.js";'
+def _codes(interface: Interface) -> Iterator[str]:
+    """The part that the connection needs: apart, so that it does not import its own users."""
     bases = sorted({"APIError", SERVER_ERROR, *STATUS_ERRORS.values()})
     yield f'import {{ {", ".join(bases)} }} from "./errors.js";'
     yield ""
     yield f'export const API_VERSION = "{interface.version}";'
+    yield ""
+    yield from _errors(interface)
+
+
+def _resources(interface: Interface) -> Iterator[str]:
+    yield 'import type { CallOptions, Connection, KeyedOptions, Operation } from "./connection.js";'
+    yield 'import { Listing } from "./listing.js";'
     yield ""
     yield "/** The values there are now; others may come. */"
     yield "export type Open<T extends string> = T | (string & Record<never, never>);"
@@ -54,7 +62,6 @@ def _module(interface: Interface) -> Iterator[str]:
         yield from _type(shape, closed=shape.name in variants)
     for operation in interface.operations:
         yield from _parameters(operation)
-    yield from _errors(interface)
     yield from _operations(interface)
     yield from _classes(interface)
 
@@ -156,7 +163,7 @@ def _errors(interface: Interface) -> Iterator[str]:
     yield "/** The class of a code; of a code that is new, that of its status. */"
     yield "export function errorClass(code: string, status: number): typeof APIError {"
     yield f"  const other = status >= 500 ? {SERVER_ERROR} : (BY_STATUS.get(status) ?? APIError);"
-    yield "  return BY_CODE.get(code) ?? other;\n}\n"
+    yield "  return BY_CODE.get(code) ?? other;\n}"
 
 
 # Operations and methods

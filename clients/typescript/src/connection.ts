@@ -1,4 +1,5 @@
 // Attempts, waits and verdicts: the rules are those of the Python client.
+import { API_VERSION, errorClass } from "./codes.js";
 import type { Config, Header } from "./config.js";
 import {
   type APIError,
@@ -8,7 +9,6 @@ import {
   type LaariError,
   RequestTimeoutError,
 } from "./errors.js";
-import { API_VERSION, errorClass } from "./generated.js";
 import { isObject, moment, parseJson, writeJson } from "./json.js";
 import { Tokens } from "./tokens.js";
 import { webCrypto } from "./webcrypto.js";

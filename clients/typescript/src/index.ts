@@ -1,4 +1,5 @@
 export { Laari } from "./client.js";
+export * from "./codes.js";
 export type { Options } from "./config.js";
 export type { CallOptions, KeyedOptions } from "./connection.js";
 export * from "./errors.js";

@@ -9,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 from enum import Enum, auto
-from typing import TYPE_CHECKING, cast
+from typing import Protocol, cast
 
 from laari.http.chunks import Chunks
 from laari.http.cycle import CONTINUE, Cycle, write_head
 from laari.http.head import CHUNKED, Fault, Fields, Head, read_head, unread_fault
+from laari.http.limits import Limits
+from laari.http.messages import Address, Application
 from laari.rules.refusals import Refusal, refuse
-
-if TYPE_CHECKING:
-    from laari.http.server import Server
 
 _END = b"\r\n\r\n"
 _BLANK_LINES = 4  # bytes of empty lines that may stand before a request: some clients send one
@@ -32,6 +31,33 @@ class State(Enum):
     CLOSED = auto()
 
 
+class ConnectionHost(Protocol):
+    """The server, as its connections see it: it bounds what all of them hold together."""
+
+    app: Application
+    limits: Limits
+    now: float  # exact enough for deadlines of seconds
+    date: bytes  # a header line
+    is_stopping: bool
+    draining: dict[Connection, float]  # with the moment since when
+
+    @property
+    def began(self) -> float: ...
+    def admit(self, connection: Connection) -> bool: ...
+    def forget(self, connection: Connection) -> None: ...
+    def entered(self, connection: Connection, old: State, new: State) -> None: ...
+    def move_share(self, connection: Connection, head: Head) -> None: ...
+    def await_rest(self, connection: Connection) -> None: ...
+    def hold_pipelined(self, connection: Connection, received: int) -> None: ...
+    def release_pipelined(self, connection: Connection) -> None: ...
+    def run(self, connection: Connection, cycle: Cycle) -> None: ...
+    def response_stalled(self, connection: Connection) -> None: ...
+    def response_sent(self, connection: Connection) -> None: ...
+    def is_stale(self, connection: Connection) -> bool: ...
+    def note_stale(self) -> None: ...
+    def note_fault(self, refusal: Refusal) -> None: ...
+
+
 class Connection(asyncio.Protocol):
     __slots__ = (
         *("_blank", "_body", "_buffer", "_cycle", "_drained", "_eof", "_fields"),
@@ -40,7 +66,7 @@ class Connection(asyncio.Protocol):
         "transport",
     )
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ConnectionHost) -> None:
         self._server = server
         self.transport: asyncio.Transport = None  # type: ignore[assignment]  # from connection_made on
         self._buffer = bytearray()
@@ -54,8 +80,8 @@ class Connection(asyncio.Protocol):
         self._eof = False
         self._paused = False  # reading
         self._stalled = False  # writing
-        self.client: tuple[str, int] | None = None
-        self.local: tuple[str, int] | None = None
+        self.client: Address | None = None
+        self.local: Address | None = None
         self.address = ""  # whose share of the unfinished requests this one counts for
         self.state = State.CLOSED
         self.since = 0.0  # when the state began
@@ -258,7 +284,6 @@ class Connection(asyncio.Protocol):
         self._server.run(self, self._cycle)
 
     def response_done(self, cycle: Cycle, *, whole: bool) -> None:
-        """The response has been handed to the transport; `whole` if nothing of it is missing."""
         if self.state is not State.BUSY or cycle is not self._cycle:
             return
         self._cycle = None
@@ -346,7 +371,7 @@ class Connection(asyncio.Protocol):
         self.since = self._server.now
 
 
-def _address(found: object) -> tuple[str, int] | None:
+def _address(found: object) -> Address | None:
     """Host and port; None for what has neither, such as a Unix socket."""
     if isinstance(found, tuple) and len(found) >= 2:
         return str(found[0]), int(found[1])

@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from laari.http.head import Head
 from laari.http.lateness import is_reset
 from laari.http.messages import Address, Reply, Stream
-
-if TYPE_CHECKING:
-    from laari.http.connection import Connection
 
 STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
@@ -52,6 +49,20 @@ def _chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
+class Carrier(Protocol):
+    """The connection that a request came on, as far as its response needs it."""
+
+    client: Address | None
+    local: Address | None
+
+    @property
+    def date(self) -> bytes:
+        """The header line of now."""
+
+    def response_done(self, cycle: Cycle, *, whole: bool) -> None:
+        """The response has been handed to the transport; `whole` if nothing of it is missing."""
+
+
 class Cycle:
     __slots__ = (
         *("_connection", "_drained", "_ended", "_finished", "_started", "_transport", "_waiting"),
@@ -60,7 +71,7 @@ class Cycle:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: Carrier,
         transport: asyncio.Transport,
         head: Head,
         body: bytes,
@@ -70,8 +81,8 @@ class Cycle:
         self._transport = transport
         self.head = head
         self.body = body
-        self.client: Address | None = connection.client
-        self.local: Address | None = connection.local
+        self.client = connection.client
+        self.local = connection.local
         self.is_read = is_read  # all of the request, so that another one can follow
         self.keep_alive = is_read and head.keep_alive
         self.is_lost = False  # nothing reaches the client any more

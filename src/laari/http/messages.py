@@ -138,6 +138,12 @@ class Request:
         await self._peer.disconnected()
 
 
+class Application(Protocol):
+    async def __call__(self, request: Request) -> Reply: ...
+    def fault(self, refusal: Refusal, path: str | None) -> Reply:
+        """The response to bytes that never became a request; its path, if it could be read."""
+
+
 def _is_secure(headers: Mapping[bytes, str], peer: str, trusted_proxies: Networks) -> bool:
     """Whether the client's own connection was https, by the word of a trusted proxy."""
     told = headers.get(b"x-forwarded-proto")

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from email.utils import formatdate
 from ipaddress import IPv4Network, IPv6Network
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from laari.http.addresses import client_address, household, is_trusted
 from laari.http.connection import Connection, State
@@ -24,20 +24,12 @@ from laari.http.cycle import Cycle
 from laari.http.head import Head
 from laari.http.lateness import SWEEP_SECONDS, Lateness, wait_in_kernel
 from laari.http.limits import ACCEPTS, BACKLOG, Limits
-from laari.http.messages import Reply, Request
+from laari.http.messages import Application, Request
 from laari.rules.refusals import Refusal, refuse
 
 log = logging.getLogger(__name__)
 
 NOTICE_SECONDS = 10.0  # between two lines about the same thing
-
-
-class Application(Protocol):
-    async def __call__(self, request: Request) -> Reply: ...
-
-    def fault(self, refusal: Refusal, path: str | None) -> Reply:
-        """The response to what never became a request; its path, where that could be read."""
-        ...
 
 
 class Server:

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from laari.testing.errors import SandboxError
 from laari.testing.places import cache_directory
 
 if TYPE_CHECKING:
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
 
 STOP_SECONDS = 20.0
 REQUEST_SECONDS = 30.0
-
-
-class SandboxError(Exception):
-    """The sandbox does not start, or does not do what a test needs of it."""
 
 
 @contextmanager

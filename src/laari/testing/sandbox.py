@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from laari.testing.hosting import SandboxError
+from laari.testing.errors import SandboxError
 from laari.testing.merchant import Merchant
 from laari.testing.receiver import Receiver
 
