@@ -37,7 +37,7 @@ from laari.store.postgres.pool import connection_to
 from laari.store.reads.deliveries import save_events
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
-from laari.workers.webhooks.windows import Limits
+from laari.workers.webhooks.windows import WindowLimits
 
 MASTER_KEY = bytes(32)
 SECRET = b"sk_bench"
@@ -108,7 +108,9 @@ async def delivered(dsn: str, events: list[Event], concurrency: int) -> float:
     """Deliveries per second, from the start of the loop to the last outcome recorded."""
     sender = Sender(allow_private=True)
     stop = asyncio.Event()
-    limits = Limits(max_in_flight=concurrency, max_window=concurrency, initial_window=concurrency)
+    limits = WindowLimits(
+        max_in_flight=concurrency, max_window=concurrency, initial_window=concurrency
+    )
     async with connection_to(dsn) as connection:
         await save_events(connection, events)
         deliverer = Deliverer(dsn, sender, lambda merchant, secret: SECRET.decode(), (60,), limits)

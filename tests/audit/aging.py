@@ -14,7 +14,7 @@ from laari.store.audit import Report, audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 from laari.store.purge import (
-    Position,
+    EventPosition,
     purge_deliveries,
     purge_failed_lines,
     purge_sandbox_events,
@@ -74,7 +74,7 @@ async def purge_sandboxes(dsn: str, before: datetime = FOREVER, most: int = 10) 
     async with connection_to(dsn) as connection:
         for sandbox in await sandboxes(connection):
             await purge_failed_lines(connection, sandbox, before)
-            after: Position | None = None
+            after: EventPosition | None = None
             while True:
                 async with connection.transaction():
                     after = await purge_sandbox_events(connection, sandbox, before, after, most)

@@ -12,7 +12,7 @@ import pytest
 
 from laari.store.ledger import sealed_rows
 from laari.store.ledger.copy_digest import divider
-from laari.store.ledger.sealed_rows import Place
+from laari.store.ledger.sealed_rows import SealedPlace
 from laari.store.ledger.seals import Range, Seal, insert, mac_of, next_seal
 from laari.store.postgres.pool import connection_to
 from tests.audit.books import KEY, look, pay, seal_all, write_books, write_more
@@ -149,7 +149,7 @@ async def test_bytes_that_look_like_the_end_of_a_seal_hide_nothing(dsn: str) -> 
     async with connection_to(dsn) as connection:
         await connection.execute("SET session_replication_role = replica")
         xids = await connection.fetchval("SELECT array_agg(DISTINCT xid ORDER BY xid) FROM events")
-        ends = [Place(0), Place(xids[0]), Place(xids[-1])]
+        ends = [SealedPlace(0), SealedPlace(xids[0]), SealedPlace(xids[-1])]
         file = BytesIO()
         await connection.copy_from_query(
             f"SELECT {sealed_rows.columns(events)} FROM {sealed_rows.source(events)} "

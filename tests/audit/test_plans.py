@@ -11,9 +11,9 @@ import pytest
 
 from laari.store.audit.report import CHECKS, settle, statement
 from laari.store.audit.scope import EVERYTHING
-from laari.store.ledger.sealed_rows import ALONG_THE_KEY, SUBJECTS, Place, Subject
+from laari.store.ledger.sealed_rows import ALONG_THE_KEY, SUBJECTS, SealedPlace, Subject
 from laari.store.ledger.sealing import nth_key_query
-from laari.store.postgres.local_settings import settled
+from laari.store.postgres.local_settings import local_settings
 from laari.store.postgres.pool import connection_to
 from tests.audit.books import write_books
 
@@ -56,9 +56,9 @@ async def test_the_pieces_of_a_large_transaction_are_found_along_the_key(
     async with (
         connection_to(dsn) as connection,
         connection.transaction(),
-        settled(connection, **settings),
+        local_settings(connection, **settings),
     ):
-        query = nth_key_query(subject, Place(1, key))
+        query = nth_key_query(subject, SealedPlace(1, key))
         await connection.execute(f"PREPARE nth (bigint, text, int) AS {query}")
         rows = await connection.fetch(f"EXPLAIN (COSTS OFF) EXECUTE nth (1, {value}, 9)")
     plan = "\n".join(row[0] for row in rows)

@@ -15,7 +15,7 @@ from laari.store import purge
 from laari.store.audit import chain
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
-from laari.store.purge import MOST, Sandbox, SentAgainError, purge_sandbox_events
+from laari.store.purge import MOST, SandboxTenant, SentAgainError, purge_sandbox_events
 from laari.store.reads import deliveries, events, tenants
 from laari.store.reads.listing import Window, page
 from laari.workers.purging import DeliveryPurger, SandboxPurger
@@ -122,9 +122,9 @@ async def test_a_payment_somebody_works_on_stays_with_its_events(books: str) -> 
     await prove(books)
 
 
-async def sandbox_of(dsn: str) -> Sandbox:
+async def sandbox_of(dsn: str) -> SandboxTenant:
     """The shop's, in which something was tried."""
-    return Sandbox(
+    return SandboxTenant(
         *await fetchrow(
             dsn,
             "SELECT t.id, m.sandbox_account FROM tenants t JOIN merchants m "

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from laari.http.addresses import (
     client_address,
-    household,
+    client_prefix,
     is_trusted,
     neighbourhood,
     read_address,
@@ -57,13 +57,13 @@ def test_a_port_changes_nothing(address, port: int) -> None:
 @given(st.ip_addresses(v=4))
 def test_ipv4_inside_ipv6_is_ipv4(address) -> None:
     assert read_address(f"::ffff:{address}") == address
-    assert household(f"::ffff:{address}") == household(str(address)) == str(address)
+    assert client_prefix(f"::ffff:{address}") == client_prefix(str(address)) == str(address)
 
 
-def test_one_household_is_one_in_ipv6() -> None:
-    assert household("2001:db8:1:2:3::4") == household("[2001:db8:1:2:ffff::]:80")
-    assert household("2001:db8:1:2::1") != household("2001:db8:1:3::1")
-    assert household("testclient") == "testclient"
+def test_one_client_prefix_is_one_in_ipv6() -> None:
+    assert client_prefix("2001:db8:1:2:3::4") == client_prefix("[2001:db8:1:2:ffff::]:80")
+    assert client_prefix("2001:db8:1:2::1") != client_prefix("2001:db8:1:3::1")
+    assert client_prefix("testclient") == "testclient"
 
 
 def test_neighbours_are_a_network() -> None:

@@ -127,7 +127,7 @@ class Case:
         )
 
     def settle(self) -> None:
-        """Reads requests that have become overdue, before the service's sweep finds them.
+        """Reads requests that have become overdue, before the service's background work finds them.
 
         Both expire them, once, with one event: what is left is no matter of chance.
         """

@@ -260,7 +260,7 @@ def _noun_of(operation: str) -> str:
 
 
 def overdue_requests(state: State, now: float) -> list[Name]:
-    """What the service's sweep would expire at a time of its own choosing."""
+    """What the service's background work would expire at a time of its own choosing."""
     found = []
     for name, request in state.requests.items():
         at = now + state.offset(request.tenant)

@@ -15,7 +15,7 @@ from laari.store.batch.save import save
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import movements
 from laari.store.reads.figures import Span
-from laari.store.reads.movements import Movement, Place
+from laari.store.reads.movements import Movement, MovementPlace
 from tests.store.test_listing import payment
 
 MIDNIGHT = datetime(2026, 3, 2, tzinfo=MALDIVES)
@@ -56,7 +56,7 @@ async def test_pages_have_each_movement_of_the_days_once_and_newest_first(dsn: s
         await save(connection, world)
         for limit in (1, 2, 5, 100):
             seen: list[Movement] = []
-            after: Place | None = None
+            after: MovementPlace | None = None
             while True:
                 found = await movements.of_span(connection, span, limit, after)
                 assert len(found.rows) <= limit
@@ -73,7 +73,7 @@ async def test_pages_have_each_movement_of_the_days_once_and_newest_first(dsn: s
 async def test_movements_are_found_along_their_indexes(dsn: str) -> None:
     async with connection_to(dsn) as connection:
         await connection.execute("SET enable_seqscan = off; SET enable_sort = off")
-        after = Place(MIDNIGHT, payment(1, 0, None).id, is_refund=True)
+        after = MovementPlace(MIDNIGHT, payment(1, 0, None).id, is_refund=True)
         for column in ("paid_at", "refunded_at"):
             walk = movements._walk(column, 50, after)
             values = (1, MIDNIGHT, MIDNIGHT + timedelta(days=1), after.at, after.id)

@@ -12,18 +12,18 @@ from pathlib import Path
 import httpx
 import pytest
 
-from laari.testing.merchant import Merchant
+from laari.testing.merchant import SandboxMerchant
 from laari.testing.sandbox import Sandbox
 from laari_client import Laari, errors, verify_webhook
 
 UNTOUCHED = 10_000_000  # laari in a new customer's wallet
 
 
-def order(merchant: Merchant, reference: str = "order-1", amount: int = 12_550) -> str:
+def order(merchant: SandboxMerchant, reference: str = "order-1", amount: int = 12_550) -> str:
     return merchant.client.payments.create(reference=reference, amount=amount).id
 
 
-def test_the_customer_pays(laari_merchant: Merchant) -> None:
+def test_the_customer_pays(laari_merchant: SandboxMerchant) -> None:
     payment = laari_merchant.client.payments.create(reference="order-1", amount=12_550)
     assert laari_merchant.customer.pay(payment).status == "paid"
     assert laari_merchant.client.payments.get(payment.id).status == "paid"
@@ -31,7 +31,7 @@ def test_the_customer_pays(laari_merchant: Merchant) -> None:
     assert [each.id for each in laari_merchant.client.payments.list()] == [payment.id]
 
 
-def test_the_customer_declines(laari_merchant: Merchant) -> None:
+def test_the_customer_declines(laari_merchant: SandboxMerchant) -> None:
     client, customer = laari_merchant.client, laari_merchant.customer
     assert customer.decline(order(laari_merchant)).status == "rejected"
     asked = client.payment_requests.create(reference="r", amount=500, customer=customer.recipient)
@@ -41,7 +41,7 @@ def test_the_customer_declines(laari_merchant: Merchant) -> None:
     assert customer.balance == UNTOUCHED
 
 
-def test_a_payment_request_is_paid(laari_merchant: Merchant) -> None:
+def test_a_payment_request_is_paid(laari_merchant: SandboxMerchant) -> None:
     asked = laari_merchant.client.payment_requests.create(
         reference="r", amount=500, customer=laari_merchant.customer.recipient
     )
@@ -49,7 +49,7 @@ def test_a_payment_request_is_paid(laari_merchant: Merchant) -> None:
     laari_merchant.webhooks.wait_for("payment_request.paid", about=asked)
 
 
-def test_a_subscription_renews_after_a_month(laari_merchant: Merchant) -> None:
+def test_a_subscription_renews_after_a_month(laari_merchant: SandboxMerchant) -> None:
     client = laari_merchant.client
     limits = {"period": {"interval": "month", "amount": 5000}}
     box = client.authorizations.create(
@@ -66,7 +66,7 @@ def test_a_subscription_renews_after_a_month(laari_merchant: Merchant) -> None:
     assert laari_merchant.clock.reset() - before < timedelta(days=1)
 
 
-def test_webhooks_come_signed_and_each_is_awaited_once(laari_merchant: Merchant) -> None:
+def test_webhooks_come_signed_and_each_is_awaited_once(laari_merchant: SandboxMerchant) -> None:
     first, second = order(laari_merchant, "a"), order(laari_merchant, "b")
     laari_merchant.customer.pay(first)
     laari_merchant.customer.pay(second)
@@ -80,7 +80,7 @@ def test_webhooks_come_signed_and_each_is_awaited_once(laari_merchant: Merchant)
         webhooks.wait_for("payment.paid", timeout=0.1)
 
 
-def test_a_webhook_that_fails_comes_again(laari_merchant: Merchant) -> None:
+def test_a_webhook_that_fails_comes_again(laari_merchant: SandboxMerchant) -> None:
     laari_merchant.webhooks.fail_next(2, status=503)
     payment = order(laari_merchant)
     assert laari_merchant.webhooks.wait_for("payment.created").data.id == payment
@@ -88,7 +88,7 @@ def test_a_webhook_that_fails_comes_again(laari_merchant: Merchant) -> None:
     assert len({each.id for each in laari_merchant.webhooks.deliveries}) == 1
 
 
-def test_three_failures_are_the_end_of_a_delivery(laari_merchant: Merchant) -> None:
+def test_three_failures_are_the_end_of_a_delivery(laari_merchant: SandboxMerchant) -> None:
     laari_merchant.webhooks.fail_next(3)
     order(laari_merchant)
     with pytest.raises(AssertionError, match=r"payment\.created \(answered 500\)"):
@@ -98,7 +98,7 @@ def test_three_failures_are_the_end_of_a_delivery(laari_merchant: Merchant) -> N
     assert (event.delivery.status, event.delivery.attempts) == ("failed", 3)
 
 
-def test_the_shops_own_handler_answers(laari_merchant: Merchant) -> None:
+def test_the_shops_own_handler_answers(laari_merchant: SandboxMerchant) -> None:
     seen: list[bytes] = []
 
     def shop(body: bytes, headers: Mapping[str, str]) -> int | None:
@@ -116,7 +116,7 @@ def defective_shop(body: bytes, headers: Mapping[str, str]) -> int | None:
     raise ValueError("a defect of the shop")
 
 
-def test_what_the_shops_handler_raises_fails_the_test(laari_merchant: Merchant) -> None:
+def test_what_the_shops_handler_raises_fails_the_test(laari_merchant: SandboxMerchant) -> None:
     laari_merchant.webhooks.handle(defective_shop)
     order(laari_merchant)
     began = time.monotonic()
@@ -157,7 +157,7 @@ def test_what_the_shops_handler_raises_is_not_lost(tmp_path: Path) -> None:
     assert 'raise ValueError("a defect of the shop")' in ended.stdout
 
 
-def test_a_forged_webhook_does_not_count(laari_merchant: Merchant) -> None:
+def test_a_forged_webhook_does_not_count(laari_merchant: SandboxMerchant) -> None:
     order(laari_merchant)
     told = laari_merchant.webhooks.wait_for("payment.created")
     forged = told.body.replace(b"payment.created", b"payment.paid")
@@ -169,7 +169,7 @@ def test_a_forged_webhook_does_not_count(laari_merchant: Merchant) -> None:
 
 
 def test_merchants_know_nothing_of_each_other(
-    laari_sandbox: Sandbox, laari_merchant: Merchant
+    laari_sandbox: Sandbox, laari_merchant: SandboxMerchant
 ) -> None:
     other = laari_sandbox.merchant("Other shop", fee_bps=200)
     other.clock.advance(days=400)
@@ -195,7 +195,7 @@ def test_a_client_without_credentials_of_the_merchant_gets_nowhere(
         stranger.payments.create(reference="r", amount=100)
 
 
-def test_what_is_no_resource_is_refused(laari_merchant: Merchant) -> None:
+def test_what_is_no_resource_is_refused(laari_merchant: SandboxMerchant) -> None:
     with pytest.raises(TypeError, match="pay_"):
         laari_merchant.customer.pay("order-1")
     with pytest.raises(TypeError, match="auth_"):

@@ -10,11 +10,11 @@ import uvloop
 from laari.store.people.merchants import open_secret
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
-from laari.workers.webhooks.windows import Limits
+from laari.workers.webhooks.windows import WindowLimits
 from tests.webhooks.shops import MASTER_KEY
 
 TIMEOUT_SECONDS = 1.0
-LIMITS = Limits(lease_seconds=3.0, poll_seconds=0.1)
+LIMITS = WindowLimits(lease_seconds=3.0, poll_seconds=0.1)
 RETRY_SECONDS = (0.3, 0.6)
 
 

@@ -16,11 +16,11 @@ from laari.store.people import merchants
 from laari.store.reads.deliveries import save_events
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
-from laari.workers.webhooks.windows import Limits
+from laari.workers.webhooks.windows import WindowLimits
 from tests.webhooks.receivers import Receiver
 
 MASTER_KEY = b"m" * 32
-QUICK = Limits(lease_seconds=20.0, poll_seconds=0.05)
+QUICK = WindowLimits(lease_seconds=20.0, poll_seconds=0.05)
 
 
 class Shop(NamedTuple):
@@ -62,7 +62,7 @@ async def delivering(
     dsn: str,
     sender: Sender,
     retry_seconds: tuple[float, ...] = (0.05, 0.1),
-    limits: Limits = QUICK,
+    limits: WindowLimits = QUICK,
 ) -> AsyncIterator[None]:
     """Runs the delivery loop until the block ends."""
 

@@ -17,7 +17,7 @@ from laari.store.postgres.pool import open_pool
 from laari.store.reads import tenants
 from laari.store.reads.deliveries import CHANNEL
 from laari.workers.webhooks.sender import Sender
-from laari.workers.webhooks.windows import Limits
+from laari.workers.webhooks.windows import WindowLimits
 from tests.webhooks.receivers import Receiver
 from tests.webhooks.shops import at, delivering, open_shop, until
 
@@ -31,7 +31,7 @@ async def test_a_payment_is_told_of_within_100_ms_of_its_commit(
     announcer = Announcer(pool)
     runner = BatchRunner(dsn, "http://laari.test", announce=announcer)
     waits = []
-    async with delivering(dsn, open_sender, limits=Limits(poll_seconds=60)):
+    async with delivering(dsn, open_sender, limits=WindowLimits(poll_seconds=60)):
         await asyncio.sleep(0.2)
         for number in range(1, 8):
             await runner.run([CreatePayment(tenant, PaymentDraft(f"A-{number}", 100))], 1)

@@ -17,7 +17,7 @@ from laari.store.reads.deliveries import save_events
 from laari.workers.webhooks import delivery
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import TIMEOUT_SECONDS, Sender
-from laari.workers.webhooks.windows import Limits
+from laari.workers.webhooks.windows import WindowLimits
 from tests.silence import proxy_to
 from tests.webhooks.conftest import NAME
 from tests.webhooks.receivers import Receiver, answering, hanging
@@ -59,7 +59,7 @@ async def test_an_event_leaves_within_100_ms_of_its_commit(
 ) -> None:
     shop = await open_shop(connection, at(plain))
     waits = []
-    async with delivering(dsn, open_sender, limits=Limits(poll_seconds=60)):
+    async with delivering(dsn, open_sender, limits=WindowLimits(poll_seconds=60)):
         await asyncio.sleep(0.2)
         for number in range(1, 8):
             await emit(connection, shop)
@@ -315,7 +315,7 @@ async def test_an_attempt_begins_only_while_its_lease_outlasts_it(
         patch.setattr(deliverer, "_enqueue", lambda *each: latest.append(each))
         await deliverer._round(connection)
     ((leased, begin_by),) = latest
-    assert begin_by + TIMEOUT_SECONDS < monotonic() + Limits().lease_seconds
+    assert begin_by + TIMEOUT_SECONDS < monotonic() + WindowLimits().lease_seconds
     for moment in (monotonic() - 1, begin_by):
         assert plain.received == []
         deliverer._enqueue(leased, moment)
@@ -395,7 +395,7 @@ async def test_several_processes_send_each_event_once(
     dsn: str, connection: asyncpg.Connection, open_sender: Sender, plain: Receiver
 ) -> None:
     shops = [await open_shop(connection, at(plain)) for _ in range(5)]
-    limits = Limits(lease_seconds=60)  # a busy machine must not let one run out
+    limits = WindowLimits(lease_seconds=60)  # a busy machine must not let one run out
     async with (
         delivering(dsn, open_sender, limits=limits),
         delivering(dsn, open_sender, limits=limits),
@@ -424,7 +424,7 @@ async def _p99_of_first_attempts(
     """Of an event for each shop, six times in a second."""
     sender = Sender(allow_private=True, timeout_seconds=3)
     began: dict[bytes, float] = {}
-    async with delivering(dsn, sender, limits=Limits(lease_seconds=20)):
+    async with delivering(dsn, sender, limits=WindowLimits(lease_seconds=20)):
         for _ in range(6):
             events = [event for shop in shops for event in new_events(shop, 1)]
             await save_events(connection, events)
@@ -443,7 +443,7 @@ async def test_a_backlog_of_one_merchant_does_not_starve_the_rest(
     busy = await open_shop(connection, at(plain, "/busy"))
     await emit(connection, busy, 3000)
     quiet = [await open_shop(connection, at(plain, "/quiet")) for _ in range(3)]
-    async with delivering(dsn, open_sender, limits=Limits(max_in_flight=8, lease_seconds=5)):
+    async with delivering(dsn, open_sender, limits=WindowLimits(max_in_flight=8, lease_seconds=5)):
         await until(lambda: len(plain.received) >= 100)
         for shop in quiet:
             await emit(connection, shop, 1)
@@ -457,7 +457,7 @@ async def test_more_tenants_than_places_all_get_their_turn(
 ) -> None:
     shops = [await open_shop(connection, at(plain)) for _ in range(12)]
     events = [event for shop in shops for event in await emit(connection, shop, 5)]
-    async with delivering(dsn, open_sender, limits=Limits(max_in_flight=2, lease_seconds=5)):
+    async with delivering(dsn, open_sender, limits=WindowLimits(max_in_flight=2, lease_seconds=5)):
         await until(lambda: settled(connection))
     assert sorted(plain.bodies()) == sorted(event.body for event in events)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laari.workers.webhooks.sender import TIMEOUT_SECONDS
-from laari.workers.webhooks.windows import Limits, TenantWindow, allot
+from laari.workers.webhooks.windows import TenantWindow, WindowLimits, allot
 
 
 def window(size: int = 4, in_flight: int = 0, completed: int = 0, queued: int = 0) -> TenantWindow:
@@ -48,7 +48,7 @@ def test_without_a_slot_nobody_is_served() -> None:
 
 
 def test_a_window_grows_by_one_and_halves_within_its_bounds() -> None:
-    limits = Limits(max_window=5, initial_window=4, min_window=2)
+    limits = WindowLimits(max_window=5, initial_window=4, min_window=2)
     sizes = []
     changing = TenantWindow(limits.initial_window)
     for acknowledged in (True, True, False, True, False, False):
@@ -59,7 +59,7 @@ def test_a_window_grows_by_one_and_halves_within_its_bounds() -> None:
 
 def test_a_lease_outlasts_an_attempt_that_begins_as_late_as_it_may() -> None:
     """Half may pass in the queue. With less for the request, another sender would repeat it."""
-    assert Limits().lease_seconds / 2 > TIMEOUT_SECONDS
+    assert WindowLimits().lease_seconds / 2 > TIMEOUT_SECONDS
 
 
 windows_of_all_kinds = st.builds(

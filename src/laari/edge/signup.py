@@ -18,7 +18,7 @@ from laari.edge.input.strict_json import read_object
 from laari.edge.load.overload import Overloaded
 from laari.edge.load.rate import named_bucket
 from laari.edge.merchant.envelope import refused
-from laari.http.addresses import household
+from laari.http.addresses import client_prefix
 from laari.http.messages import NO_STORE, Reply, Request
 from laari.rules.contacts import read_email
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -232,6 +232,6 @@ async def make_merchant(
 
 
 def _take_place(backend: Backend, client: str) -> float:
-    bucket = named_bucket("sandbox sign-up", household(client))
+    bucket = named_bucket("sandbox sign-up", client_prefix(client))
     rate = backend.settings.sandbox_signups_per_minute / WINDOW_SECONDS
     return backend.rates.take(bucket, rate, time.monotonic(), WINDOW_SECONDS)

@@ -23,7 +23,7 @@ Address: TypeAlias = IPv4Address | IPv6Address
 Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 
 NEIGHBOUR_BITS_V4, NEIGHBOUR_BITS_V6 = 24, 48
-HOUSEHOLD_BITS = 64  # of an IPv6 address: one customer of a provider has all the rest
+CLIENT_PREFIX_BITS = 64  # of an IPv6 address: one customer of a provider has all the rest
 
 _MOST_PROXIES = 20  # in a row: what stands before them is not looked at
 _LONGEST = 80  # characters: brackets, an IPv6 address with its zone, and a port
@@ -86,7 +86,7 @@ def neighbourhood(client: str) -> str:
     return str(ip_network((address, bits), strict=False))
 
 
-def household(client: str) -> str:
+def client_prefix(client: str) -> str:
     """What attempts are counted by: an IPv4 address, or the part of an IPv6 address that is one
     customer's of a provider."""
     address = read_address(client)
@@ -94,4 +94,4 @@ def household(client: str) -> str:
         return client
     if address.version == 4:
         return str(address)
-    return str(ip_network((address, HOUSEHOLD_BITS), strict=False))
+    return str(ip_network((address, CLIENT_PREFIX_BITS), strict=False))

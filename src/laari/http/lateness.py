@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 from typing import NamedTuple
 
-SWEEP_SECONDS = 0.5  # between two looks at the deadlines
+CHECK_SECONDS = 0.5  # between two looks at the deadlines
 LATE_SECONDS = 1.0  # a look that comes so long after the one before it
 
 # From <linux/tcp.h>: the state is the first byte of `tcp_info`, the milliseconds since the last

@@ -8,7 +8,7 @@ from typing import Generic, NamedTuple, TypeVar
 T = TypeVar("T")
 
 
-class Found(NamedTuple, Generic[T]):
+class PathMatch(NamedTuple, Generic[T]):
     """The operations of a path by method, and what stands in the places of its parameters."""
 
     methods: Mapping[str, T]
@@ -59,10 +59,10 @@ class Router(Generic[T]):
                 raise ValueError(f"{each} {path} is there twice")
             node.methods[each] = operation
 
-    def find(self, path: str) -> Found[T] | None:
+    def find(self, path: str) -> PathMatch[T] | None:
         parameters: dict[str, str] = {}
         node = _walk(self._root, path.split("/"), 1, parameters)
-        return None if node is None else Found(node.methods, parameters)
+        return None if node is None else PathMatch(node.methods, parameters)
 
 
 def _walk(

@@ -18,11 +18,11 @@ from email.utils import formatdate
 from ipaddress import IPv4Network, IPv6Network
 from typing import NamedTuple
 
-from laari.http.addresses import client_address, household, is_trusted
+from laari.http.addresses import client_address, client_prefix, is_trusted
 from laari.http.connection import Connection, State
 from laari.http.cycle import Cycle
 from laari.http.head import Head
-from laari.http.lateness import SWEEP_SECONDS, Lateness, wait_in_kernel
+from laari.http.lateness import CHECK_SECONDS, Lateness, wait_in_kernel
 from laari.http.limits import ACCEPTS, BACKLOG, Limits
 from laari.http.messages import Application, Request
 from laari.rules.refusals import Refusal, refuse
@@ -70,7 +70,7 @@ class Server:
 
     async def start(self, sockets: Sequence[socket.socket]) -> None:
         self._loop = asyncio.get_running_loop()
-        self._sweep()
+        self._check_deadlines()
         for each in sockets:
             for own in (each, *(each.dup() for _ in range(ACCEPTS - 1))):
                 self._listeners.append(
@@ -96,7 +96,7 @@ class Server:
         await self._await_closed(self.limits.drain_seconds)
         for connection in [*self._connections]:
             connection.abort()
-        self._sweeping.cancel()
+        self._next_check.cancel()
         await asyncio.sleep(0)  # the last connections are told
 
     async def _await_closed(self, seconds: float) -> None:
@@ -183,7 +183,7 @@ class Server:
         self.response_sent(connection)
         connection.abort()
 
-    def forget(self, connection: Connection) -> None:
+    def remove(self, connection: Connection) -> None:
         self._connections.discard(connection)
         if not self._connections:
             self._all_closed.set()
@@ -238,7 +238,7 @@ class Server:
         address = client_address(connection.client[0], forwarded, self._trusted_proxies)
         if connection in self._unfinished:
             self._release(connection)
-        connection.address = household(address)
+        connection.address = client_prefix(address)
 
     def response_stalled(self, connection: Connection) -> None:
         """A client has not taken its response; beyond the bound the largest is given up."""
@@ -272,7 +272,7 @@ class Server:
     def _peer(self, connection: Connection) -> str:
         """Whose share a connection counts for: a trusted proxy's own is everybody's."""
         peer = connection.client[0] if connection.client is not None else ""
-        return "" if is_trusted(peer, self._trusted_proxies) else household(peer)
+        return "" if is_trusted(peer, self._trusted_proxies) else client_prefix(peer)
 
     def _release(self, connection: Connection) -> None:
         self._held_bytes -= self._unfinished.pop(connection)
@@ -289,9 +289,9 @@ class Server:
 
     # Time.
 
-    def _sweep(self) -> None:
+    def _check_deadlines(self) -> None:
         # First of all: without another look there would be no deadlines any more.
-        self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
+        self._next_check = self._loop.call_later(CHECK_SECONDS, self._check_deadlines)
         self.now = now = self.now + self._lateness.look()
         self.date = b"date: %b\r\n" % formatdate(usegmt=True).encode()
         limits = self.limits

@@ -12,7 +12,7 @@ from laari.rules.authorizations import CURRENCY, find, move
 from laari.rules.command import TenantCommand
 from laari.rules.lifecycle import AuthorizationAction
 from laari.rules.limits import (
-    Remaining,
+    RemainingLimits,
     counted,
     current_period,
     exceeded,
@@ -27,7 +27,7 @@ from laari.rules.wallets import take_payment
 from laari.rules.world import Needs, World
 
 
-def may_charge(authorization: Authorization, amount: int, left: Remaining) -> Refusal | None:
+def may_charge(authorization: Authorization, amount: int, left: RemainingLimits) -> Refusal | None:
     """Every check of a new charge but those of the customer's wallet."""
     if authorization.status == "pending":
         return refuse("authorization_unapproved")

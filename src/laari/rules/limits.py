@@ -13,7 +13,7 @@ from laari.rules.records import Authorization
 from laari.rules.refusals import RefusalCode
 
 
-class Remaining(NamedTuple):
+class RemainingLimits(NamedTuple):
     """What is left of each limit; None is no limit of that kind."""
 
     per_payment: int | None
@@ -42,9 +42,9 @@ def current_period(authorization: Authorization, moment: Moment) -> Period | Non
     return next((running(each, moment) for each in counted(authorization)), None)
 
 
-def remaining(authorization: Authorization, period: Period | None) -> Remaining:
+def remaining(authorization: Authorization, period: Period | None) -> RemainingLimits:
     allowed = 1 if authorization.type == "one_time" else authorization.max_payments
-    return Remaining(
+    return RemainingLimits(
         per_payment=authorization.per_payment,
         period=None if period is None else _left(authorization.period_amount, period.spent),
         total=_left(authorization.total, authorization.total_paid),
@@ -56,7 +56,7 @@ def _left(limit: int | None, used: int) -> int | None:
     return None if limit is None else limit - used
 
 
-def exceeded(left: Remaining, amount: int) -> RefusalCode | None:
+def exceeded(left: RemainingLimits, amount: int) -> RefusalCode | None:
     """The code of the first limit that a charge of this amount would pass."""
     if left.per_payment is not None and amount > left.per_payment:
         return "per_payment_limit_exceeded"

@@ -26,7 +26,7 @@ class Operator(Struct, frozen=True):
 OPERATOR = Operator()
 
 
-class Movement(NamedTuple):
+class MovedMoney(NamedTuple):
     """Money that was moved, and the wallet's balance before and after.
 
     `repeated` is a top-up whose bank slip was entered before: the first one, and nothing moved now.
@@ -39,7 +39,7 @@ class Movement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class MoveMoney(Command[Movement]):
+class MoveMoney(Command[MovedMoney]):
     """The operator tops a wallet up, or corrects it in either direction.
 
     `tenant` is the merchant whose sandbox the wallet belongs to, for its clock. `slip` is the
@@ -61,7 +61,7 @@ class MoveMoney(Command[Movement]):
             for mode in MODES:  # the wallet's, which only its row says
                 needs.read(World.topups, (mode, self.slip))
 
-    def decide(self, world: World) -> Movement | Refusal:
+    def decide(self, world: World) -> MovedMoney | Refusal:
         wallet = world.wallets.get(self.account)
         if wallet is None:
             return _no_wallet(self.account)
@@ -79,11 +79,11 @@ class MoveMoney(Command[Movement]):
         if self.slip is not None:
             world.topups[wallet.mode, self.slip] = moved
             world.slips.append(TopupSlip(wallet.mode, self.slip, moved.tid))
-        return Movement(moved, before, after)
+        return MovedMoney(moved, before, after)
 
-    def _again(self, wallet: Wallet, first: Transaction) -> Movement | Refusal:
+    def _again(self, wallet: Wallet, first: Transaction) -> MovedMoney | Refusal:
         if (first.account, first.amount) == (self.account, self.amount):
-            return Movement(first, wallet.balance, wallet.balance, repeated=True)
+            return MovedMoney(first, wallet.balance, wallet.balance, repeated=True)
         was = f"MVR {rufiyaa(first.amount)} into account {first.account}"
         return refuse("conflict", f"This slip was entered before, for {was}: {first.tid}.")
 

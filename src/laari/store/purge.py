@@ -114,21 +114,21 @@ async def purge_deliveries(
     return len(gone)
 
 
-class Sandbox(NamedTuple):
+class SandboxTenant(NamedTuple):
     tenant_id: int
     account: int  # of its customer
 
 
-async def sandboxes(connection: asyncpg.Connection) -> list[Sandbox]:
+async def sandboxes(connection: asyncpg.Connection) -> list[SandboxTenant]:
     rows = await connection.fetch(
         "SELECT t.id, m.sandbox_account FROM tenants t JOIN merchants m ON m.id = t.merchant_id "
         "WHERE t.mode = 'sandbox' ORDER BY t.id"
     )
-    return [Sandbox(*row) for row in rows]
+    return [SandboxTenant(*row) for row in rows]
 
 
 async def purge_failed_lines(
-    connection: asyncpg.Connection, sandbox: Sandbox, before: datetime
+    connection: asyncpg.Connection, sandbox: SandboxTenant, before: datetime
 ) -> int:
     """Failed lines of the sandbox's wallet, as old as an event of that time."""
     return _count(
@@ -141,7 +141,7 @@ async def purge_failed_lines(
     )
 
 
-class Position(NamedTuple):
+class EventPosition(NamedTuple):
     """How far the events of a sandbox were looked at, in the order of its own clock."""
 
     created_at: datetime
@@ -163,11 +163,11 @@ ORDER BY e.created_at, e.id LIMIT $4
 
 async def purge_sandbox_events(
     connection: asyncpg.Connection,
-    sandbox: Sandbox,
+    sandbox: SandboxTenant,
     before: datetime,
-    after: Position | None = None,
+    after: EventPosition | None = None,
     most: int = MOST,
-) -> Position | None:
+) -> EventPosition | None:
     """Old events with their deliveries, and what was tried and never paid once its last one goes.
 
     One step, in a transaction of the caller's; returns where the next one begins. Events stay of
@@ -191,7 +191,7 @@ async def purge_sandbox_events(
     if any(row["busy"] for row in ended):
         raise SentAgainError("an old event was sent again while it was purged")
     await _delete_unpaid(connection, unpaid)
-    return Position(page[-1]["created_at"], page[-1]["id"]) if len(page) == most else None
+    return EventPosition(page[-1]["created_at"], page[-1]["id"]) if len(page) == most else None
 
 
 # What a sandbox tried that came to nothing, by its own clock.

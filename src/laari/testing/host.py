@@ -98,7 +98,7 @@ async def _serve(dsn: str, directory: Path, given: dict[str, str]) -> None:
     from laari.http.server import Server  # noqa: PLC0415
     from laari.process.supervisor import listen  # noqa: PLC0415
     from laari.workers import background  # noqa: PLC0415
-    from laari.workers.webhooks.windows import Limits  # noqa: PLC0415
+    from laari.workers.webhooks.windows import WindowLimits  # noqa: PLC0415
 
     listener = listen(HOST, 0)
     port = listener.getsockname()[1]
@@ -113,7 +113,8 @@ async def _serve(dsn: str, directory: Path, given: dict[str, str]) -> None:
     app = create_app(dsn, MASTER_KEY, settings, Shared())
     server = Server(app, settings.trusted_proxies)
     await app.open()
-    limits = Limits(poll_seconds=0.1, round_seconds=0.002)  # one test at a time waits for them
+    # One test at a time waits for them.
+    limits = WindowLimits(poll_seconds=0.1, round_seconds=0.002)
     delivering = asyncio.create_task(background.run(dsn, MASTER_KEY, settings, stop, limits))
     try:
         await server.start([listener])

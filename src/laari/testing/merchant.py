@@ -14,7 +14,7 @@ from laari_client import Laari
 from laari_client.models import Authorization, HostedPayment, PaymentRequest, SandboxWallet
 
 
-class Merchant:
+class SandboxMerchant:
     """`client` speaks for the merchant; `customer` and `clock` are what only a sandbox has."""
 
     def __init__(self, url: str, made: Mapping[str, Any], inbox: Inbox, http: httpx.Client) -> None:
@@ -26,16 +26,16 @@ class Merchant:
         self.client = Laari(
             url, self.secret_key, wallet_key=made["customer"]["api_key"], http_client=http
         )
-        self.customer = Customer(self.client, made["customer"])
+        self.customer = SandboxCustomer(self.client, made["customer"])
         self.clock = Clock(self.client)
         self.webhooks = inbox
         inbox.secret = self.webhook_secret
 
     def __repr__(self) -> str:
-        return f"<Merchant {self.id} at {self.url}>"
+        return f"<SandboxMerchant {self.id} at {self.url}>"
 
 
-class Customer:
+class SandboxCustomer:
     """The customer of this merchant's sandbox, who does what a test says."""
 
     def __init__(self, client: Laari, made: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from laari.testing.merchant import Merchant
+    from laari.testing.merchant import SandboxMerchant
     from laari.testing.sandbox import Sandbox
 
 
@@ -43,9 +43,9 @@ def laari_sandbox(laari_settings: dict[str, str]) -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def laari_merchant(laari_sandbox: Sandbox) -> Iterator[Merchant]:
+def laari_merchant(laari_sandbox: Sandbox) -> Iterator[SandboxMerchant]:
     """A merchant that nobody has seen before, with a customer, a clock and an inbox of its own."""
     merchant = laari_sandbox.merchant()
     yield merchant
-    laari_sandbox.forget(merchant)
+    laari_sandbox.remove(merchant)
     merchant.webhooks.raise_error()  # of the shop's handler, if the test has not seen it

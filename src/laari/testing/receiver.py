@@ -20,7 +20,7 @@ DEFAULT_TIMEOUT_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
-class Delivery:
+class ReceivedWebhook:
     """A webhook as it came: `event` is what the verified body says."""
 
     event: Event
@@ -55,7 +55,7 @@ class Inbox:
         self.url = url
         self.secret: str | None = None  # known when the merchant is made
         self._changed = threading.Condition()
-        self._deliveries: list[Delivery] = []
+        self._deliveries: list[ReceivedWebhook] = []
         self._forged: list[str] = []
         self._awaited: set[int] = set()  # places in the list that a test has waited for
         self._failures: list[int] = []
@@ -65,7 +65,7 @@ class Inbox:
         self._raised: set[str] = set()  # events whose error a test has seen
 
     @property
-    def deliveries(self) -> list[Delivery]:
+    def deliveries(self) -> list[ReceivedWebhook]:
         """All that came, in that order, with those that were told to fail."""
         with self._changed:
             return list(self._deliveries)
@@ -100,7 +100,7 @@ class Inbox:
 
     def wait_for(
         self, type: str, about: Any = None, *, timeout: float = DEFAULT_TIMEOUT_SECONDS
-    ) -> Delivery:
+    ) -> ReceivedWebhook:
         """The next delivery of this type that was acknowledged and not waited for before.
 
         `about` is a payment, payment request or authorization, or its id. Raises AssertionError
@@ -154,7 +154,7 @@ class Inbox:
             if raised is not None:
                 raised.add_note(f"raised by the handler of webhooks for {event.type} {event.id}")
                 self._errors.append((event.id, raised))
-            self._deliveries.append(Delivery(event, body, headers, status))
+            self._deliveries.append(ReceivedWebhook(event, body, headers, status))
             self._changed.notify_all()
         return status
 

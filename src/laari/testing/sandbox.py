@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from laari.testing.errors import SandboxError
-from laari.testing.merchant import Merchant
+from laari.testing.merchant import SandboxMerchant
 from laari.testing.receiver import Receiver
 
 
@@ -19,7 +19,7 @@ class Sandbox:
         self._http = http
         self._receiver = receiver
 
-    def merchant(self, name: str = "Test shop", **fields: Any) -> Merchant:
+    def merchant(self, name: str = "Test shop", **fields: Any) -> SandboxMerchant:
         """A new merchant; more fields are those of `POST /sandbox/merchants`, such as `fee_bps`.
 
         Its webhooks come to this process, unless `webhook_url` says otherwise; None sends none.
@@ -29,10 +29,10 @@ class Sandbox:
         response = self._http.post(f"{self.url}/sandbox/merchants", json=body)
         if response.status_code != 201:
             raise SandboxError(f"no merchant was made: {response.status_code} {response.text}")
-        return Merchant(self.url, response.json(), inbox, self._http)
+        return SandboxMerchant(self.url, response.json(), inbox, self._http)
 
-    def forget(self, merchant: Merchant) -> None:
-        """Nothing of it is kept here any more."""
+    def remove(self, merchant: SandboxMerchant) -> None:
+        """Drops its webhooks; the service keeps the merchant."""
         self._receiver.close_inbox(merchant.webhooks)
 
     def __repr__(self) -> str:

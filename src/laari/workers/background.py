@@ -19,7 +19,7 @@ from laari.store.reads import figures
 from laari.workers import expiry, purging, sealing
 from laari.workers.pause import pause
 from laari.workers.webhooks import delivery
-from laari.workers.webhooks.windows import Limits
+from laari.workers.webhooks.windows import WindowLimits
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ async def run(
     master_key: bytes,
     settings: Settings,
     stop: asyncio.Event,
-    limits: Limits | None = None,
+    limits: WindowLimits | None = None,
 ) -> None:
     """Runs until `stop` is set, then finishes what is in flight."""
     pool = await open_pool(dsn, CONNECTIONS, JOB_SECONDS)

@@ -38,8 +38,8 @@ class SandboxPurger:
     def __init__(self, pool: Pool, age: timedelta) -> None:
         self._pool = pool
         self._age = age
-        self._left: list[purge.Sandbox] = []
-        self._after: purge.Position | None = None
+        self._left: list[purge.SandboxTenant] = []
+        self._after: purge.EventPosition | None = None
 
     async def step(self) -> bool:
         """One step in one sandbox; whether more of it or other sandboxes are left."""
@@ -51,7 +51,7 @@ class SandboxPurger:
         await asyncio.sleep((time.monotonic() - began) * REST)
         return bool(self._left)
 
-    async def _purge(self, sandbox: purge.Sandbox, before: datetime) -> None:
+    async def _purge(self, sandbox: purge.SandboxTenant, before: datetime) -> None:
         if self._after is None:
             await self._pool.write(purge.purge_failed_lines, sandbox, before)
         try:

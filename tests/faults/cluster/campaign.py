@@ -26,7 +26,7 @@ from typing import Any
 
 import asyncpg
 
-from laari.workers.webhooks.windows import Limits
+from laari.workers.webhooks.windows import WindowLimits
 from tests.faults.cluster import report
 from tests.faults.cluster.checker import Found, Problem, Row, check
 from tests.faults.cluster.clients import Load
@@ -51,7 +51,9 @@ DATABASES = ["db1", "db2", "db3"]
 MERCHANTS = 4
 SETTLE_SECONDS = 4.0  # of undisturbed load before and after each fault
 BACK_SECONDS = 60.0  # for the service to come back after the cluster has
-DELIVERY_SECONDS = Limits().lease_seconds + 15.0  # for the last webhooks: a lease, and a moment
+DELIVERY_SECONDS = (
+    WindowLimits().lease_seconds + 15.0
+)  # for the last webhooks: a lease, and a moment
 
 
 @dataclass(frozen=True)

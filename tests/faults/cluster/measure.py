@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from laari.workers.webhooks.windows import Limits
+from laari.workers.webhooks.windows import WindowLimits
 from tests.faults.cluster.checker import EVENT
 from tests.faults.cluster.faults import Done, Fault, Installation
 from tests.faults.cluster.service import ServiceNode
@@ -20,7 +20,7 @@ WRITES_SECONDS = 3.0
 READS_SECONDS = 3.0
 WEBHOOKS_SECONDS = 5.0
 # What a process had taken up when it was killed or cut off waits for its lease to run out.
-SLOWEST_WEBHOOK_SECONDS = Limits().lease_seconds + 10.0
+SLOWEST_WEBHOOK_SECONDS = WindowLimits().lease_seconds + 10.0
 LONGEST_SECONDS = 10.0
 
 JUST_BEFORE_SECONDS = 3.0  # what was acknowledged so shortly before a fault may not be sent yet

@@ -127,7 +127,7 @@ def clock_shown(clock: TenantClock, backend: Backend) -> SandboxClock:
 
 
 @dataclass(frozen=True)
-class Kind(Generic[T]):
+class ControlTarget(Generic[T]):
     """What a control acts on, and how it is shown."""
 
     section: str  # of the path
@@ -188,7 +188,7 @@ class Kind(Generic[T]):
         )
 
 
-PAYMENT = Kind(
+PAYMENT = ControlTarget(
     section="payments",
     noun="payment",
     prefix=ids.PAYMENT,
@@ -197,7 +197,7 @@ PAYMENT = Kind(
     shape=HostedPayment,
     refusals=("payment_conflict",),
 )
-REQUEST = Kind(
+REQUEST = ControlTarget(
     section="payment-requests",
     noun="payment_request",
     prefix=ids.PAYMENT_REQUEST,
@@ -206,7 +206,7 @@ REQUEST = Kind(
     shape=PaymentRequest,
     refusals=("payment_request_not_found", "payment_conflict"),
 )
-AUTHORIZATION = Kind(
+AUTHORIZATION = ControlTarget(
     section="authorizations",
     noun="authorization",
     prefix=ids.AUTHORIZATION,

@@ -15,7 +15,7 @@ from laari.edge.load.overload import Overloaded
 from laari.edge.load.rate import named_bucket
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.visit import Visit
-from laari.http.addresses import household, neighbourhood
+from laari.http.addresses import client_prefix, neighbourhood
 from laari.rules.contacts import read_email, read_mobile, read_vpa
 from laari.rules.passwords import MAX_LENGTH
 from laari.rules.records import Mode
@@ -111,7 +111,7 @@ async def _log_in(
 
 def _strangers_buckets(visit: Visit, identity: str) -> list[Bucket]:
     """What attempts from a browser that is not known are counted in."""
-    address = household(visit.http.client)
+    address = client_prefix(visit.http.client)
     return [
         (named_bucket("log-in", address, identity), PER_IDENTITY),
         (named_bucket("log-in identity", identity), PER_IDENTITY_EVERYWHERE),
@@ -143,7 +143,7 @@ def _demand(visit: Visit) -> float:
     """
     rates, client, now = visit.backend.rates, visit.http.client, time.monotonic()
     before = []
-    for name in (household(client), neighbourhood(client)):
+    for name in (client_prefix(client), neighbourhood(client)):
         key = named_bucket("log-in demand", name)
         before.append(rates.used(key, DEMAND.rate, now, DEMAND.over))
         rates.take(key, DEMAND.rate, now, DEMAND.over)

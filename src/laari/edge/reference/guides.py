@@ -33,7 +33,7 @@ GUIDES = (
 PATHS = {HOME if name == "README" else f"{HOME}/{name}": name for name in GUIDES}
 
 
-class Entry(NamedTuple):
+class GuideEntry(NamedTuple):
     """A guide as the list of all of them shows it."""
 
     path: str
@@ -70,8 +70,8 @@ def _source(name: str) -> str:
 
 
 @cache
-def _entries() -> tuple[Entry, ...]:
-    return tuple(Entry(path, _title(_source(name))) for path, name in PATHS.items())
+def _entries() -> tuple[GuideEntry, ...]:
+    return tuple(GuideEntry(path, _title(_source(name))) for path, name in PATHS.items())
 
 
 def _title(text: str) -> str:

@@ -60,7 +60,7 @@ _GUARDS = (
 )
 
 
-class Page(NamedTuple):
+class ReferencePage(NamedTuple):
     """Something the reference serves, in both encodings."""
 
     body: bytes
@@ -91,7 +91,7 @@ async def reference_page(request: Request, origin: str, *, signup: bool = False)
     return must_read(request) or _reply(page, request.headers)
 
 
-def _reply(page: Page, headers: Mapping[bytes, str]) -> Reply:
+def _reply(page: ReferencePage, headers: Mapping[bytes, str]) -> Reply:
     zipped = "gzip" in headers.get(b"accept-encoding", "")
     tag = b'"%s%s"' % (page.tag, b"-gzip" if zipped else b"")
     shown = (
@@ -108,7 +108,7 @@ def _reply(page: Page, headers: Mapping[bytes, str]) -> Reply:
 
 
 @cache
-def _pages(origin: str, signup: bool) -> dict[str, Page]:
+def _pages(origin: str, signup: bool) -> dict[str, ReferencePage]:
     document = msgspec.json.encode(openapi_document(origin, signup=signup))
     home = _page((_OWN / "index.html").read_bytes(), HTML, _REVALIDATE)
     pages = {
@@ -123,11 +123,11 @@ def _pages(origin: str, signup: bool) -> dict[str, Page]:
 
 
 @cache
-def _guide(path: str) -> Page:
+def _guide(path: str) -> ReferencePage:
     page = _page(guide_page(path), HTML, _REVALIDATE)
     return page._replace(guards=PAGE_GUARDS)  # stricter: nothing of Swagger UI is on it
 
 
-def _page(body: bytes, content_type: bytes, caching: bytes) -> Page:
+def _page(body: bytes, content_type: bytes, caching: bytes) -> ReferencePage:
     tag = hashlib.sha256(body).hexdigest()[:32].encode()
-    return Page(body, gzip.compress(body, mtime=0), tag, content_type, caching)
+    return ReferencePage(body, gzip.compress(body, mtime=0), tag, content_type, caching)

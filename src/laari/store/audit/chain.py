@@ -11,12 +11,12 @@ import asyncpg
 from msgspec import Struct
 
 from laari.store.audit.difference import Difference
-from laari.store.ledger.copy_digest import Copied, divider
+from laari.store.ledger.copy_digest import CopyDigest, divider
 from laari.store.ledger.last_seal_file import KnownSeal
 from laari.store.ledger.sealed_rows import (
     SUBJECTS,
     Content,
-    Place,
+    SealedPlace,
     Subject,
     columns,
     content_of,
@@ -25,7 +25,7 @@ from laari.store.ledger.sealed_rows import (
     source,
 )
 from laari.store.ledger.seals import COLUMNS, Seal, mac_of
-from laari.store.postgres.local_settings import settled
+from laari.store.postgres.local_settings import local_settings
 from laari.store.purge import DELIVERIES_KEPT, first_id
 
 PAGE = 2_000  # seals held at a time
@@ -47,11 +47,11 @@ class Chain(Struct):
 
     number: int = 0
     mac: bytes = b""
-    places: dict[str, Place] = {}
+    places: dict[str, SealedPlace] = {}
 
 
-def _first_places() -> dict[str, Place]:
-    return dict.fromkeys(SUBJECTS, Place(0))
+def _first_places() -> dict[str, SealedPlace]:
+    return dict.fromkeys(SUBJECTS, SealedPlace(0))
 
 
 async def verify_links(
@@ -111,11 +111,11 @@ def _linked(key: bytes, chain: Chain, seal: Seal) -> Iterator[Difference]:
     chain.places[seal.subject] = seal.upto
 
 
-def _shown(place: Place) -> str:
+def _shown(place: SealedPlace) -> str:
     return f"transaction {place.xid}" + ("" if place.key is None else f" row {place.key}")
 
 
-async def _places_at(connection: asyncpg.Connection, number: int) -> dict[str, Place]:
+async def _places_at(connection: asyncpg.Connection, number: int) -> dict[str, SealedPlace]:
     places = _first_places()
     for table in places:
         row = await connection.fetchrow(
@@ -125,7 +125,7 @@ async def _places_at(connection: asyncpg.Connection, number: int) -> dict[str, P
             number,
         )
         if row is not None:
-            places[table] = Place(*row)
+            places[table] = SealedPlace(*row)
     return places
 
 
@@ -186,16 +186,16 @@ async def _read_together(
     names = ", ".join(f"c{n}" for n in range(width))
     nothing = ", ".join(["NULL"] * width)
     collation = ' COLLATE "C"' if subject.key_type == "text" else ""
-    copied = Copied(divider(width))
+    by_seal = CopyDigest(divider(width))
     await copy(
         connection,
-        copied,
+        by_seal,
         f"SELECT {names} FROM (SELECT {_PLACE}, r.{subject.key}, {columns(subject)} {rows} "
         f"UNION ALL SELECT place, NULL, {nothing} FROM generate_series(0, {len(step) - 1}) "
         f"AS ends (place)) AS rows (place, key, {names}) ORDER BY place, key{collation}",
         *bounds,
     )
-    *digests, _ = copied.end()
+    *digests, _ = by_seal.end()
     if len(digests) != len(step):  # somebody's bytes look like an end: what follows is not in place
         return {}
     deliveries = [0] * len(step)
@@ -258,7 +258,7 @@ def _fewer_deliveries(seal: Seal, content: Content) -> Difference:
 async def verify_numbers(connection: asyncpg.Connection) -> list[Difference]:
     """No row may name a transaction before the first or after the last: no seal would cover it."""
     found: list[Difference] = []
-    async with settled(connection, enable_seqscan="off"):
+    async with local_settings(connection, enable_seqscan="off"):
         for table, subject in SUBJECTS.items():
             rows = await connection.fetch(
                 f"SELECT {subject.key}::text, xid FROM {table} WHERE xid < 1 OR xid > "
@@ -281,7 +281,9 @@ class Unsealed(Struct, frozen=True):
     events: int
 
 
-async def count_unsealed(connection: asyncpg.Connection, places: dict[str, Place]) -> Unsealed:
+async def count_unsealed(
+    connection: asyncpg.Connection, places: dict[str, SealedPlace]
+) -> Unsealed:
     counts = {}
     for table, place in places.items():
         subject = SUBJECTS[table]

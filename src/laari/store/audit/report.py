@@ -37,7 +37,7 @@ from laari.store.audit.scope import EVERYTHING, Scope, since
 from laari.store.ledger.last_seal_file import KnownSeal, is_in_chain
 from laari.store.ledger.sealed_rows import SUBJECTS
 from laari.store.ledger.seals import Seal, last_seal, sealed_places
-from laari.store.postgres.local_settings import settled
+from laari.store.postgres.local_settings import local_settings
 
 SHOWN = 100  # differences of each kind; how many there are in all is counted
 
@@ -63,10 +63,10 @@ _LOST = "A seal that was kept is no longer in the chain: seals were removed, or 
 _LOST += "the database was put in place."
 
 Tell: TypeAlias = Callable[[str, int, int], None]
-Step: TypeAlias = Callable[[asyncpg.Connection], Awaitable["Found"]]
+Step: TypeAlias = Callable[[asyncpg.Connection], Awaitable["CheckResult"]]
 
 
-class Found(NamedTuple):
+class CheckResult(NamedTuple):
     differences: Sequence[Difference]
     counts: Counter[str]
 
@@ -201,23 +201,23 @@ def _steps(scope: Scope, chain: _Chain, since_seal: bool) -> list[tuple[str, Ste
 
 
 def _whole(verify: Callable[[asyncpg.Connection], Awaitable[list[Difference]]]) -> Step:
-    async def step(connection: asyncpg.Connection) -> Found:
+    async def step(connection: asyncpg.Connection) -> CheckResult:
         return _counted(await verify(connection))
 
     return step
 
 
-def _counted(differences: list[Difference]) -> Found:
+def _counted(differences: list[Difference]) -> CheckResult:
     counts = Counter(difference.kind for difference in differences)
     shown = [
         difference
         for kind in counts
         for difference in [each for each in differences if each.kind == kind][:SHOWN]
     ]
-    return Found(shown, counts)
+    return CheckResult(shown, counts)
 
 
-async def _newest_seal(key: bytes, chain: _Chain, connection: asyncpg.Connection) -> Found:
+async def _newest_seal(key: bytes, chain: _Chain, connection: asyncpg.Connection) -> CheckResult:
     last = chain.last
     before = await connection.fetchrow(
         "SELECT number, mac FROM seals WHERE number < $1 ORDER BY number DESC LIMIT 1",
@@ -230,7 +230,7 @@ async def _newest_seal(key: bytes, chain: _Chain, connection: asyncpg.Connection
     return _counted(found)
 
 
-async def _known(known: tuple[KnownSeal, ...], connection: asyncpg.Connection) -> Found:
+async def _known(known: tuple[KnownSeal, ...], connection: asyncpg.Connection) -> CheckResult:
     lost = [seal for seal in known if not await is_in_chain(connection, seal)]
     return _counted(
         [
@@ -246,12 +246,12 @@ async def _run(
     steps: list[tuple[str, Step]],
     since_seal: bool,
     tell: Tell,
-) -> list[Found]:
+) -> list[CheckResult]:
     """Every step once, on whichever connection is free."""
     beside = list(beside)
     snapshot = await connection.fetchval("SELECT pg_export_snapshot()") if beside else ""
     waiting = list(enumerate(steps))[::-1]
-    found: dict[int, Found] = {}
+    found: dict[int, CheckResult] = {}
 
     async def work(own: asyncpg.Connection) -> None:
         while waiting:
@@ -285,9 +285,9 @@ def statement(checks: list[Check]) -> str:
     )
 
 
-async def _check(checks: list[Check], scope: Scope, connection: asyncpg.Connection) -> Found:
+async def _check(checks: list[Check], scope: Scope, connection: asyncpg.Connection) -> CheckResult:
     try:
-        async with settled(connection, work_mem=checks[0].memory):
+        async with local_settings(connection, work_mem=checks[0].memory):
             rows = await connection.fetch(scope.apply(statement(checks)), *scope.parameters)
     except asyncpg.DataError as error:
         if checks[0].kind not in bodies.READS_EVENTS:
@@ -298,7 +298,7 @@ async def _check(checks: list[Check], scope: Scope, connection: asyncpg.Connecti
         Difference(row["kind"], row["id"], row["expected"], row["found"], messages[row["kind"]])
         for row in rows
     ]
-    return Found(differences, Counter({row["kind"]: row["total"] for row in rows}))
+    return CheckResult(differences, Counter({row["kind"]: row["total"] for row in rows}))
 
 
 class _Body(Struct):
@@ -307,7 +307,7 @@ class _Body(Struct):
 
 async def _unreadable(
     check: Check, scope: Scope, connection: asyncpg.Connection, error: Exception
-) -> Found:
+) -> CheckResult:
     """A body that is no JSON stops the statement that reads it: looks for it one by one."""
     differences: list[Difference] = []
     count = 0
@@ -323,4 +323,4 @@ async def _unreadable(
                 )
     if not differences:
         differences, count = [Difference(check.kind, "-", "JSON", str(error), _UNREADABLE)], 1
-    return Found(differences, Counter({check.kind: count}))
+    return CheckResult(differences, Counter({check.kind: count}))

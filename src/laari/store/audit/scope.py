@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.store.ledger.sealed_rows import Place
+from laari.store.ledger.sealed_rows import SealedPlace
 
 _EVERYTHING = """
     history AS NOT MATERIALIZED (SELECT * FROM public.transactions),
@@ -109,7 +109,7 @@ class Scope(NamedTuple):
 EVERYTHING = Scope(_EVERYTHING)
 
 
-async def since(connection: asyncpg.Connection, places: dict[str, Place]) -> Scope:
+async def since(connection: asyncpg.Connection, places: dict[str, SealedPlace]) -> Scope:
     """What hangs together with rows that were written after these places."""
     xids = [places[table].xid for table in ("transfers", "transactions", "events")]
     touched = await connection.fetchrow(_TOUCHED, *xids)

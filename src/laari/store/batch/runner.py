@@ -116,7 +116,7 @@ class BatchRunner:
         except UnavailableError as error:
             raise Away(str(error)) from error
         except Exception as error:
-            self._forget()
+            self._drop_connection()
             raise Away from error
         return connection
 
@@ -136,7 +136,7 @@ class BatchRunner:
                 last = COMMIT
         except BaseException as error:
             if _is_unusable(error):
-                self._forget()
+                self._drop_connection()
             elif locks:
                 await self._roll_back(connection)
             raise await self._explained(error) from error
@@ -160,16 +160,16 @@ class BatchRunner:
         except BaseException as error:
             if isinstance(error, asyncpg.PostgresError) and not is_lost(error):
                 if _is_unusable(error) or statement == WAIT_AND_COMMIT:  # not rolled back
-                    self._forget()
+                    self._drop_connection()
                 raise await self._explained(error) from error
-            self._forget()
+            self._drop_connection()
             if isinstance(error, Exception):
                 raise OutcomeUnknown from error
             raise
         if self._warned:
             raise OutcomeUnknown("the server warned of this commit")
         if done == "ROLLBACK":  # what a transaction that has failed is answered to its COMMIT
-            self._forget()
+            self._drop_connection()
             raise Rerun("the transaction had failed before its commit")
         return is_writing and bool(done)
 
@@ -185,7 +185,7 @@ class BatchRunner:
             with self._watch.bound(connection, LOAD_SECONDS):
                 is_slow = await connection.fetchval(_SLOW_COMMIT)
         except Exception:
-            self._forget()
+            self._drop_connection()
             return meaning
         return SlowCommit() if is_slow else meaning
 
@@ -214,9 +214,9 @@ class BatchRunner:
         try:
             await connection.execute("ROLLBACK")
         except Exception:
-            self._forget()
+            self._drop_connection()
 
-    def _forget(self) -> None:
+    def _drop_connection(self) -> None:
         if self._connection is not None:
             self._connection.terminate()
             self._watch.done(self._connection)

@@ -18,7 +18,7 @@ def divider(columns: int) -> bytes:
     return struct.pack(">h", columns) + b"\xff" * 4 * columns
 
 
-class Copied:
+class CopyDigest:
     """Takes what is copied, without its header and end, for one digest or one for each group.
 
     A group of rows ends with `divider`, where there is one. Bytes of a row that look like it make

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import asyncpg
 
-from laari.store.ledger.copy_digest import Copied
-from laari.store.postgres.local_settings import settled
+from laari.store.ledger.copy_digest import CopyDigest
+from laari.store.postgres.local_settings import local_settings
 
 PIECE = 64 * 1024
 PAUSE_SECONDS = 0.001
@@ -90,19 +90,19 @@ SUBJECTS = {
 }
 
 
-class Place(NamedTuple):
+class SealedPlace(NamedTuple):
     """How far a table is sealed: up to this transaction, or this row of it."""
 
     xid: int
     key: str | None = None
 
 
-def is_piece(after: Place, upto: Place) -> bool:
+def is_piece(after: SealedPlace, upto: SealedPlace) -> bool:
     """Whether these are some rows of a single transaction, and not whole ones."""
     return after.key is not None or upto.key is not None
 
 
-def rows_of(subject: Subject, after: Place, upto: Place) -> str:
+def rows_of(subject: Subject, after: SealedPlace, upto: SealedPlace) -> str:
     """The live rows between two places, in the order of (xid, key), as a condition.
 
     Parameters are the four bounds. Before its first piece a transaction's predecessors are sealed.
@@ -136,7 +136,7 @@ class Content(NamedTuple):
 
 
 async def content_of(
-    connection: asyncpg.Connection, subject: Subject, after: Place, upto: Place
+    connection: asyncpg.Connection, subject: Subject, after: SealedPlace, upto: SealedPlace
 ) -> Content:
     """What is between two places, and its digest.
 
@@ -146,19 +146,19 @@ async def content_of(
     bounds = (after.xid, after.key, upto.xid, upto.key)
     # PostgreSQL expects next to no rows at the end of a table, and looks up what is beside each.
     plan = ALONG_THE_KEY if is_piece(after, upto) else {"enable_nestloop": "off"}
-    copied = Copied()
-    async with settled(connection, **plan):
+    rows = CopyDigest()
+    async with local_settings(connection, **plan):
         count = await copy(
             connection,
-            copied,
+            rows,
             f"SELECT {columns(subject)} FROM {source(subject)} WHERE {where} "
             f"ORDER BY r.{subject.key}",
             *bounds,
         )
-    (digest,) = copied.end()
+    (digest,) = rows.end()
     deliveries = 0
     if subject.table == "events":
-        async with settled(connection, **(plan if is_piece(after, upto) else {})):
+        async with local_settings(connection, **(plan if is_piece(after, upto) else {})):
             deliveries = await connection.fetchval(
                 f"SELECT count(*) FROM {source(subject)} JOIN deliveries d ON d.event_id = r.id "
                 f"WHERE {where}",
@@ -168,12 +168,12 @@ async def content_of(
 
 
 async def copy(
-    connection: asyncpg.Connection, copied: Copied, query: str, *parameters: object
+    connection: asyncpg.Connection, rows: CopyDigest, query: str, *parameters: object
 ) -> int:
     """Copies out what the query returns; how many rows that was."""
 
     async def take(data: bytes) -> None:
-        copied.take(data)
+        rows.take(data)
         # Each piece has a cost of its own, here and in PostgreSQL, which sends as little as eight
         # kilobytes at once: lets some more come together.
         if len(data) < PIECE:

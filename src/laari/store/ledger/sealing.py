@@ -10,14 +10,14 @@ import asyncpg
 from laari.store.ledger.sealed_rows import (
     ALONG_THE_KEY,
     SUBJECTS,
-    Place,
+    SealedPlace,
     Subject,
     content_of,
     source,
 )
 from laari.store.ledger.seals import Range, Seal, insert, last_seal, next_seal, sealed_places
-from laari.store.ledger.xid_horizon import horizon, require_not_moved
-from laari.store.postgres.local_settings import settled
+from laari.store.ledger.xid_horizon import require_not_moved, xid_horizon
+from laari.store.postgres.local_settings import local_settings
 
 ADVISORY_LOCK = 0x6C61617269_7365  # "laari" "se": one sealer at a time
 # Rows of a seal at most: more than ten seconds write, since each seal has a cost of its own. A
@@ -47,7 +47,7 @@ async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHU
         "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off; "
         f"SET LOCAL work_mem = '{WORK_MEMORY}'"
     )
-    upto = await horizon(connection)
+    upto = await xid_horizon(connection)
     previous = await last_seal(connection)
     made: list[Seal] = []
     for table, place in (await sealed_places(connection)).items():
@@ -61,20 +61,20 @@ async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHU
         made.append(previous)
     for seal in made:
         await insert(connection, seal)
-    return Sealed(made, more=any(seal.upto != Place(upto) for seal in made))
+    return Sealed(made, more=any(seal.upto != SealedPlace(upto) for seal in made))
 
 
 async def end_of(
-    connection: asyncpg.Connection, subject: Subject, place: Place, upto: int, chunk: int
-) -> Place | None:
+    connection: asyncpg.Connection, subject: Subject, place: SealedPlace, upto: int, chunk: int
+) -> SealedPlace | None:
     """Where the next so many rows of this table end; None where there are none up to `upto`."""
     if place.key is not None:  # in the middle of a large transaction
-        return Place(place.xid, await _nth_key(connection, subject, place, chunk))
+        return SealedPlace(place.xid, await _nth_key(connection, subject, place, chunk))
     if upto <= place.xid:
         return None
     count, guess = await _count(connection, subject, place.xid, upto, chunk)
     if count <= chunk:
-        return Place(upto) if count else None
+        return SealedPlace(upto) if count else None
     # Too many for one: looks for a place at which they fill at least half a seal. Rows mostly
     # stand in the order in which they were written, so that the first guess is most often right.
     fits, too_far = place.xid, upto
@@ -89,22 +89,22 @@ async def end_of(
             if count >= chunk // 2:
                 break
     if fits > place.xid:
-        return Place(fits)
-    return Place(too_far, await _nth_key(connection, subject, Place(too_far), chunk))
+        return SealedPlace(fits)
+    return SealedPlace(too_far, await _nth_key(connection, subject, SealedPlace(too_far), chunk))
 
 
 async def _nth_key(
-    connection: asyncpg.Connection, subject: Subject, place: Place, count: int
+    connection: asyncpg.Connection, subject: Subject, place: SealedPlace, count: int
 ) -> str | None:
     """The key of the row so many rows further in its transaction; None where it ends before."""
-    async with settled(connection, **ALONG_THE_KEY):
+    async with local_settings(connection, **ALONG_THE_KEY):
         key: str | None = await connection.fetchval(
             nth_key_query(subject, place), place.xid, place.key, count - 1
         )
     return key
 
 
-def nth_key_query(subject: Subject, place: Place) -> str:
+def nth_key_query(subject: Subject, place: SealedPlace) -> str:
     # The key alone, without its table, would be the text that is returned: everything that follows
     # would be sorted by that, instead of the next rows being read along the key's index.
     key = f"r.{subject.key}"

@@ -19,7 +19,7 @@ import asyncpg
 from msgspec import Struct, json
 from msgspec.structs import astuple, replace
 
-from laari.store.ledger.sealed_rows import SUBJECTS, Content, Place
+from laari.store.ledger.sealed_rows import SUBJECTS, Content, SealedPlace
 from laari.store.secrets import derive
 
 
@@ -39,12 +39,12 @@ class Seal(Struct, frozen=True):
     mac: bytes
 
     @property
-    def after(self) -> Place:
-        return Place(self.from_xid, self.from_key)
+    def after(self) -> SealedPlace:
+        return SealedPlace(self.from_xid, self.from_key)
 
     @property
-    def upto(self) -> Place:
-        return Place(self.upto_xid, self.upto_key)
+    def upto(self) -> SealedPlace:
+        return SealedPlace(self.upto_xid, self.upto_key)
 
 
 COLUMNS = ", ".join(Seal.__struct_fields__)
@@ -81,8 +81,8 @@ class Range(NamedTuple):
     """What a seal is to cover: rows of its subject between two places."""
 
     subject: str
-    after: Place
-    upto: Place
+    after: SealedPlace
+    upto: SealedPlace
 
 
 def next_seal(key: bytes, previous: Seal | None, covered: Range, content: Content) -> Seal:
@@ -108,14 +108,14 @@ async def insert(connection: asyncpg.Connection, seal: Seal) -> None:
     await connection.execute(f"INSERT INTO seals ({COLUMNS}) VALUES ({values})", *astuple(seal))
 
 
-async def sealed_places(connection: asyncpg.Connection) -> dict[str, Place]:
+async def sealed_places(connection: asyncpg.Connection) -> dict[str, SealedPlace]:
     """How far each table is sealed; one without a seal is at the beginning."""
-    places = dict.fromkeys(SUBJECTS, Place(0))
+    places = dict.fromkeys(SUBJECTS, SealedPlace(0))
     for table in SUBJECTS:
         row = await connection.fetchrow(
             "SELECT upto_xid, upto_key FROM seals WHERE subject = $1 ORDER BY number DESC LIMIT 1",
             table,
         )
         if row is not None:
-            places[table] = Place(*row)
+            places[table] = SealedPlace(*row)
     return places

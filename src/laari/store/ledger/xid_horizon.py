@@ -16,7 +16,7 @@ class MovedError(LaariError):
     """Transactions count from lower numbers than those that are sealed or added up."""
 
 
-async def horizon(connection: asyncpg.Connection) -> int:
+async def xid_horizon(connection: asyncpg.Connection) -> int:
     """The last transaction before the oldest that still runs: no row up to it can appear later."""
     last: int = await connection.fetchval(
         "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1"
@@ -37,7 +37,7 @@ async def check_not_moved(connection: asyncpg.Connection) -> None:
     """Before a service starts: what it wrote until somebody looks would be counted nowhere."""
     places = await sealed_places(connection)
     added = await connection.fetchval("SELECT xid FROM figures_upto")
-    last = await horizon(connection)
+    last = await xid_horizon(connection)
     for table, place in places.items():
         require_not_moved(f"{table} are sealed", place.xid, last)
     require_not_moved("daily figures are added", added, last)

@@ -29,7 +29,7 @@ _SESSION = {
 }
 
 
-class Connections:
+class ConnectionGroup:
     """A bounded number of connections for one purpose.
 
     asyncpg's own pool ends every use in a task of its own, which takes longer than a look-up.

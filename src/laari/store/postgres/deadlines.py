@@ -16,14 +16,14 @@ from contextlib import contextmanager
 
 import asyncpg
 
-SWEEP_SECONDS = 0.25
+CHECK_SECONDS = 0.25
 
 
 class Watch:
     def __init__(self) -> None:
         self._due: dict[asyncpg.Connection, float] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._swept_at = 0.0
+        self._checked_at = 0.0
 
     def expect(self, connection: asyncpg.Connection, seconds: float) -> None:
         """Drops the connection unless `done` is called, or `expect` again, within the time."""
@@ -31,8 +31,8 @@ class Watch:
         now = loop.time()
         self._due[connection] = now + seconds
         if self._timer is None:
-            self._swept_at = now
-            self._timer = loop.call_later(SWEEP_SECONDS, self._sweep)
+            self._checked_at = now
+            self._timer = loop.call_later(CHECK_SECONDS, self._check_deadlines)
 
     def done(self, connection: asyncpg.Connection) -> None:
         self._due.pop(connection, None)
@@ -45,14 +45,14 @@ class Watch:
         finally:
             self.done(connection)
 
-    def _sweep(self) -> None:
+    def _check_deadlines(self) -> None:
         loop = asyncio.get_running_loop()
-        now, late = loop.time(), loop.time() - self._swept_at > 3 * SWEEP_SECONDS
-        self._swept_at = now
+        now, late = loop.time(), loop.time() - self._checked_at > 3 * CHECK_SECONDS
+        self._checked_at = now
         if late:
             # This process was held up itself: answers may have come that nobody has read yet.
-            self._due = {each: max(due, now + SWEEP_SECONDS) for each, due in self._due.items()}
+            self._due = {each: max(due, now + CHECK_SECONDS) for each, due in self._due.items()}
         for connection in [each for each, due in self._due.items() if due <= now]:
             del self._due[connection]
             connection.terminate()
-        self._timer = loop.call_later(SWEEP_SECONDS, self._sweep) if self._due else None
+        self._timer = loop.call_later(CHECK_SECONDS, self._check_deadlines) if self._due else None

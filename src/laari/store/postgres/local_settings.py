@@ -9,7 +9,7 @@ import asyncpg
 
 
 @asynccontextmanager
-async def settled(connection: asyncpg.Connection, **settings: str) -> AsyncIterator[None]:
+async def local_settings(connection: asyncpg.Connection, **settings: str) -> AsyncIterator[None]:
     """Within it these settings hold, and what fails leaves the transaction to go on.
 
     The savepoint is rolled back in any case: settings would outlive it if it were released.

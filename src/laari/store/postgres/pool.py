@@ -15,7 +15,7 @@ import asyncpg
 from laari.errors import ConnectionLostError, UnavailableError
 from laari.spine.engine import OutcomeUnknown
 from laari.store.postgres.connect import close, connect, is_lost, prove_writable
-from laari.store.postgres.connections import STATEMENT_SECONDS, Connections, is_read_only
+from laari.store.postgres.connections import STATEMENT_SECONDS, ConnectionGroup, is_read_only
 from laari.store.postgres.deadlines import Watch
 
 A = TypeVar("A")
@@ -67,8 +67,8 @@ class Pool:
         writers: int = WRITE_CONNECTIONS,
         seconds: float = STATEMENT_SECONDS,
     ) -> None:
-        self._reading = Connections(dsn, most, seconds, writing=False)
-        self._writing = Connections(dsn, writers, seconds, writing=True)
+        self._reading = ConnectionGroup(dsn, most, seconds, writing=False)
+        self._writing = ConnectionGroup(dsn, writers, seconds, writing=True)
         self._probe: asyncio.Task[bool] | None = None
         self._probed_at = 0.0
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import asyncpg
 
 from laari.rules.records import MODES, Mode
-from laari.store.ledger.xid_horizon import horizon, require_not_moved
+from laari.store.ledger.xid_horizon import require_not_moved, xid_horizon
 
 STEP = 200_000  # transactions that are added at a time
 
@@ -147,7 +147,7 @@ async def add_up(connection: asyncpg.Connection, step: int = STEP) -> bool:
     upto = await connection.fetchval("SELECT xid FROM figures_upto FOR UPDATE SKIP LOCKED")
     if upto is None:
         return False
-    last = await horizon(connection)
+    last = await xid_horizon(connection)
     require_not_moved("daily figures are added", upto, last)
     end = min(last, upto + step)
     await connection.execute(_PLANNING)

@@ -38,11 +38,11 @@ class Movement(NamedTuple):
         return self.payment.amount - (self.payment.fee or 0)
 
     @property
-    def place(self) -> Place:
-        return Place(self.at, self.payment.id, self.is_refund)
+    def place(self) -> MovementPlace:
+        return MovementPlace(self.at, self.payment.id, self.is_refund)
 
 
-class Place(NamedTuple):
+class MovementPlace(NamedTuple):
     """A place in the list; a payment and its refund may have the same moment."""
 
     at: datetime
@@ -52,11 +52,11 @@ class Place(NamedTuple):
 
 class Movements(NamedTuple):
     rows: list[Movement]
-    next: Place | None  # None if nothing older remains
+    next: MovementPlace | None  # None if nothing older remains
 
 
 async def of_span(
-    connection: asyncpg.Connection, span: Span, limit: int, after: Place | None = None
+    connection: asyncpg.Connection, span: Span, limit: int, after: MovementPlace | None = None
 ) -> Movements:
     """The newest movements of these days, or those that come after a place."""
     values: list[object] = [span.tenant_id, _midnight(span.first), _midnight(span.last, 1)]
@@ -73,7 +73,7 @@ async def of_span(
     return Movements(rows[:limit], rows[limit - 1].place)
 
 
-def _walk(column: str, limit: int, after: Place | None) -> str:
+def _walk(column: str, limit: int, after: MovementPlace | None) -> str:
     """Backwards along the index of this column."""
     is_refund = column == "refunded_at"
     older = ""

@@ -25,7 +25,7 @@ from laari.store.reads import deliveries
 from laari.store.reads.deliveries import Attempt, LeasedDelivery
 from laari.workers.pause import pause
 from laari.workers.webhooks.sender import Answer, Sender
-from laari.workers.webhooks.windows import Limits, TenantWindow, allot
+from laari.workers.webhooks.windows import TenantWindow, WindowLimits, allot
 
 log = logging.getLogger(__name__)
 
@@ -47,13 +47,13 @@ class Deliverer:
         sender: Sender,
         secret_of: Callable[[str, bytes], str],
         retry_seconds: tuple[float, ...],
-        limits: Limits | None = None,
+        limits: WindowLimits | None = None,
     ) -> None:
         self._dsn = dsn
         self._sender = sender
         self._secret_of = secret_of
         self._retry_seconds = retry_seconds
-        self._limits = limits or Limits()
+        self._limits = limits or WindowLimits()
         self._windows: dict[int, TenantWindow] = {}
         self._workers: set[asyncio.Task[None]] = set()
         self._wake = asyncio.Event()
@@ -228,7 +228,7 @@ async def run(
     master_key: bytes,
     settings: Settings,
     stop: asyncio.Event,
-    limits: Limits | None = None,
+    limits: WindowLimits | None = None,
 ) -> None:
     """Delivers webhooks until `stop` is set."""
 

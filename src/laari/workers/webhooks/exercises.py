@@ -30,7 +30,7 @@ Expected = Literal["2xx", "401"]
 JsonObject: TypeAlias = dict[str, object]
 
 
-class Delivery(NamedTuple):
+class ExerciseDelivery(NamedTuple):
     body: bytes
     signed: str | None  # None sends no signature at all
     expected: Expected
@@ -39,7 +39,7 @@ class Delivery(NamedTuple):
 class Exercise(NamedTuple):
     name: str
     why: str
-    deliveries: list[Delivery]
+    deliveries: list[ExerciseDelivery]
     at_once: bool = False  # all deliveries at the same moment
 
 
@@ -99,12 +99,12 @@ class _EventFactory:
         made: JsonObject = msgspec.to_builtins(body)
         return made
 
-    def genuine(self, event: JsonObject | bytes, age_seconds: int = 0) -> Delivery:
+    def genuine(self, event: JsonObject | bytes, age_seconds: int = 0) -> ExerciseDelivery:
         body = event if isinstance(event, bytes) else to_json(event)
-        return Delivery(body, signature(self._secret, self._now - age_seconds, body), "2xx")
+        return ExerciseDelivery(body, signature(self._secret, self._now - age_seconds, body), "2xx")
 
-    def refused(self, body: bytes, signed: str | None) -> Delivery:
-        return Delivery(body, signed, "401")
+    def refused(self, body: bytes, signed: str | None) -> ExerciseDelivery:
+        return ExerciseDelivery(body, signed, "401")
 
     def signed(self, body: bytes, *, key: str | None = None, age_seconds: int = 0) -> str:
         return signature(key or self._secret, self._now - age_seconds, body)
@@ -171,7 +171,9 @@ def _tolerable_age(make: _EventFactory) -> Exercise:
     return Exercise("slightly old timestamp", why, [make.genuine(make.event(), TOLERABLE_SECONDS)])
 
 
-def _forged(name: str, why: str, forge: Callable[[_EventFactory, bytes], Delivery]) -> MakeExercise:
+def _forged(
+    name: str, why: str, forge: Callable[[_EventFactory, bytes], ExerciseDelivery]
+) -> MakeExercise:
     """An exercise whose delivery has to be refused."""
 
     def exercise(make: _EventFactory) -> Exercise:

@@ -15,7 +15,7 @@ from laari.workers.webhooks.sender import TIMEOUT_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class WindowLimits:
     max_in_flight: int = 512  # attempts of this process
     max_window: int = 32  # attempts in flight for one tenant
     initial_window: int = 4  # for a tenant not seen before
@@ -41,7 +41,7 @@ class TenantWindow:
         self.completed = 0  # since more was last leased
         self.queue: deque[tuple[LeasedDelivery, float]] = deque()  # with the latest time to begin
 
-    def record(self, acknowledged: bool, limits: Limits) -> None:
+    def record(self, acknowledged: bool, limits: WindowLimits) -> None:
         """Grows or shrinks the window by the outcome of an attempt."""
         if acknowledged:
             self.size = min(self.size + 1, limits.max_window)

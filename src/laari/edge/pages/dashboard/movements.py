@@ -28,7 +28,7 @@ from laari.rules.money import rufiyaa
 from laari.rules.refusals import Refusal, invalid
 from laari.store.reads import movements
 from laari.store.reads.figures import Figures, Span
-from laari.store.reads.movements import Movement, Place
+from laari.store.reads.movements import Movement, MovementPlace
 
 PAGE = 50  # rows
 MOVEMENT_COLUMNS = ("moved_at", "movement", *COLUMNS)
@@ -86,16 +86,16 @@ def _read_day(text: str) -> date | None:
     return day if day is not None and day.year in _YEARS else None
 
 
-def _cursor(desk: Desk, place: Place) -> str:
+def _cursor(desk: Desk, place: MovementPlace) -> str:
     listing = _LISTINGS[place.is_refund]
     return desk.backend.cursors.make(listing, desk.tenant.id, place.at, place.id)
 
 
-def _read_place(desk: Desk, cursor: str) -> Place | None:
+def _read_place(desk: Desk, cursor: str) -> MovementPlace | None:
     for is_refund, listing in _LISTINGS.items():
         found = desk.backend.cursors.read(listing, desk.tenant.id, cursor)
         if found is not None:
-            return Place(*found, is_refund)
+            return MovementPlace(*found, is_refund)
     return None
 
 
@@ -112,7 +112,7 @@ async def export(desk: Desk) -> Reply:
 async def _lines(desk: Desk, span: Span) -> AsyncGenerator[bytes, None]:
     """As for payments: a page of the list at a time, with no connection held in between."""
     yield (BYTE_ORDER_MARK + csv_text([list(MOVEMENT_COLUMNS)])).encode()
-    after: Place | None = None
+    after: MovementPlace | None = None
     while True:
         async with desk.backend.heavy.reading.slot():
             found = await desk.backend.ask(movements.of_span, span, ROWS_AT_ONCE, after)

@@ -14,14 +14,20 @@ from laari.rules.world import local_time
 from laari.store.reads import events, payment_history
 from laari.store.reads.events import AttemptMade
 
-Kind = Literal["request", "state", "transfer", "event", "delivery"]
+TimelineKind = Literal["request", "state", "transfer", "event", "delivery"]
 # Of what was written at one moment, the cause comes first.
-_ORDER: dict[Kind, int] = {"request": 0, "state": 1, "transfer": 2, "event": 3, "delivery": 4}
+_ORDER: dict[TimelineKind, int] = {
+    "request": 0,
+    "state": 1,
+    "transfer": 2,
+    "event": 3,
+    "delivery": 4,
+}
 
 
-class Entry(NamedTuple):
+class TimelineEntry(NamedTuple):
     at: datetime
-    kind: Kind
+    kind: TimelineKind
     title: str
     detail: str = ""
     amount: int | None = None
@@ -32,7 +38,7 @@ class Entry(NamedTuple):
     failed: bool = False
 
 
-async def timeline(desk: Desk, payment: Payment) -> list[Entry]:
+async def timeline(desk: Desk, payment: Payment) -> list[TimelineEntry]:
     ask = desk.backend.ask
     saved = await ask(payment_history.saved_responses_of, payment)
     told = await ask(events.of_object, payment.id)
@@ -44,7 +50,9 @@ async def timeline(desk: Desk, payment: Payment) -> list[Entry]:
     ]
     for event in told:
         event_id = ids.show_id(ids.EVENT, event.id)
-        entries.append(Entry(event.created_at, "event", f"Event {event.type}", event_id=event_id))
+        entries.append(
+            TimelineEntry(event.created_at, "event", f"Event {event.type}", event_id=event_id)
+        )
         for attempt in attempts.get(event.id, []):
             # Deliveries run on real time; here they stand where the sandbox's clock was.
             at = local_time(attempt.started_at, desk.tenant)
@@ -52,7 +60,7 @@ async def timeline(desk: Desk, payment: Payment) -> list[Entry]:
     return sorted(entries, key=lambda entry: (entry.at, _ORDER[entry.kind]))
 
 
-def _states(payment: Payment) -> list[Entry]:
+def _states(payment: Payment) -> list[TimelineEntry]:
     made = {
         "hosted": "Created",
         "request": "Created from a payment request",
@@ -67,11 +75,11 @@ def _states(payment: Payment) -> list[Entry]:
         (payment.expires_at if payment.status == "expired" else None, "Expired"),
         (payment.refunded_at, "Refunded"),
     )
-    return [Entry(at, "state", title) for at, title in moments if at is not None]
+    return [TimelineEntry(at, "state", title) for at, title in moments if at is not None]
 
 
-def _request(saved: SavedResponse) -> Entry:
-    return Entry(
+def _request(saved: SavedResponse) -> TimelineEntry:
+    return TimelineEntry(
         saved.completed_at,
         "request",
         f"Response {saved.status}",
@@ -82,10 +90,10 @@ def _request(saved: SavedResponse) -> Entry:
     )
 
 
-def _moved(desk: Desk, transfer: Transfer) -> Entry:
+def _moved(desk: Desk, transfer: Transfer) -> TimelineEntry:
     detail = f"{_account(desk, transfer.debit_account)} → {_account(desk, transfer.credit_account)}"
     title = {"payment": "Money moved", "fee": "Fee", "refund": "Money given back"}[transfer.kind]
-    return Entry(transfer.created_at, "transfer", title, detail, transfer.amount)
+    return TimelineEntry(transfer.created_at, "transfer", title, detail, transfer.amount)
 
 
 def _account(desk: Desk, account: int) -> str:
@@ -94,8 +102,8 @@ def _account(desk: Desk, account: int) -> str:
     return "the payer's wallet" if account >= FIRST_WALLET_ACCOUNT else "your account"
 
 
-def _delivery(event_type: str, attempt: AttemptMade, at: datetime) -> Entry:
+def _delivery(event_type: str, attempt: AttemptMade, at: datetime) -> TimelineEntry:
     outcome = attempt.error or f"status {attempt.http_status}"
     failed = attempt.http_status is None or not 200 <= attempt.http_status < 300
     detail = f"{attempt.url}: {outcome} ({attempt.duration_ms} ms)"
-    return Entry(at, "delivery", f"Delivery of {event_type}", detail, failed=failed)
+    return TimelineEntry(at, "delivery", f"Delivery of {event_type}", detail, failed=failed)

@@ -110,11 +110,11 @@ class Told(Struct, frozen=True):
     amount: int | None = None
 
 
-class Body(Struct, frozen=True):
+class EventBody(Struct, frozen=True):
     data: Told
 
 
-_read_body = msgspec.json.Decoder(Body).decode
+_read_body = msgspec.json.Decoder(EventBody).decode
 
 
 def _about(desk: Desk, event: Event) -> About | None:

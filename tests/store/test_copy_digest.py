@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.store.ledger.copy_digest import Copied, divider
+from laari.store.ledger.copy_digest import CopyDigest, divider
 
 HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 END = b"\xff\xff"
@@ -34,7 +34,7 @@ def sha256(data: bytes) -> bytes:
 
 def digests_of(stream: bytes, cuts: list[int], dividing: bytes = b"") -> list[bytes]:
     """Of a stream that comes in pieces, cut at these places."""
-    copied = Copied(dividing)
+    copied = CopyDigest(dividing)
     places = [0, *sorted(cut % (len(stream) + 1) for cut in cuts), len(stream)]
     for begin, end in pairwise(places):
         copied.take(stream[begin:end])
