@@ -143,6 +143,13 @@ def test_the_qr_image_ends_with_the_payment(shop: Merchant, end: str) -> None:
     assert (response.status_code, response.json()["error"]["code"]) == (404, "not_found")
 
 
+def test_the_qr_image_stays_while_an_attempt_to_pay_is_processed(shop: Merchant) -> None:
+    payment = shop.payment()
+    shop.control(f"payments/{payment['id']}/reserve")
+    shop.advance(25 * 3600)  # nothing expires that is being paid
+    assert httpx.get(payment["qr_url"]).status_code == 200
+
+
 @pytest.mark.parametrize("id", ["x", "pay_" + "0" * 32, "%00", "x" * 3000])
 def test_unknown_qr_images(service: Service, id: str) -> None:
     assert httpx.get(f"{service.origin}/merchant/public/qr/{id}").status_code == 404

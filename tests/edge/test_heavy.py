@@ -88,7 +88,7 @@ async def test_pages_do_not_wait_for_the_rows_of_an_export(
         await answer.wait()
         return Found([], None)
 
-    monkeypatch.setattr(export, "listing_of", lambda desk, asked: asked)
+    monkeypatch.setattr(export, "listing_of", lambda desk, resource, asked: asked)
     desk: Any = SimpleNamespace(backend=SimpleNamespace(heavy=Heavy(), exported=find))
     lines = export._lines(desk, ListRequest({}, ListQuery(), Window(limit=20)))
     await anext(lines)  # the names of the columns

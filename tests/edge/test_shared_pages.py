@@ -15,7 +15,7 @@ from laari.edge.backend import Backend
 from laari.edge.input.cursors import Cursors
 from laari.edge.merchant.lists import ListQuery
 from laari.edge.merchant.operations import Caller, Context
-from laari.edge.merchant.payments import list_payments
+from laari.edge.merchant.payments import LIST
 from laari.http.messages import Reply
 from laari.rules.payments import ExpirePayment
 from laari.rules.records import Payment, Tenant
@@ -47,7 +47,7 @@ class SharedPage:
 
     def asked_by(self, tenant: Tenant) -> tuple[bytes, str]:
         context = Context(cast(Backend, self), Caller(tenant, None))
-        reply = asyncio.run(list_payments(context, ListQuery()))
+        reply = asyncio.run(LIST.get(context, ListQuery()))
         assert isinstance(reply, Reply)
         body: Any = json.decode(reply.body)
         return reply.body, body["data"][0]["status"]

@@ -22,6 +22,7 @@ from laari.rules.lifecycle import (
     AUTHORIZATION_TRANSITIONS,
     AuthorizationAction,
     TransitionError,
+    authorization_state,
 )
 from laari.rules.operator import Operator
 from laari.rules.payments import default_deadline
@@ -35,14 +36,8 @@ CURRENCY: Literal["MVR"] = "MVR"
 
 def as_of(authorization: Authorization, now: datetime) -> Authorization:
     """The authorization as it is at this moment: expired where a deadline has passed."""
-    deadline = None
-    if authorization.status == "pending":
-        deadline = authorization.approval_expires_at
-    elif authorization.status in ("active", "suspended"):
-        deadline = authorization.expires_at
-    if deadline is None or deadline > now:
-        return authorization
-    return replace(authorization, status="expired")
+    state = authorization_state(authorization, now)
+    return authorization if state == authorization.status else replace(authorization, status=state)
 
 
 def _announce(

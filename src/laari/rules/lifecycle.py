@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias, TypeVar
 
 from laari.rules.records import (
+    Authorization,
     AuthorizationStatus,
     Payment,
     PaymentRequest,
@@ -74,20 +75,37 @@ def state_of(payable: Payment | PaymentRequest, now: datetime) -> State:
     return "pending"
 
 
-def is_overdue(payable: Payment | PaymentRequest, now: datetime) -> bool:
-    """Past its deadline and nobody is paying it: due to expire when it is next read."""
-    return state_of(payable, now) == "overdue"
+def authorization_state(authorization: Authorization, now: datetime) -> AuthorizationStatus:
+    """The same of an authorization: expired if a deadline has passed."""
+    deadline = None
+    if authorization.status == "pending":
+        deadline = authorization.approval_expires_at
+    elif authorization.status in ("active", "suspended"):
+        deadline = authorization.expires_at
+    if deadline is None or deadline > now:
+        return authorization.status
+    return "expired"
 
 
-def shown_state(payable: Payment | PaymentRequest, now: datetime, *, active: bool = True) -> str:
+def shown_state(
+    row: Payment | PaymentRequest | Authorization, now: datetime, *, active: bool = True
+) -> str:
     """The state as people see it.
 
     What is overdue has expired. What waits for a merchant that is not `active` is `closed`: it
-    cannot be paid now.
+    cannot be paid or approved now.
     """
-    state = state_of(payable, now)
-    if state == "overdue":
+    if isinstance(row, Authorization):
+        state: str = authorization_state(row, now)
+    else:
+        state = state_of(row, now)
+    if state in ("overdue", "expired"):
         return "expired"
-    if payable.status == "pending" and not active:
+    if row.status == "pending" and not active:
         return "closed"
     return state
+
+
+def is_overdue(row: Payment | PaymentRequest | Authorization, now: datetime) -> bool:
+    """Past its deadline and nobody is paying it, but not stored as expired."""
+    return row.status != "expired" and shown_state(row, now) == "expired"

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from msgspec import Struct
 
-from laari.edge.backend import Backend
-from laari.edge.input.fields import (
-    NO_BODY,
-    Field,
-)
+from laari.edge.input.fields import NO_BODY, Field
 from laari.edge.merchant.authorization_fields import (
     CHARGE_BODY,
     CREATE_AUTHORIZATION,
@@ -25,37 +19,34 @@ from laari.edge.merchant.lists import (
     NO_QUERY,
     ListQuery,
     Query,
-    page_body,
-    read_window,
     status_filter,
 )
 from laari.edge.merchant.operations import Context, Operation, Read, Write
 from laari.edge.merchant.payments import AMOUNT, payment_id
-from laari.edge.merchant.payments import shown as payment_shown
+from laari.edge.merchant.views import act_on, find_one, get_one, list_all, now_of, show_page
 from laari.edge.moments import moment_at
+from laari.edge.resources import AUTHORIZATIONS, PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.authorizations import (
     AuthorizationDraft,
     CancelAuthorization,
     CreateAuthorization,
-    as_of,
 )
 from laari.rules.calendar import period_after, show_or_none
 from laari.rules.charges import ChargeAuthorization, may_charge
 from laari.rules.limits import counted, current_period, remaining
 from laari.rules.money import MAX_PAYMENT_AMOUNT
 from laari.rules.payments import PaymentDraft
-from laari.rules.records import Authorization
-from laari.rules.refusals import Refusal, invalid, refuse
+from laari.rules.records import Payment
+from laari.rules.refusals import Refusal, invalid
 from laari.rules.shapes.authorizations import Authorization as AuthorizationShape
-from laari.rules.shapes.authorizations import ChargePreview, RemainingLimits, authorization_shape
+from laari.rules.shapes.authorizations import ChargePreview, RemainingLimits
 from laari.rules.shapes.envelopes import Data, to_json
 from laari.rules.shapes.payments import AuthorizationPayment
-from laari.rules.world import local_time
 from laari.store.reads import authorizations
+from laari.store.reads.listing import Listing, Window
 
-LISTING = "authorizations"
 STATUSES = (
     "pending",
     "active",
@@ -98,68 +89,25 @@ def charge(context: Context, draft: PaymentDraft) -> ChargeAuthorization:
     return ChargeAuthorization(context.tenant, context.id(ids.AUTHORIZATION), draft)
 
 
-def cancel(context: Context, fields: None) -> CancelAuthorization:
-    return CancelAuthorization(context.tenant, context.id(ids.AUTHORIZATION))
-
-
-def _now(context: Context) -> datetime:
-    return local_time(datetime.now(UTC), context.tenant)
-
-
-async def _find(context: Context) -> Authorization | Refusal:
-    """The authorization in the path, as stored, if it is the caller's."""
-    authorization = await context.backend.authorizations.get(context.id(ids.AUTHORIZATION))
-    if authorization is None or authorization.tenant_id != context.tenant.id:
-        return refuse("authorization_not_found")
-    return authorization
-
-
-async def get(context: Context, query: None) -> Reply | Refusal:
-    authorization = await _find(context)
-    if isinstance(authorization, Refusal):
-        return authorization
-    return Reply(200, to_json(Data(shown(as_of(authorization, _now(context)), context.backend))))
-
-
-async def list_authorizations(context: Context, query: ListQuery) -> Reply | Refusal:
-    tenant, backend = context.tenant, context.backend
-    window = read_window(query, backend.cursors, LISTING, tenant.id)
-    if isinstance(window, Refusal):
-        return window
-    now = _now(context)
-    found = await backend.page(authorizations.of_tenant(tenant.id, now, window, query.status))
-    shapes = (shown(as_of(authorization, now), backend) for authorization in found.rows)
-    return Reply(200, page_body(shapes, found, window, backend.cursors, LISTING, tenant.id))
-
-
 async def list_payments(context: Context, query: ListQuery) -> Reply | Refusal:
-    authorization = await _find(context)
+    authorization = await find_one(context, AUTHORIZATIONS)
     if isinstance(authorization, Refusal):
         return authorization
-    tenant, backend = context.tenant, context.backend
-    listing = f"payments of {authorization.id.hex}"
-    window = read_window(query, backend.cursors, listing, tenant.id)
-    if isinstance(window, Refusal):
-        return window
-    found = await backend.page(
-        authorizations.payments_of(
-            authorization.id,
-            window,
-            status=query.status,
-            bill_number=query.bill_number,
-        )
-    )
-    shapes = (payment_shown(payment, backend) for payment in found.rows)
-    return Reply(200, page_body(shapes, found, window, backend.cursors, listing, tenant.id))
+    owner = authorization.id
+
+    def listed(window: Window) -> Listing[Payment]:
+        return authorizations.payments_of(owner, window, **query.filters)
+
+    listing = f"payments of {owner.hex}"
+    return await show_page(context, query, PAYMENTS, listing, listed, now_of(context))
 
 
 async def preview_charge(context: Context, query: PreviewQuery) -> Reply | Refusal:
     """What a new charge would come to now, but for the customer's wallet, which stays private."""
-    stored = await _find(context)
-    if isinstance(stored, Refusal):
-        return stored
-    now, amount, tenant = _now(context), query.amount, context.tenant
-    authorization = as_of(stored, now)
+    authorization = await find_one(context, AUTHORIZATIONS)
+    if isinstance(authorization, Refusal):
+        return authorization
+    now, amount, tenant = now_of(context), query.amount, context.tenant
     moment = await moment_at(context.backend, tenant.mode, tenant, now, counted(authorization))
     period = current_period(authorization, moment)
     left = remaining(authorization, period)
@@ -188,10 +136,6 @@ def _read_amount(value: object, name: str) -> int | Refusal:
 PREVIEWED_AMOUNT = Field("amount", _read_amount, AMOUNT.schema, required=True)
 
 
-def shown(authorization: Authorization, backend: Backend) -> AuthorizationShape:
-    return authorization_shape(authorization, backend.origin)
-
-
 CREATE = Write(
     path="/authorizations",
     name="create_authorization",
@@ -199,7 +143,7 @@ CREATE = Write(
     scope="authorizations:create",
     status=201,
     command=create,
-    show=shown,
+    show=AUTHORIZATIONS.show,
     body=CREATE_AUTHORIZATION,
     shape=AuthorizationShape,
     description="The customer has 24 hours to decide at `approval_url`. The same `reference` "
@@ -210,7 +154,7 @@ LIST = Read(
     name="list_authorizations",
     summary="List authorizations, newest first",
     scope="authorizations:read",
-    get=list_authorizations,
+    get=list_all(AUTHORIZATIONS),
     query=Query(ListQuery, LIMIT, AFTER, status_filter(*STATUSES)),
     shape=AuthorizationShape,
     is_list=True,
@@ -223,7 +167,7 @@ GET = Read(
     summary="Get an authorization",
     scope="authorizations:read",
     query=NO_QUERY,
-    get=get,
+    get=get_one(AUTHORIZATIONS),
     shape=AuthorizationShape,
     refusals=("authorization_not_found",),
 )
@@ -234,7 +178,7 @@ CHARGE = Write(
     scope="authorizations:charge",
     status=201,
     command=charge,
-    show=payment_shown,
+    show=PAYMENTS.show,
     body=CHARGE_BODY,
     resource_id=payment_id,
     shape=AuthorizationPayment,
@@ -295,8 +239,8 @@ CANCEL = Write(
     summary="Cancel a pending authorization, revoke an approved one",
     scope="authorizations:cancel",
     body=NO_BODY,
-    command=cancel,
-    show=shown,
+    command=act_on(AUTHORIZATIONS, CancelAuthorization),
+    show=AUTHORIZATIONS.show,
     shape=AuthorizationShape,
     refusals=("authorization_not_found", "authorization_not_cancellable"),
     description="No new charge is accepted; payments made before stay as they are. "

@@ -44,6 +44,12 @@ class ListQuery(PageQuery, frozen=True, kw_only=True):
     terminal_label: str | None = None
     bill_number: str | None = None
 
+    @property
+    def filters(self) -> dict[str, str]:
+        """Those that were given."""
+        names = ("status", "terminal_label", "bill_number")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
 
 class Query(Generic[T]):
     """The parameters an operation knows; others are ignored, arrays of known ones refused."""

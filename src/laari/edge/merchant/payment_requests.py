@@ -7,7 +7,6 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from laari.edge.backend import Backend
 from laari.edge.input.fields import (
     NO_BODY,
     Body,
@@ -19,8 +18,7 @@ from laari.edge.input.fields import (
     web_address,
 )
 from laari.edge.load.rate import Bucket, named_bucket
-from laari.edge.merchant.expiring import as_it_is, list_expiring
-from laari.edge.merchant.lists import NO_QUERY, ListQuery
+from laari.edge.merchant.lists import NO_QUERY
 from laari.edge.merchant.operations import Context, Operation, Read, Write
 from laari.edge.merchant.payments import (
     AMOUNT,
@@ -31,19 +29,15 @@ from laari.edge.merchant.payments import (
     REFERENCE,
     TITLE,
 )
-from laari.http.messages import Reply
-from laari.rules import ids
+from laari.edge.merchant.views import act_on, get_one, list_all
+from laari.edge.resources import REQUESTS
 from laari.rules.contacts import MAX_EMAIL, read_email, read_mobile, read_vpa
-from laari.rules.payment_requests import CancelRequest, CreateRequest, ExpireRequest, RequestDraft
+from laari.rules.payment_requests import CancelRequest, CreateRequest, RequestDraft
 from laari.rules.records import CustomerType, Tenant
 from laari.rules.records import PaymentRequest as RequestRecord
-from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.shapes.envelopes import Data, to_json
-from laari.rules.shapes.requests import PaymentRequest, request_shape
+from laari.rules.refusals import Refusal, invalid
+from laari.rules.shapes.requests import PaymentRequest
 from laari.settings import Settings
-from laari.store.reads import payment_requests
-
-LISTING = "payment_requests"
 
 
 class CustomerFields(Struct, frozen=True):
@@ -171,29 +165,6 @@ def count_miss(context: Context, outcome: RequestRecord | Refusal) -> None:
         bucket.charge(context.backend.rates, time.monotonic())
 
 
-def cancel(context: Context, fields: None) -> CancelRequest:
-    return CancelRequest(context.tenant, context.id(ids.PAYMENT_REQUEST))
-
-
-async def get(context: Context, query: None) -> Reply | Refusal:
-    tenant = context.tenant
-    request = await context.backend.payment_requests.get(context.id(ids.PAYMENT_REQUEST))
-    if request is None or request.tenant_id != tenant.id:
-        return refuse("payment_request_not_found")
-    request = await as_it_is(context, request, ExpireRequest)
-    return Reply(200, to_json(Data(request_shape(request))))
-
-
-async def list_requests(context: Context, query: ListQuery) -> Reply | Refusal:
-    return await list_expiring(
-        context, query, LISTING, payment_requests.of_tenant, ExpireRequest, shown
-    )
-
-
-def shown(request: RequestRecord, backend: Backend) -> PaymentRequest:
-    return request_shape(request)
-
-
 CREATE = Write(
     path="/payment-requests",
     name="create_payment_request",
@@ -201,7 +172,7 @@ CREATE = Write(
     scope="payment_requests:create",
     status=201,
     command=create,
-    show=shown,
+    show=REQUESTS.show,
     observe=count_miss,
     body=CREATE_REQUEST,
     shape=PaymentRequest,
@@ -215,7 +186,7 @@ LIST = Read(
     name="list_payment_requests",
     summary="List payment requests, newest first",
     scope="payment_requests:read",
-    get=list_requests,
+    get=list_all(REQUESTS),
     query=LIST_QUERY,
     shape=PaymentRequest,
     is_list=True,
@@ -226,7 +197,7 @@ GET = Read(
     summary="Get a payment request",
     scope="payment_requests:read",
     query=NO_QUERY,
-    get=get,
+    get=get_one(REQUESTS),
     shape=PaymentRequest,
     refusals=("payment_request_not_found",),
 )
@@ -236,8 +207,8 @@ CANCEL = Write(
     summary="Cancel a pending payment request",
     scope="payment_requests:cancel",
     body=NO_BODY,
-    command=cancel,
-    show=shown,
+    command=act_on(REQUESTS, CancelRequest),
+    show=REQUESTS.show,
     shape=PaymentRequest,
     refusals=("payment_request_not_found", "payment_request_not_cancellable"),
 )

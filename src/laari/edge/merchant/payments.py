@@ -16,7 +16,6 @@ from laari.edge.input.fields import (
     timestamp,
     web_address,
 )
-from laari.edge.merchant.expiring import as_it_is, list_expiring
 from laari.edge.merchant.lists import (
     AFTER,
     BILL_NUMBER,
@@ -32,24 +31,19 @@ from laari.edge.merchant.lists import (
     status_filter,
 )
 from laari.edge.merchant.operations import Context, Operation, Public, Read, Write
+from laari.edge.merchant.views import act_on, get_one, list_all
 from laari.edge.qr import qr_png
+from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
+from laari.rules.lifecycle import state_of
 from laari.rules.money import MAX_PAYMENT_AMOUNT
-from laari.rules.payments import (
-    CancelPayment,
-    CreatePayment,
-    ExpirePayment,
-    PaymentDraft,
-)
+from laari.rules.payments import CancelPayment, CreatePayment, PaymentDraft
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shapes.envelopes import Data, to_json
-from laari.rules.shapes.payments import AnyPayment, HostedPayment, payment_shape
+from laari.rules.shapes.payments import AnyPayment, HostedPayment
 from laari.rules.world import local_time
-from laari.store.reads import payments
 
-LISTING = "payments"
 STATUSES = ("pending", "paid", "rejected", "expired", "cancelled", "refunded")
 
 PNG = "image/png"
@@ -108,39 +102,19 @@ def create(context: Context, draft: PaymentDraft) -> CreatePayment:
     return CreatePayment(context.tenant, draft)
 
 
-def cancel(context: Context, fields: None) -> CancelPayment:
-    return CancelPayment(context.tenant, context.id(ids.PAYMENT))
-
-
-async def get(context: Context, query: None) -> Reply | Refusal:
-    tenant = context.tenant
-    payment = await context.backend.payments.get(context.id(ids.PAYMENT))
-    if payment is None or payment.tenant_id != tenant.id:
-        return refuse("not_found")
-    payment = await as_it_is(context, payment, ExpirePayment)
-    return Reply(200, to_json(Data(shown(payment, context.backend))))
-
-
-async def list_payments(context: Context, query: ListQuery) -> Reply | Refusal:
-    return await list_expiring(context, query, LISTING, payments.of_tenant, ExpirePayment, shown)
-
-
 async def qr(backend: Backend, written_id: str) -> Reply | Refusal:
     """The payment link as a QR image, for as long as it can be paid.
 
     The id is the unguessable one that `qr_url` carries; the payment's own id works too.
     """
-    own_id = ids.read_id(ids.PAYMENT, written_id)
-    payment = None
     if ids.is_token(written_id):
         payment = await backend.payments_by_token.get(written_id)
-    elif own_id is not None:
-        payment = await backend.payments.get(own_id)
-    if payment is None or payment.kind != "hosted" or payment.status != "pending":
+    else:
+        payment = await PAYMENTS.find(backend, written_id)
+    if payment is None or payment.kind != "hosted":
         return refuse("not_found")
     tenant = await backend.tenants.get(payment.tenant_id)
-    now = local_time(datetime.now(UTC), tenant)
-    if payment.expires_at is not None and payment.expires_at <= now:
+    if state_of(payment, local_time(datetime.now(UTC), tenant)) not in ("pending", "processing"):
         return refuse("not_found")
     image = qr_png(f"{backend.origin}/pay/{payment.token}")
     return Reply(200, image, content_type=PNG.encode())
@@ -150,10 +124,6 @@ def payment_id(payment: Payment) -> UUID:
     return payment.id
 
 
-def shown(payment: Payment, backend: Backend) -> AnyPayment:
-    return payment_shape(payment, backend.origin)
-
-
 CREATE = Write(
     path="/payments",
     name="create_payment",
@@ -161,7 +131,7 @@ CREATE = Write(
     scope="payments:create",
     status=201,
     command=create,
-    show=shown,
+    show=PAYMENTS.show,
     body=CREATE_PAYMENT,
     resource_id=payment_id,
     shape=HostedPayment,
@@ -175,7 +145,7 @@ LIST = Read(
     name="list_payments",
     summary="List payments, newest first",
     scope="payments:read",
-    get=list_payments,
+    get=list_all(PAYMENTS),
     query=LIST_QUERY,
     shape=AnyPayment,
     is_list=True,
@@ -188,7 +158,7 @@ GET = Read(
     summary="Get a payment",
     scope="payments:read",
     query=NO_QUERY,
-    get=get,
+    get=get_one(PAYMENTS),
     shape=AnyPayment,
     refusals=("not_found",),
     description="By its `id`, not by your `reference`. An overdue payment is marked expired.",
@@ -199,8 +169,8 @@ CANCEL = Write(
     summary="Cancel a pending payment",
     scope="payments:cancel",
     body=NO_BODY,
-    command=cancel,
-    show=shown,
+    command=act_on(PAYMENTS, CancelPayment),
+    show=PAYMENTS.show,
     shape=HostedPayment,
     refusals=("not_found", "payment_not_cancellable", "payment_conflict"),
     description="Its checkout page and QR image stop accepting payment. Cancelling it again "

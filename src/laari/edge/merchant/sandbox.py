@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Generic, TypeVar
+from typing import Generic
 from uuid import UUID
 
 from msgspec import Struct
 
 from laari.edge.backend import Backend
 from laari.edge.input.fields import NO_BODY, Body, amount, boolean, described, integer, text
-from laari.edge.merchant.authorizations import shown as authorization_shown
 from laari.edge.merchant.operations import ANY_SCOPE, Context, Operation, Write
-from laari.edge.merchant.payment_requests import shown as request_shown
-from laari.edge.merchant.payments import shown as payment_shown
-from laari.rules import ids
+from laari.edge.resources import AUTHORIZATIONS, PAYMENTS, REQUESTS, R, Resource
 from laari.rules.actors import Payer, sandbox_customer
 from laari.rules.authorizations import (
     ApproveAuthorization,
@@ -46,8 +43,6 @@ from laari.rules.shapes.requests import PaymentRequest
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import local_time
 from laari.store.people.wallet_keys import sandbox_wallet_key
-
-T = TypeVar("T")
 
 
 class SandboxWallet(Struct, frozen=True):
@@ -127,14 +122,13 @@ def clock_shown(clock: TenantClock, backend: Backend) -> SandboxClock:
 
 
 @dataclass(frozen=True)
-class ControlTarget(Generic[T]):
+class ControlTarget(Generic[R]):
     """What a control acts on, and how it is shown."""
 
     section: str  # of the path
     noun: str  # of the operation's name
-    prefix: str
+    resource: Resource[R]
     scope: str
-    show: Callable[[T, Backend], Struct]
     shape: type[Struct]
     refusals: tuple[RefusalCode, ...]
 
@@ -142,14 +136,14 @@ class ControlTarget(Generic[T]):
         self,
         action: str,
         summary: str,
-        command: Callable[[Tenant, UUID, Payer], Command[T]],
+        command: Callable[[Tenant, UUID, Payer], Command[R]],
         *refusals: RefusalCode,
-    ) -> Write[None, T]:
+    ) -> Write[None, R]:
         """The command as the merchant's own sandbox customer would give it."""
 
-        def make(context: Context, fields: None) -> Command[T]:
+        def make(context: Context, fields: None) -> Command[R]:
             tenant = context.tenant
-            return command(tenant, context.id(self.prefix), sandbox_customer(tenant))
+            return command(tenant, context.id(self.resource.prefix), sandbox_customer(tenant))
 
         return self._control(action, summary, make, refusals)
 
@@ -157,13 +151,13 @@ class ControlTarget(Generic[T]):
         self,
         action: str,
         summary: str,
-        command: Callable[[Tenant, UUID, Tenant], Command[T]],
+        command: Callable[[Tenant, UUID, Tenant], Command[R]],
         *refusals: RefusalCode,
-    ) -> Write[None, T]:
+    ) -> Write[None, R]:
         """The command for whichever customer it concerns: a sandbox is the merchant's own."""
 
-        def make(context: Context, fields: None) -> Command[T]:
-            return command(context.tenant, context.id(self.prefix), context.tenant)
+        def make(context: Context, fields: None) -> Command[R]:
+            return command(context.tenant, context.id(self.resource.prefix), context.tenant)
 
         return self._control(action, summary, make, refusals)
 
@@ -171,9 +165,9 @@ class ControlTarget(Generic[T]):
         self,
         action: str,
         summary: str,
-        make: Callable[[Context, None], Command[T]],
+        make: Callable[[Context, None], Command[R]],
         refusals: tuple[RefusalCode, ...],
-    ) -> Write[None, T]:
+    ) -> Write[None, R]:
         return Write(
             path=f"/sandbox/{self.section}/{{id}}/{action}",
             name=f"sandbox_{action}_{self.noun}",
@@ -181,7 +175,7 @@ class ControlTarget(Generic[T]):
             scope=self.scope,
             body=NO_BODY,
             command=make,
-            show=self.show,
+            show=self.resource.show,
             shape=self.shape,
             sandbox_only=True,
             refusals=("not_found", *self.refusals, *refusals),
@@ -191,27 +185,24 @@ class ControlTarget(Generic[T]):
 PAYMENT = ControlTarget(
     section="payments",
     noun="payment",
-    prefix=ids.PAYMENT,
+    resource=PAYMENTS,
     scope="payments:create",
-    show=payment_shown,
     shape=HostedPayment,
     refusals=("payment_conflict",),
 )
 REQUEST = ControlTarget(
     section="payment-requests",
     noun="payment_request",
-    prefix=ids.PAYMENT_REQUEST,
+    resource=REQUESTS,
     scope="payment_requests:create",
-    show=request_shown,
     shape=PaymentRequest,
     refusals=("payment_request_not_found", "payment_conflict"),
 )
 AUTHORIZATION = ControlTarget(
     section="authorizations",
     noun="authorization",
-    prefix=ids.AUTHORIZATION,
+    resource=AUTHORIZATIONS,
     scope="authorizations:create",
-    show=authorization_shown,
     shape=Authorization,
     refusals=("authorization_not_found", "authorization_expired", "authorization_unavailable"),
 )

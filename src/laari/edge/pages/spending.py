@@ -6,15 +6,15 @@ A frozen wallet has one reason alone. Its limits are zero, which would read as n
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from markupsafe import Markup
 
 from laari.edge.moments import moment_at
+from laari.edge.pages.asked import Asked
 from laari.edge.pages.render import money, own
 from laari.edge.pages.visit import Visit
 from laari.rules import wallets
-from laari.rules.records import Tenant
+from laari.rules.records import Payment, PaymentRequest
+from laari.rules.refusals import Refusal
 from laari.store.reads.wallets import Standing
 
 # A higher limit is the operator's to give; the others end by themselves, the longest wait first. A
@@ -23,10 +23,11 @@ _ORDER = ("per_transaction", "monthly", "weekly", "daily", None)
 
 
 async def blocks_in_words(
-    visit: Visit, standing: Standing, tenant: Tenant, amount: int, now: datetime
+    visit: Visit, standing: Standing, asked: Asked[Payment] | Asked[PaymentRequest]
 ) -> list[Markup]:
-    """What keeps this wallet from paying this merchant, as the rules decide it."""
+    """What keeps this wallet from paying what is asked, as the rules decide it."""
     text, wallet = visit.language.text, standing.wallet
+    tenant, amount, now = asked.tenant, asked.row.amount, asked.now
     if wallet.frozen_at is not None:
         return [frozen_words(visit)]
     moment = await moment_at(visit.backend, tenant.mode, tenant, now, wallets.counted(wallet))
@@ -49,8 +50,14 @@ def frozen_words(visit: Visit) -> Markup:
     return visit.language.text("checkout.frozen", contact=whom)
 
 
-def refused_words(visit: Visit, blocks: list[Markup]) -> Markup:
+async def refused_words(
+    visit: Visit, asked: Asked[Payment] | Asked[PaymentRequest], refusal: Refusal, account: int
+) -> Markup:
     """What a customer reads whose payment was just refused."""
+    blocks: list[Markup] = []
+    if refusal.code in ("insufficient_balance", "wallet_limit_exceeded"):
+        standing = await visit.backend.wallets.get(account)
+        blocks = await blocks_in_words(visit, standing, asked) if standing else []
     if not blocks:
         return visit.language.text("checkout.busy")
     return Markup(" ").join([*blocks, visit.language.text("checkout.untouched")])

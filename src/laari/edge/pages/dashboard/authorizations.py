@@ -3,52 +3,23 @@
 from __future__ import annotations
 
 from laari.edge.merchant import authorizations as interface
-from laari.edge.merchant.lists import AFTER, LIMIT, ListQuery, Query, status_filter
 from laari.edge.moments import moment_at
 from laari.edge.pages.dashboard.desk import Desk, desk_route
-from laari.edge.pages.dashboard.listing import older, read_list, state_of
+from laari.edge.pages.dashboard.views import cancel, for_one, list_page
+from laari.edge.resources import AUTHORIZATIONS
 from laari.http.messages import Reply
-from laari.rules import ids
 from laari.rules.authorizations import as_of
+from laari.rules.lifecycle import shown_state
 from laari.rules.limits import counted, current_period, remaining
+from laari.rules.records import Authorization
 from laari.rules.refusals import Refusal
 from laari.store.reads import authorizations, events
 from laari.store.reads.listing import Window
 
-LIST_QUERY = Query(ListQuery, LIMIT, AFTER, status_filter(*interface.STATUSES))
 NEWEST = 20
 
 
-async def show_list(desk: Desk) -> Reply:
-    asked = read_list(desk, LIST_QUERY, interface.LISTING)
-    if isinstance(asked, Refusal):
-        written = dict(desk.visit.query)
-        return desk.page("authorizations.html", problem=asked, written=written, rows=[], older=None)
-    found = await desk.backend.page(
-        authorizations.of_tenant(
-            desk.tenant.id,
-            desk.now,
-            asked.window,
-            asked.query.status,
-        )
-    )
-    return await desk.long_page(
-        "authorizations.html",
-        written=asked.written,
-        rows=[as_of(row, desk.now) for row in found.rows],
-        older=older(desk, asked, interface.LISTING, found),
-    )
-
-
-async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
-    authorization_id = desk.id(ids.AUTHORIZATION)
-    stored = (
-        None
-        if authorization_id is None
-        else await desk.backend.authorizations.get(authorization_id)
-    )
-    if stored is None or stored.tenant_id != desk.tenant.id:
-        return desk.missing()
+async def _show(desk: Desk, stored: Authorization, problem: Refusal | None) -> Reply:
     authorization = as_of(stored, desk.now)
     moment = await moment_at(
         desk.backend, desk.tenant.mode, desk.tenant, desk.now, counted(authorization)
@@ -60,24 +31,19 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
         "authorization.html",
         problem=problem,
         authorization=authorization,
-        shape=interface.shown(authorization, desk.backend),
+        shape=AUTHORIZATIONS.show(authorization, desk.backend),
         left=remaining(authorization, current_period(authorization, moment)),
         rows=paid.rows,
         more=paid.next is not None,
-        state_of=state_of,
+        state_of=shown_state,
         events=await desk.backend.ask(events.of_object, authorization.id),
     )
 
 
-async def cancel(desk: Desk) -> Reply:
-    outcome = await desk.run(interface.CANCEL)
-    if isinstance(outcome, Refusal):
-        return await show(desk, outcome)
-    return desk.go(f"/authorizations/{desk.visit.params['id']}", done="cancelled")
-
-
+show = for_one(AUTHORIZATIONS, _show)
+_list = list_page(AUTHORIZATIONS, interface.LIST.query, "authorizations.html")
 ROUTES = [
-    desk_route("/authorizations", get=show_list),
+    desk_route("/authorizations", get=_list),
     desk_route("/authorizations/{id}", get=show),
-    desk_route("/authorizations/{id}/cancel", post=cancel),
+    desk_route("/authorizations/{id}/cancel", post=cancel(interface.CANCEL, show)),
 ]

@@ -92,6 +92,11 @@ class Desk:
         shared = section if section and section[0] != "sandbox" else []
         return "/".join([HOME, other, *shared])
 
+    @property
+    def resource_path(self) -> str:
+        """The page of the resource that the address names, in this mode."""
+        return "/".join(["", *self.visit.path.split("/")[3:5]])
+
     def id(self, prefix: str) -> UUID | None:
         return ids.read_id(prefix, self.visit.params["id"])
 

@@ -14,11 +14,13 @@ from laari.edge.merchant import payments as interface
 from laari.edge.merchant.lists import ListQuery
 from laari.edge.pages.bidi import closed, escaped_json
 from laari.edge.pages.dashboard.desk import Desk, desk_route
-from laari.edge.pages.dashboard.listing import ListRequest, read_list, state_of
-from laari.edge.pages.dashboard.payments import listing_of
+from laari.edge.pages.dashboard.listing import ListRequest, read_list
+from laari.edge.pages.dashboard.views import listing_of
+from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply, Stream
 from laari.rules import ids
 from laari.rules.calendar import local_day, show_or_none
+from laari.rules.lifecycle import shown_state
 from laari.rules.money import rufiyaa
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal
@@ -74,7 +76,7 @@ _BEFORE_FORMULA = re.compile(
 
 
 async def export(desk: Desk) -> Reply:
-    asked = read_list(desk, interface.LIST_QUERY, interface.LISTING)
+    asked = read_list(desk, interface.LIST_QUERY, PAYMENTS.listing)
     if isinstance(asked, Refusal):
         written = dict(desk.visit.query)
         return desk.page("payments.html", problem=asked, written=written, rows=[], older=None)
@@ -100,7 +102,9 @@ async def _lines(desk: Desk, asked: ListRequest[ListQuery]) -> AsyncGenerator[by
     yield (BYTE_ORDER_MARK + csv_text([list(COLUMNS)])).encode()
     while window is not None:
         async with desk.backend.heavy.reading.slot():
-            found = await desk.backend.page(listing_of(desk, asked._replace(window=window)))
+            found = await desk.backend.page(
+                listing_of(desk, PAYMENTS, asked._replace(window=window))
+            )
         for payments in in_pieces(found.rows, lambda payment: payment):
             async with desk.backend.heavy.writing.slot():
                 rows = (cells_of(desk, payment) for payment in payments)
@@ -136,7 +140,7 @@ def cells_of(desk: Desk, payment: Payment) -> dict[str, str]:
     return {
         "id": ids.show_id(ids.PAYMENT, payment.id),
         "reference": guarded(payment.reference),
-        "status": state_of(payment, desk.now),
+        "status": shown_state(payment, desk.now),
         "amount": rufiyaa(payment.amount),
         "fee": "" if payment.fee is None else rufiyaa(payment.fee),
         "net_amount": "" if net is None else rufiyaa(net),

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 from laari.edge.merchant.lists import PageQuery, Query, read_window
 from laari.edge.pages.dashboard.desk import Desk
-from laari.rules.lifecycle import shown_state
 from laari.rules.refusals import Refusal
 from laari.store.reads.listing import Found, Listed, Window
 
@@ -41,6 +40,3 @@ def older(desk: Desk, asked: ListRequest[Q], listing: str, found: Found[R]) -> s
         return None
     cursor = desk.backend.cursors.make(listing, desk.tenant.id, *found.next)
     return urlencode({**asked.written, "after": cursor})
-
-
-state_of = shown_state  # the templates' name for it

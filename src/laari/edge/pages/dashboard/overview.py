@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from laari.edge.pages.dashboard.chart import bars, stacked
 from laari.edge.pages.dashboard.desk import Desk, desk_route
-from laari.edge.pages.dashboard.listing import state_of
 from laari.edge.pages.render import money_text
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day
+from laari.rules.lifecycle import shown_state
 from laari.store.reads import payments
 from laari.store.reads.figures import Figures, Span
 from laari.store.reads.listing import Window
@@ -48,7 +48,7 @@ async def show(desk: Desk, secret_key: str | None = None) -> Reply:
             [f"{name}: {each.payments} paid, {each.refunds} refunded" for name, each in told],
         ),
         rows=newest.rows,
-        state_of=state_of,
+        state_of=shown_state,
     )
 
 

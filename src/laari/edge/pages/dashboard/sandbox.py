@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeAlias, TypeVar
+from collections.abc import Mapping
+from typing import TypeVar
 
 from laari.edge.merchant import sandbox as interface
 from laari.edge.merchant.operations import Write
 from laari.edge.pages.dashboard import authorizations, payments, requests
 from laari.edge.pages.dashboard.desk import Desk, DeskHandler, desk_route
+from laari.edge.pages.dashboard.views import Show, run_and_show
 from laari.http.messages import Reply
 from laari.rules.money import read_rufiyaa
 from laari.rules.refusals import Refusal, invalid
@@ -19,20 +20,15 @@ T = TypeVar("T")
 
 SECONDS = {"minutes": 60, "hours": 3600, "days": 86_400}
 
-Show: TypeAlias = Callable[[Desk, Refusal], Awaitable[Reply]]
 
-
-def _decisions(section: str, controls: Mapping[str, Write[None, T]], show: Show) -> DeskHandler:
+def _decisions(controls: Mapping[str, Write[None, T]], show: Show) -> DeskHandler:
     """What the sandbox customer does with one payment, request or authorization."""
 
     async def decide(desk: Desk) -> Reply:
         control = controls.get(desk.visit.params["action"])
         if control is None or not control.exists_for(desk.tenant):
             return desk.missing()
-        outcome = await desk.run(control)
-        if isinstance(outcome, Refusal):
-            return await show(desk, outcome)
-        return desk.go(f"/{section}/{desk.visit.params['id']}", done="controlled")
+        return await run_and_show(desk, control, show, "controlled")
 
     return decide
 
@@ -86,14 +82,14 @@ ROUTES = [
     desk_route("/sandbox/clock", post=move_clock),
     desk_route(
         "/payments/{id}/sandbox/{action}",
-        post=_decisions("payments", interface.PAYMENT_CONTROLS, payments.show),
+        post=_decisions(interface.PAYMENT_CONTROLS, payments.show),
     ),
     desk_route(
         "/requests/{id}/sandbox/{action}",
-        post=_decisions("requests", interface.REQUEST_CONTROLS, requests.show),
+        post=_decisions(interface.REQUEST_CONTROLS, requests.show),
     ),
     desk_route(
         "/authorizations/{id}/sandbox/{action}",
-        post=_decisions("authorizations", interface.AUTHORIZATION_CONTROLS, authorizations.show),
+        post=_decisions(interface.AUTHORIZATION_CONTROLS, authorizations.show),
     ),
 ]

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Protocol, TypeVar
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
+from laari.edge.pages.asked import Asked, decide, one_asked
 from laari.edge.pages.language import ENGLISH
+from laari.edge.pages.login import unconfirmed
 from laari.edge.pages.visit import Handler, PageRoute, Visit, page_route
+from laari.edge.resources import Resource
 from laari.http.messages import Reply
-from laari.rules import ids
-from laari.rules.records import Tenant
-from laari.spine.coalesce import Coalesced
+from laari.rules.actors import Payer
+from laari.rules.command import Command
+from laari.rules.records import Authorization, PaymentRequest, Tenant
+from laari.rules.refusals import Refusal
 from laari.store.people.sessions import CustomerSession
 from laari.store.reads.listing import Position
 
@@ -57,40 +61,77 @@ def _logged_in(handler: CustomerHandler, *, polled: bool, first: bool) -> Handle
     return guarded
 
 
-T = TypeVar("T")
+A = TypeVar("A", bound=Asked[Any])
+W = TypeVar("W", PaymentRequest, Authorization)
 
 
-def for_one(
-    find: Callable[[Visit, CustomerSession], Awaitable[T | None]],
-    handler: Callable[[Visit, CustomerSession, T], Awaitable[Reply]],
-) -> CustomerHandler:
-    """For one row of the customer's own; anybody else's does not exist."""
+class OwnPages(Generic[A]):
+    """The handlers for one row of the customer's own; anybody else's does not exist.
 
-    async def handle(visit: Visit, customer: CustomerSession) -> Reply:
-        one = await find(visit, customer)
-        if one is None:
-            section = "/".join(visit.path.split("/")[:3])
-            return visit.refusal(404, "not_found", back=section)
-        return await handler(visit, customer, one)
+    `refused_words` say why a decision was not followed.
+    """
 
-    return handle
+    def __init__(
+        self,
+        resource: Resource[W],
+        kind: Callable[[W, Tenant, datetime], A],
+        page: Callable[..., Awaitable[Reply]],
+        refused_words: Callable[[Visit, A, Refusal, int], Awaitable[str]],
+    ) -> None:
+        async def find(visit: Visit, customer: CustomerSession) -> A | None:
+            row = await resource.find(visit.backend, visit.params["id"])
+            own = row if row is not None and row.account == customer.account else None
+            return await one_asked(visit, own, kind)
 
+        self._find = find
+        self._page = page
+        self._refused_words = refused_words
 
-class OfAccount(Protocol):
     @property
-    def account(self) -> int | None: ...
+    def shown(self) -> CustomerHandler:
+        return self._found(self._page)
 
+    async def status(self, visit: Visit, customer: CustomerSession) -> Reply:
+        """The state alone, for the page to watch."""
+        asked = await self._find(visit, customer)
+        return visit.json({"status": "not_found" if asked is None else asked.state})
 
-W = TypeVar("W", bound=OfAccount)
+    def decided(
+        self,
+        decision: Callable[[Tenant, UUID, Payer], Command[object]],
+        *states: str,
+        confirmed: bool = False,
+    ) -> CustomerHandler:
+        """In one of these states, or in any; with a recent password if it is to be confirmed."""
 
+        async def handle(visit: Visit, customer: CustomerSession, asked: A) -> Reply:
+            async def refused(now: A, refusal: Refusal) -> Reply:
+                failed = await self._refused_words(visit, now, refusal, customer.account)
+                return await self._page(visit, customer, now, refusal.status, failed=failed)
 
-async def own_row(
-    visit: Visit, customer: CustomerSession, prefix: str, rows: Coalesced[UUID, W]
-) -> W | None:
-    """The row that the address names, if it belongs to this customer."""
-    row_id = ids.read_id(prefix, visit.params["id"])
-    row = None if row_id is None else await rows.get(row_id)
-    return row if row is not None and row.account == customer.account else None
+            if states and asked.state not in states:  # decided in another tab, or by the merchant
+                return visit.go(asked.address)
+            problem = await unconfirmed(visit, customer) if confirmed else None
+            if problem is not None:
+                return await self._page(
+                    visit, customer, asked, problem.status, failed=problem.words
+                )
+            command = decision(asked.tenant, asked.row.id, customer.payer)
+            return await decide(visit, asked, command, lambda: self._find(visit, customer), refused)
+
+        return self._found(handle)
+
+    def _found(
+        self, handler: Callable[[Visit, CustomerSession, A], Awaitable[Reply]]
+    ) -> CustomerHandler:
+        async def handle(visit: Visit, customer: CustomerSession) -> Reply:
+            asked = await self._find(visit, customer)
+            if asked is None:
+                section = "/".join(visit.path.split("/")[:3])
+                return visit.refusal(404, "not_found", back=section)
+            return await handler(visit, customer, asked)
+
+        return handle
 
 
 def app_page(
@@ -122,15 +163,3 @@ def older(
     if place is None:
         return None
     return f"{visit.path}?after={visit.backend.cursors.make(listing, customer.account, *place)}"
-
-
-class OfTenant(Protocol):
-    @property
-    def tenant_id(self) -> int: ...
-
-
-async def tenants_of(visit: Visit, rows: Iterable[OfTenant]) -> dict[int, Tenant]:
-    """The merchants behind these rows, each in the mode of its row."""
-    ids = list({row.tenant_id for row in rows})
-    found = await asyncio.gather(*map(visit.backend.tenants.get, ids))
-    return {tenant.id: tenant for tenant in found if tenant is not None}

@@ -6,64 +6,30 @@ As on the checkout, only the rules change a request: pressed twice or in two tab
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import NamedTuple
 
-from markupsafe import Markup
-
-from laari.edge.pages.login import is_fresh, unconfirmed
+from laari.edge.pages.asked import Asked, all_asked
+from laari.edge.pages.login import is_fresh
 from laari.edge.pages.spending import blocks_in_words, refused_words
 from laari.edge.pages.visit import Visit
-from laari.edge.pages.wallet.frame import (
-    PAGE,
-    app_page,
-    app_route,
-    for_one,
-    older,
-    own_row,
-    read_place,
-    tenants_of,
-)
+from laari.edge.pages.wallet.frame import PAGE, OwnPages, app_page, app_route, older, read_place
+from laari.edge.resources import REQUESTS
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.lifecycle import shown_state
 from laari.rules.payment_requests import PayRequest, RejectRequest
-from laari.rules.records import PaymentRequest, Tenant
-from laari.rules.refusals import Refusal
-from laari.rules.world import local_time
+from laari.rules.records import PaymentRequest
 from laari.store.people.sessions import CustomerSession
 from laari.store.reads import payment_requests
 from laari.store.reads.listing import Window
-from laari.store.reads.wallets import Standing
 
 ON_FIRST_PAGE = 3  # requests that the wallet's first page names
 
 _WAITING, _ENDED = "requests waiting", "requests ended"  # the two listings, one after the other
 
 
-class ReceivedRequest(NamedTuple):
-    """A request, who asks, and the time on that merchant's clock."""
-
-    request: PaymentRequest
-    tenant: Tenant
-    now: datetime
-
-    @property
-    def state(self) -> str:
-        return shown_state(self.request, self.now, active=self.tenant.active)
-
+class ReceivedRequest(Asked[PaymentRequest]):
     @property
     def address(self) -> str:
-        return f"/app/requests/{ids.show_id(ids.PAYMENT_REQUEST, self.request.id)}"
-
-
-async def _received(visit: Visit, requests: Sequence[PaymentRequest]) -> list[ReceivedRequest]:
-    tenants = await tenants_of(visit, requests)
-    return [
-        ReceivedRequest(request, tenant, local_time(visit.now, tenant))
-        for request in requests
-        for tenant in (tenants[request.tenant_id],)
-    ]
+        return f"/app/requests/{ids.show_id(ids.PAYMENT_REQUEST, self.row.id)}"
 
 
 async def first_waiting(visit: Visit, customer: CustomerSession) -> list[ReceivedRequest]:
@@ -71,7 +37,7 @@ async def first_waiting(visit: Visit, customer: CustomerSession) -> list[Receive
     found = await visit.backend.page(
         payment_requests.of_account(customer.account, Window(ON_FIRST_PAGE), waiting=True)
     )
-    asked = await _received(visit, found.rows)
+    asked = await all_asked(visit, found.rows, ReceivedRequest)
     return [each for each in asked if each.state in ("pending", "processing")]
 
 
@@ -97,18 +63,12 @@ async def show_all(visit: Visit, customer: CustomerSession) -> Reply:
         visit,
         customer,
         "requests",
-        waiting=await _received(visit, waiting),
-        ended=await _received(visit, ended),
+        waiting=await all_asked(visit, waiting, ReceivedRequest),
+        ended=await all_asked(visit, ended, ReceivedRequest),
         is_first=in_waiting is None and in_ended is None,
         begins_ended=in_ended is None,
         older=link,
     )
-
-
-async def _find(visit: Visit, customer: CustomerSession) -> ReceivedRequest | None:
-    rows = visit.backend.payment_requests
-    request = await own_row(visit, customer, ids.PAYMENT_REQUEST, rows)
-    return None if request is None else (await _received(visit, [request]))[0]
 
 
 async def _page(
@@ -122,67 +82,22 @@ async def _page(
     assert standing is not None
     shown = {
         "asked": asked,
-        "request": asked.request,
+        "request": asked.row,
         "balance": standing.wallet.balance,
         "is_frozen": standing.wallet.frozen_at is not None,
-        "blocks": await _blocks(visit, standing, asked),
+        "blocks": await blocks_in_words(visit, standing, asked),
         "ask_password": not is_fresh(visit, customer),
         "failed": None,
     }
     return app_page(visit, customer, "requests/one", status, **(shown | values))
 
 
-async def _blocks(visit: Visit, standing: Standing, asked: ReceivedRequest) -> list[Markup]:
-    return await blocks_in_words(visit, standing, asked.tenant, asked.request.amount, asked.now)
-
-
-async def status(visit: Visit, customer: CustomerSession) -> Reply:
-    """The state alone, for the page to watch."""
-    asked = await _find(visit, customer)
-    return visit.json({"status": "not_found" if asked is None else asked.state})
-
-
-async def pay(visit: Visit, customer: CustomerSession, asked: ReceivedRequest) -> Reply:
-    if asked.state != "pending":  # in another tab, or by the merchant: the page says what it is
-        return visit.go(asked.address)
-    problem = await unconfirmed(visit, customer)
-    if problem is not None:
-        return await _page(visit, customer, asked, problem.status, failed=problem.words)
-    command = PayRequest(asked.tenant, asked.request.id, customer.payer)
-    return await _decide(visit, customer, asked, command)
-
-
-async def reject(visit: Visit, customer: CustomerSession, asked: ReceivedRequest) -> Reply:
-    if asked.state not in ("pending", "closed"):  # of a shop that is closed it can be declined
-        return visit.go(asked.address)
-    command = RejectRequest(asked.tenant, asked.request.id, customer.payer)
-    return await _decide(visit, customer, asked, command)
-
-
-async def _decide(
-    visit: Visit,
-    customer: CustomerSession,
-    asked: ReceivedRequest,
-    command: PayRequest | RejectRequest,
-) -> Reply:
-    outcome = await visit.backend.spine.submit(command)
-    if not isinstance(outcome, Refusal):
-        return visit.go(asked.address)
-    now = await _find(visit, customer)
-    if now is None or now.state != asked.state:  # paid in another tab, cancelled, expired …
-        return visit.go(asked.address)
-    why: list[Markup] = []
-    if outcome.code in ("insufficient_balance", "wallet_limit_exceeded"):
-        standing = await visit.backend.wallets.get(customer.account)
-        why = await _blocks(visit, standing, now) if standing else []
-    failed = refused_words(visit, why)
-    return await _page(visit, customer, now, outcome.status, failed=failed)
-
-
+PAGES = OwnPages(REQUESTS, ReceivedRequest, _page, refused_words)
 ROUTES = [
     app_route("/app/requests", get=show_all),
-    app_route("/app/requests/{id}", get=for_one(_find, _page)),
-    app_route("/app/requests/{id}/status", get=status, polled=True),
-    app_route("/app/requests/{id}/pay", post=for_one(_find, pay)),
-    app_route("/app/requests/{id}/reject", post=for_one(_find, reject)),
+    app_route("/app/requests/{id}", get=PAGES.shown),
+    app_route("/app/requests/{id}/status", get=PAGES.status, polled=True),
+    app_route("/app/requests/{id}/pay", post=PAGES.decided(PayRequest, "pending", confirmed=True)),
+    # A request of a shop that is closed can be declined too.
+    app_route("/app/requests/{id}/reject", post=PAGES.decided(RejectRequest, "pending", "closed")),
 ]

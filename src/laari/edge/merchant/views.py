@@ -1,0 +1,90 @@
+"""Reading and cancelling a resource: one by its id, or a page of them.
+
+What is overdue becomes expired by being read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from uuid import UUID
+
+from laari.edge.merchant.lists import ListQuery, page_body, read_window
+from laari.edge.merchant.operations import Context
+from laari.edge.resources import R, Resource
+from laari.http.messages import Reply
+from laari.rules.command import Command
+from laari.rules.records import Tenant
+from laari.rules.refusals import Refusal, refuse
+from laari.rules.shapes.envelopes import Data, to_json
+from laari.rules.world import local_time
+from laari.store.reads.listing import Found, Listing, Window
+
+
+def now_of(context: Context) -> datetime:
+    return local_time(datetime.now(UTC), context.tenant)
+
+
+async def find_one(context: Context, resource: Resource[R]) -> R | Refusal:
+    """What the path names, as it is now."""
+    backend, tenant = context.backend, context.tenant
+    row = await resource.of_tenant(backend, tenant, context.written_id)
+    if row is None:
+        return refuse(resource.missing)
+    (row,) = await resource.current(backend, tenant, [row], now_of(context))
+    return row
+
+
+def get_one(resource: Resource[R]) -> Callable[[Context, None], Awaitable[Reply | Refusal]]:
+    async def get(context: Context, query: None) -> Reply | Refusal:
+        row = await find_one(context, resource)
+        if isinstance(row, Refusal):
+            return row
+        return Reply(200, to_json(Data(resource.show(row, context.backend))))
+
+    return get
+
+
+def list_all(resource: Resource[R]) -> Callable[[Context, ListQuery], Awaitable[Reply | Refusal]]:
+    async def get(context: Context, query: ListQuery) -> Reply | Refusal:
+        now = now_of(context)
+
+        def listed(window: Window) -> Listing[R]:
+            return resource.listed(context.tenant.id, now, window, **query.filters)
+
+        return await show_page(context, query, resource, resource.listing, listed, now)
+
+    return get
+
+
+async def show_page(
+    context: Context,
+    query: ListQuery,
+    resource: Resource[R],
+    listing: str,
+    listed: Callable[[Window], Listing[R]],
+    now: datetime,
+) -> Reply | Refusal:
+    tenant, backend = context.tenant, context.backend
+    window = read_window(query, backend.cursors, listing, tenant.id)
+    if isinstance(window, Refusal):
+        return window
+    found = await backend.page(listed(window))
+    rows = await resource.current(backend, tenant, found.rows, now)
+    if rows is not found.rows:
+        # The page has become this caller's own. A row that was paid or cancelled meanwhile no
+        # longer belongs to the status asked for.
+        status = query.status
+        found = Found([row for row in rows if status in (None, row.status)], found.next)
+    # Nothing below depends on the moment.
+    if found.shown is None:
+        shapes = (resource.show(row, backend) for row in found.rows)
+        found.shown = page_body(shapes, found, window, backend.cursors, listing, tenant.id)
+    return Reply(200, found.shown)
+
+
+def act_on(
+    resource: Resource[R], command: Callable[[Tenant, UUID], Command[R]]
+) -> Callable[[Context, None], Command[R]]:
+    """The merchant's command about what the path names."""
+    return lambda context, fields: command(context.tenant, context.id(resource.prefix))
