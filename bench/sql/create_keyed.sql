@@ -37,12 +37,13 @@ WITH kept AS (
 )
 SELECT 1 FROM made LIMIT 1;
 INSERT INTO saved_responses
-    (tenant_id, operation, key, fingerprint, status, body, completed_at, replays, last_replayed_at,
-    resource_id)
-VALUES (:tenant, 'create_payment', :run || '-' || :n::bigint, decode(:digest, 'hex'), 201, :event,
+    (tenant_id, operation, key, fingerprint, status, code, body, completed_at, replays,
+    last_replayed_at, resource_id)
+VALUES (:tenant, 'create_payment', :run || '-' || :n::bigint, decode(:digest, 'hex'), 201, '', :event,
     now(), 0, NULL, :payment)
 ON CONFLICT (tenant_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint,
-    status = excluded.status, body = excluded.body, completed_at = excluded.completed_at,
+    status = excluded.status, code = excluded.code, body = excluded.body,
+    completed_at = excluded.completed_at,
     replays = excluded.replays, last_replayed_at = excluded.last_replayed_at,
     resource_id = excluded.resource_id;
 COMMIT;

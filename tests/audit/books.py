@@ -177,7 +177,7 @@ async def write_more(dsn: str) -> None:
 async def _save_responses(run: Any, tenant: Tenant) -> None:
     def render(outcome: Payment | Refusal) -> Response:
         if isinstance(outcome, Refusal):
-            return Response(outcome.status, refusal_body(outcome))
+            return Response(outcome.status, refusal_body(outcome), outcome.public_code)
         body = to_json(Data(payment_shape(outcome, ORIGIN)))
         return Response(201, body, resource_id=outcome.id)
 

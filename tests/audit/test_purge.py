@@ -286,9 +286,9 @@ async def test_the_saved_responses_of_a_purged_payment_go_with_it(books: str) ->
     """A replay would show a payment that does not exist; those of others are still owed."""
     await tamper(
         books,
-        "INSERT INTO saved_responses (tenant_id, operation, key, fingerprint, status, body, "
+        "INSERT INTO saved_responses (tenant_id, operation, key, fingerprint, status, code, body, "
         "completed_at, resource_id) SELECT tenant_id, 'create_payment', "
-        "replace(reference, ' ', '-'), sha256(''), 201, '{}', now(), id FROM payments "
+        "replace(reference, ' ', '-'), sha256(''), 201, '', '{}', now(), id FROM payments "
         "WHERE reference IN ('try forgotten', 'try paid')",
     )
     await purge_sandboxes(books)

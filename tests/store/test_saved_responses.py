@@ -35,8 +35,8 @@ async def save(
     connection: asyncpg.Connection, tenant: int, key: str, completed_at: datetime
 ) -> None:
     await connection.execute(
-        "INSERT INTO saved_responses (tenant_id, operation, key, fingerprint, status, body,"
-        " completed_at) VALUES ($1, 'payments', $2, $3, 201, '', $4)",
+        "INSERT INTO saved_responses (tenant_id, operation, key, fingerprint, status, code, body,"
+        " completed_at) VALUES ($1, 'payments', $2, $3, 201, '', '', $4)",
         *(tenant, key, bytes(32), completed_at),
     )
 
@@ -87,8 +87,8 @@ async def test_nothing_is_read_that_is_not_removed(connection: asyncpg.Connectio
         "UPDATE tenants SET clock_offset_seconds = -86400 * 90 WHERE id = $1", SANDBOX
     )
     await connection.execute(
-        "INSERT INTO saved_responses (tenant_id, operation, key, fingerprint, status, body,"
-        " completed_at) SELECT $1, 'payments', n::text, $2, 201, '', $3 "
+        "INSERT INTO saved_responses (tenant_id, operation, key, fingerprint, status, code, body,"
+        " completed_at) SELECT $1, 'payments', n::text, $2, 201, '', '', $3 "
         "FROM generate_series(1, 20000) n",
         *(SANDBOX, bytes(32), NOW - timedelta(days=2)),
     )

@@ -14,7 +14,6 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from laari.http.addresses import Networks, client_address, is_trusted
 from laari.http.head import Head
-from laari.rules.refusals import Refusal
 
 Header: TypeAlias = tuple[bytes, bytes]
 Address: TypeAlias = tuple[str, int]
@@ -159,12 +158,12 @@ def must_read(request: Request) -> Reply | None:
     return Reply(405, b"Use GET\n", ((b"allow", b"GET, HEAD"),), PLAIN)
 
 
-def refusal_headers(refusal: Refusal, challenge: Header) -> tuple[Header, ...]:
+def refusal_headers(status: int, retry_after: int | None, challenge: Header) -> tuple[Header, ...]:
     """How to authenticate, or when to come back."""
-    if refusal.status == 401:
+    if status == 401:
         return (challenge,)
-    if refusal.status in (429, 503):
-        return ((b"retry-after", str(refusal.retry_after or 1).encode()),)
+    if status in (429, 503):
+        return ((b"retry-after", str(retry_after or 1).encode()),)
     return ()
 
 

@@ -62,6 +62,8 @@ def _canonical(value: object) -> str:
 class Response(NamedTuple):
     status: int
     body: bytes
+    code: str = ""  # of the refusal, if it is one
+    retry_after: int | None = None
     replayed: bool = False
     resource_id: UUID | None = None  # what the body shows; None where it refuses
 
@@ -102,7 +104,7 @@ class Keyed(TenantCommand[Response], Generic[T]):
                 return self.render(refuse("idempotency_conflict"))
             replayed = replace(saved, replays=saved.replays + 1, last_replayed_at=now)
             world.saved_responses.change(self._slot, replayed)
-            return Response(saved.status, saved.body, replayed=True)
+            return Response(saved.status, saved.body, saved.code, replayed=True)
         outcome = self.inner if isinstance(self.inner, Refusal) else self.inner.decide(world)
         response = self.render(outcome)
         if not (isinstance(outcome, Refusal) and outcome.code in PASSING_CODES):
@@ -114,6 +116,7 @@ class Keyed(TenantCommand[Response], Generic[T]):
                     key=self.key,
                     fingerprint=self.fingerprint,
                     status=response.status,
+                    code=response.code,
                     body=response.body,
                     completed_at=now,
                     resource_id=response.resource_id,

@@ -288,6 +288,7 @@ class SavedResponse(Struct, frozen=True):
     key: str
     fingerprint: bytes
     status: int
+    code: str  # of the refusal, if it is one
     body: bytes
     completed_at: datetime
     replays: int = 0

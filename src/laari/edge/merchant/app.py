@@ -10,8 +10,6 @@ import math
 import time
 from typing import TypeVar
 
-import msgspec
-
 from laari.edge.backend import Backend
 from laari.edge.input.strict_json import read_object
 from laari.edge.input.warnings import warned
@@ -19,15 +17,15 @@ from laari.edge.load.admission import credential_of
 from laari.edge.load.rate import Bucket
 from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
 from laari.edge.merchant.auth import authenticate
-from laari.edge.merchant.envelope import API_VERSION, HEADERS, refused
+from laari.edge.merchant.envelope import API_VERSION, CHALLENGE, HEADERS, REPLAYED, refused
 from laari.edge.merchant.operations import Caller, Context, Operation, Public, Read, Write
-from laari.http.messages import Header, Reply, Request
+from laari.http.messages import Reply, Request, refusal_headers
 from laari.http.parameters import read_parameters
 from laari.http.router import Router
 from laari.rules.idempotency import Keyed, Response, fingerprint, is_valid_key
 from laari.rules.records import Tenant
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.shapes.envelopes import Data, ErrorBody, refusal_body, to_json
+from laari.rules.shapes.envelopes import Data, refusal_body, to_json
 
 B = TypeVar("B")
 Q = TypeVar("Q")
@@ -188,9 +186,7 @@ class MerchantInterface:
             render=lambda outcome: _render(operation, outcome, self._backend),
         )
         response = await self._backend.spine.submit(keyed)
-        if isinstance(response, Refusal):
-            response = _render(operation, response, self._backend)
-        return _reply(response)
+        return refused(response) if isinstance(response, Refusal) else _reply(response)
 
 
 def _too_fast(wait_seconds: float) -> Reply:
@@ -203,7 +199,8 @@ def _shown(found: Reply | Refusal) -> Reply:
 
 def _render(operation: Write[B, T], outcome: T | Refusal, backend: Backend) -> Response:
     if isinstance(outcome, Refusal):
-        return Response(outcome.status, refusal_body(outcome))
+        body, code = refusal_body(outcome), outcome.public_code
+        return Response(outcome.status, body, code, outcome.retry_after)
     resource_id = None if operation.resource_id is None else operation.resource_id(outcome)
     body = to_json(Data(operation.show(outcome, backend)))
     return Response(operation.status, body, resource_id=resource_id)
@@ -219,16 +216,6 @@ def _read_json_object(request: Request) -> dict[str, object] | Refusal:
 
 
 def _reply(response: Response) -> Reply:
-    headers: tuple[Header, ...] = ()
-    if response.replayed:
-        headers = ((b"idempotent-replayed", b"true"),)
-    elif response.status in (429, 503):
-        headers = ((b"retry-after", b"1"),)
-    return Reply(response.status, response.body, headers, code=_code(response))
-
-
-def _code(response: Response) -> str:
-    """Why it was refused, which of a saved response only its body tells."""
-    if response.status < 400:
-        return ""
-    return msgspec.json.decode(response.body, type=ErrorBody).error.code
+    status, body, code, retry_after, replayed, _ = response
+    headers = refusal_headers(status, retry_after, CHALLENGE)
+    return Reply(status, body, (REPLAYED,) if replayed else headers, code=code)

@@ -10,9 +10,11 @@ API_VERSION = "2027-07-01"
 
 VERSION = (b"service-version", API_VERSION.encode())
 HEADERS = (NO_STORE, VERSION)  # of every response
+REPLAYED = (b"idempotent-replayed", b"true")
 CHALLENGE = (b"www-authenticate", b'Bearer realm="laari", Basic realm="laari"')
 
 
 def refused(refusal: Refusal, *headers: Header) -> Reply:
-    headers = (*headers, *refusal_headers(refusal, CHALLENGE))
-    return Reply(refusal.status, refusal_body(refusal), headers, code=refusal.public_code)
+    more = refusal_headers(refusal.status, refusal.retry_after, CHALLENGE)
+    body = refusal_body(refusal)
+    return Reply(refusal.status, body, (*headers, *more), code=refusal.public_code)

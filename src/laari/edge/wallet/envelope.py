@@ -11,6 +11,6 @@ CHALLENGE = (b"www-authenticate", b'ApiKey realm="laari wallet"')
 
 
 def refused(refusal: Refusal, *headers: Header) -> Reply:
-    headers = (*headers, *refusal_headers(refusal, CHALLENGE))
+    more = refusal_headers(refusal.status, refusal.retry_after, CHALLENGE)
     body = wallet_refusal_body(refusal)
-    return Reply(refusal.status, body, headers, code=refusal.public_code)
+    return Reply(refusal.status, body, (*headers, *more), code=refusal.public_code)

@@ -176,14 +176,14 @@ _SAVED = Check(
     LEFT JOIN payments p ON {shown_payment("p.id")} = d.id
         AND p.tenant_id = s.tenant_id
     WHERE CASE WHEN s.status = 201 THEN
-        b.error IS NOT NULL OR p.id IS NULL OR s.resource_id <> p.id
+        b.error IS NOT NULL OR s.code <> '' OR p.id IS NULL OR s.resource_id <> p.id
         OR (d.reference, d.amount) IS DISTINCT FROM (p.reference, p.amount::text)
         OR (d.title, d.description, d.bill_number)
             IS DISTINCT FROM (p.title, p.description, p.bill_number)
         OR d.status IN ('paid', 'refunded') AND (d.fee, d.payment_reference)
             IS DISTINCT FROM (p.fee::text, p.payment_reference)
     ELSE s.status < 400 OR s.resource_id IS NOT NULL OR b.data IS NOT NULL
-        OR b.error ->> 'code' IS NULL
+        OR b.error ->> 'code' IS DISTINCT FROM s.code
         OR (s.status = 402) <> (b.error ->> 'code' = 'insufficient_balance')
         OR (s.status = 422) <> (b.error ->> 'code' = 'wallet_limit_exceeded') END""",
     scope="all",

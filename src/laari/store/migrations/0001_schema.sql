@@ -434,6 +434,7 @@ CREATE TABLE saved_responses (
     key text COLLATE "C" NOT NULL CHECK (key ~ '^[!-~]{1,255}$'),
     fingerprint bytea NOT NULL CHECK (length(fingerprint) = 32),  -- of the request's content
     status bigint NOT NULL,
+    code text COLLATE "C" NOT NULL,  -- of the refusal; empty if it is none
     body bytea NOT NULL,
     completed_at timestamptz NOT NULL,
     replays bigint NOT NULL DEFAULT 0,  -- how often it was given again
