@@ -89,7 +89,7 @@ async def test_an_announcer_without_a_database_gives_up_quietly(dsn: str) -> Non
     async def fail(query: object) -> None:
         raise announce.UnavailableError("away")
 
-    pool.write_each = fail  # type: ignore[method-assign, assignment]
+    pool.write_each = fail  # type: ignore[assignment]
     announcer = Announcer(pool)
     announcer()
     await announcer.close()

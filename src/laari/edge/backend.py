@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from copy import copy
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TypeVar
 
 from laari.edge.connections import Connections
 from laari.edge.input.cursors import Cursors
@@ -35,13 +35,10 @@ from laari.store.reads import (
     wallets,
 )
 from laari.store.reads.figures import Day, Span
-from laari.store.reads.listing import Found, Listed, Listing
 from laari.store.secrets import derive
 
 K = TypeVar("K")
 A = TypeVar("A")
-R = TypeVar("R", bound=Listed)
-P = ParamSpec("P")
 
 # Of pages, per process: one for a report or an export, and two that neither can take.
 PAGE_CONNECTIONS = 3
@@ -72,10 +69,11 @@ class Backend:
         self.page_admission = Admission(MAX_PAGES_IN_FLIGHT)
         self.hashing = Hashing()
         self.heavy = Heavy()
-        self._interfaces = self._connections = Connections(Pool(dsn))
+        self._interfaces = Connections(Pool(dsn))
         self._pages = Connections(
             Pool(dsn, PAGE_CONNECTIONS, PAGE_WRITERS, seconds=PAGE_STATEMENT_SECONDS)
         )
+        self._use(self._interfaces)
         self._announcer = Announcer(self._interfaces.pool)
         self._runner = BatchRunner(dsn, self.origin, announce=self._announcer)
         self.spine = Spine(self._runner.run, settings.max_batch, on_batch=metrics.batch)
@@ -101,8 +99,15 @@ class Backend:
         statements and costs next to nothing.
         """
         pages = copy(self)
-        pages._connections = self._pages
+        pages._use(self._pages)
         return pages
+
+    def _use(self, connections: Connections) -> None:
+        self.page = connections.page
+        # One function of the store that only reads: the database refuses it anything else.
+        self.ask = connections.pool.read
+        # One that writes; not for money, which takes the spine.
+        self.write = connections.pool.write
 
     async def open(self) -> None:
         await self._interfaces.pool.open()
@@ -153,7 +158,7 @@ class Backend:
     def _reading(
         self, fetch: Callable[[Connection, list[K]], Awaitable[A]]
     ) -> Callable[[list[K]], Awaitable[A]]:
-        return lambda keys: self._interfaces.ask(fetch, keys)
+        return lambda keys: self._interfaces.pool.read(fetch, keys)
 
     async def days(self, span: Span) -> list[Day]:
         """What a merchant's days came to; `Overloaded` where that would take too long."""
@@ -161,28 +166,7 @@ class Backend:
 
     async def _read_figures(self, span: Span) -> list[Day]:
         async with self.heavy.reports.slot():
-            return await self._pages.ask(figures.of_days, span)
-
-    async def page(self, listing: Listing[R]) -> Found[R]:
-        return await self._connections.page(listing)
-
-    async def ask(
-        self,
-        query: Callable[Concatenate[Connection, P], Awaitable[A]],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> A:
-        """Runs one function of the store that only reads: the database refuses it anything else."""
-        return await self._connections.ask(query, *arguments, **named)
-
-    async def write(
-        self,
-        query: Callable[Concatenate[Connection, P], Awaitable[A]],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> A:
-        """Runs one function of the store that writes; not for money, which takes the spine."""
-        return await self._connections.write(query, *arguments, **named)
+            return await self._pages.pool.read(figures.of_days, span)
 
     async def _count_key_uses(self, keys: list[bytes]) -> list[wallets.KeyUse | None]:
         return await self._interfaces.pool.write_each(wallets.count_use, keys)

@@ -1,17 +1,14 @@
-"""Reads and writes of the edge, over a number of connections of their own."""
+"""Pages of listings, read together over a pool of connections."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from laari.spine.gather import Gathered
-from laari.store.postgres.pool import Connection, Pool
+from laari.store.postgres.pool import Pool
 from laari.store.reads.listing import Found, Listed, Listing, page, plain_pages
 
-A = TypeVar("A")
 R = TypeVar("R", bound=Listed)
-P = ParamSpec("P")
 
 # Rows of the plain pages that are read in one statement: they are in memory together, with up to
 # 160 KB of metadata each. Long pages gather apart, so that few of them make a full statement.
@@ -28,33 +25,15 @@ class Connections:
 
     def _gathered(self, longest: int) -> Gathered[Listing[Any], Found[Any]]:
         return Gathered(
-            lambda listings: self.ask(plain_pages, listings),
+            lambda listings: self.pool.read(plain_pages, listings),
             most=ROWS_AT_ONCE // longest,
             owner=lambda listing: listing.owner,
         )
-
-    async def ask(
-        self,
-        query: Callable[Concatenate[Connection, P], Awaitable[A]],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> A:
-        """Runs one function of the store that only reads: the database refuses it anything else."""
-        return await self.pool.read(query, *arguments, **named)
-
-    async def write(
-        self,
-        query: Callable[Concatenate[Connection, P], Awaitable[A]],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> A:
-        """Runs one function of the store that writes; not for money, which takes the spine."""
-        return await self.pool.write(query, *arguments, **named)
 
     async def page(self, listing: Listing[R]) -> Found[R]:
         """A page of a listing. One whose cost is not known beforehand keeps no other waiting."""
         limit = listing.window.limit
         if not listing.is_plain or limit > LONGEST_GATHERED_PAGE:
-            return await self.ask(page, listing)
+            return await self.pool.read(page, listing)
         gathered = self._short_pages if limit <= SHORT_PAGE else self._long_pages
         return await gathered.call(listing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TypeAlias, TypeVar
 
 import asyncpg
 
@@ -17,7 +17,9 @@ from laari.store.postgres.deadlines import Watch
 log = logging.getLogger(__name__)
 
 A = TypeVar("A")
-P = ParamSpec("P")
+
+# A function of the store, but for its connection.
+Query: TypeAlias = Callable[[asyncpg.Connection], Awaitable[A]]
 
 STATEMENT_SECONDS = 3.0  # the server's own limit
 GRACE_SECONDS = 0.5  # so much later the connection is taken for dead
@@ -77,16 +79,11 @@ class ConnectionGroup:
         self._used -= 1
         self._permits.release()
 
-    async def run(
-        self,
-        query: Callable[Concatenate[asyncpg.Connection, P], Awaitable[A]],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> A:
+    async def run(self, query: Query[A]) -> A:
         connection = await self._take()
         self._watch.expect(connection, self.seconds)
         try:
-            return await query(connection, *arguments, **named)
+            return await query(connection)
         except asyncio.CancelledError:  # given up in the middle of something
             connection.terminate()
             raise

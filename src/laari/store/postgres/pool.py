@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that are kept, lent to one function of the store at a time.
+"""ConnectionGroup to PostgreSQL that are kept, lent to one function of the store at a time.
 
 Nothing asked here waits without a bound, and nothing that may have been committed is done again.
 """
@@ -6,16 +6,16 @@ Nothing asked here waits without a bound, and nothing that may have been committ
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import asyncpg
 
 from laari.errors import ConnectionLostError, UnavailableError
 from laari.spine.engine import OutcomeUnknown
 from laari.store.postgres.connect import close, connect, is_lost, prove_writable
-from laari.store.postgres.connections import STATEMENT_SECONDS, ConnectionGroup, is_read_only
+from laari.store.postgres.connections import STATEMENT_SECONDS, ConnectionGroup, Query, is_read_only
 from laari.store.postgres.deadlines import Watch
 
 A = TypeVar("A")
@@ -57,6 +57,25 @@ async def connection_to(
         await close(connection)
 
 
+class _Run(Protocol):
+    def __call__(self, query: Query[A]) -> Coroutine[Any, Any, A]: ...
+
+
+class Lend:
+    """Lends a connection to a function of the store, which is called with these arguments."""
+
+    def __init__(self, run: _Run) -> None:
+        self._run = run
+
+    def __call__(
+        self,
+        function: Callable[Concatenate[asyncpg.Connection, P], Awaitable[A]],
+        *arguments: P.args,
+        **named: P.kwargs,
+    ) -> Coroutine[Any, Any, A]:
+        return self._run(lambda connection: function(connection, *arguments, **named))
+
+
 class Pool:
     """Reads and writes, each on connections of their own: those for reads refuse to write."""
 
@@ -69,6 +88,9 @@ class Pool:
     ) -> None:
         self._reading = ConnectionGroup(dsn, most, seconds, writing=False)
         self._writing = ConnectionGroup(dsn, writers, seconds, writing=True)
+        self.read = Lend(self._read)
+        self.write = Lend(self._write)
+        self.write_each = Lend(self._write_each)
         self._probe: asyncio.Task[bool] | None = None
         self._probed_at = 0.0
 
@@ -85,12 +107,7 @@ class Pool:
         """Makes the first connection, which shows that the database can be reached."""
         await self.read(_say_something)
 
-    async def read(
-        self,
-        query: Callable[Concatenate[asyncpg.Connection, P], Awaitable[A]],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> A:
+    async def _read(self, query: Query[A]) -> A:
         """Runs what only reads; once more where its connection was lost.
 
         After a restart of the database every connection is a broken one that looks whole.
@@ -100,33 +117,23 @@ class Pool:
         await connections.acquire(deadline)
         try:
             try:
-                return await connections.run(query, *arguments, **named)
+                return await connections.run(query)
             except Exception as error:
                 if not is_lost(error):
                     raise
             async with asyncio.timeout_at(deadline):
-                return await connections.run(query, *arguments, **named)
+                return await connections.run(query)
         except Exception as error:
             _refuse_unavailable(error)
             raise
         finally:
             connections.release()
 
-    async def write(
-        self,
-        query: Callable[Concatenate[asyncpg.Connection, P], Awaitable[A]],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> A:
+    async def _write(self, query: Query[A]) -> A:
         """Runs what writes as one transaction, once; not for money, which takes the spine."""
-        return await self.write_each(_committed, query, *arguments, **named)
+        return await self._write_each(lambda connection: _committed(connection, query))
 
-    async def write_each(
-        self,
-        query: Callable[Concatenate[asyncpg.Connection, P], Awaitable[A]],
-        *arguments: P.args,
-        **named: P.kwargs,
-    ) -> A:
+    async def _write_each(self, query: Query[A]) -> A:
         """Runs statements that each commit by themselves, where one lost or repeated does no harm.
 
         They count and clean up: whether one was done nobody needs to know.
@@ -134,7 +141,7 @@ class Pool:
         connections = self._writing
         await connections.acquire(asyncio.get_running_loop().time() + ACQUIRE_SECONDS)
         try:
-            return await connections.run(query, *arguments, **named)
+            return await connections.run(query)
         except Exception as error:
             _refuse_unavailable(error)
             if is_read_only(error):
@@ -165,18 +172,12 @@ class Pool:
         await self._writing.close()
 
 
-async def _committed(
-    connection: asyncpg.Connection,
-    query: Callable[Concatenate[asyncpg.Connection, P], Awaitable[A]],
-    /,
-    *arguments: P.args,
-    **named: P.kwargs,
-) -> A:
+async def _committed(connection: asyncpg.Connection, query: Query[A]) -> A:
     """All of it as one transaction: what fails before the commit has left nothing behind."""
     transaction = connection.transaction()
     await transaction.start()
     try:
-        result = await query(connection, *arguments, **named)
+        result = await query(connection)
         # A commit of a transaction that has failed is answered with a rollback, and no error.
         await connection.execute("SELECT")
     except BaseException:
