@@ -14,7 +14,7 @@ from laari.edge.load.rate import RateBuckets
 from laari.edge.load.scrapes import PATH as METRICS_PATH
 from laari.edge.load.scrapes import Scrapes
 from laari.edge.merchant.app import OPERATIONS, MerchantInterface
-from laari.edge.merchant.oauth import TOKEN_ADDRESS, TOKEN_ERRORS, TOKEN_OPERATION, TokenEndpoint
+from laari.edge.merchant.oauth import TOKEN, TOKEN_ADDRESS, TOKEN_ERRORS, TokenEndpoint
 from laari.edge.pages.app import FIRST_SEGMENTS, PAGE_OPERATIONS, Pages
 from laari.edge.reference.pages import reference_page
 from laari.edge.wallet.app import ENDPOINTS, WalletInterface
@@ -95,7 +95,7 @@ class App:
             return self._wallet
         if path.split("/", 2)[1] in FIRST_SEGMENTS:
             return self._pages
-        return self._signup if path == signup.PATH else None
+        return self._signup if path == signup.ENDPOINT.path else None
 
     def _counted(self, request: Request, reply: Reply) -> Reply:
         """The reply, counted now or, where it is a stream, when that has ended."""
@@ -147,7 +147,7 @@ class Shared(NamedTuple):
 def create_app(dsn: str, master_key: bytes, settings: Settings, shared: Shared) -> App:
     names = [operation.name for operation in OPERATIONS]
     names += [endpoint.name for endpoint in ENDPOINTS]
-    names += [TOKEN_OPERATION, signup.OPERATION]
+    names += [TOKEN.name, signup.ENDPOINT.name]
     refusals = [(code.status, code.shown_as or name) for name, code in CODES.items()]
     refusals += [(status, code) for status, codes in TOKEN_ERRORS.items() for code in codes]
     metrics = Metrics(names, refusals, shared.metrics_fd, shared.process, PAGE_OPERATIONS)

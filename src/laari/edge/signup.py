@@ -13,6 +13,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from laari.edge.backend import Backend
+from laari.edge.endpoint import Endpoint
 from laari.edge.input.fields import Body, Field, amount, choice, described, integer, text
 from laari.edge.input.strict_json import read_object
 from laari.edge.load.overload import Overloaded
@@ -31,8 +32,24 @@ from laari.store.people.passwords import new_password
 from laari.store.people.signup import LiveError, sign_up
 from laari.store.people.wallet_keys import sandbox_wallet_key
 
-PATH = "/sandbox/merchants"
-OPERATION = "sandbox_sign_up"
+ENDPOINT = Endpoint(
+    path="/sandbox/merchants",
+    method="POST",
+    name="sandbox_sign_up",
+    summary="Make a merchant for the sandbox",
+    description="Needs no credentials. The merchant has no live mode. Its secrets are shown only "
+    "now; without a body it is made as it comes.",
+    refusals=(
+        "method_not_allowed",
+        "https_required",
+        "request_too_large",
+        "invalid_request",
+        "invalid_json",
+        "rate_limited",
+        "service_unavailable",
+        "internal_error",
+    ),
+)
 DEFAULT_NAME = "Sandbox shop"
 MAX_BODY_BYTES = 512 * 1024
 MAX_NAME = 255
@@ -121,8 +138,8 @@ class SignUp:
         return refused(refusal)
 
     async def handle(self, request: Request) -> Reply:
-        request.operation = OPERATION
-        if request.method != "POST":
+        request.operation = ENDPOINT.name
+        if request.method != ENDPOINT.method:
             return refused(refuse("method_not_allowed"), (b"allow", b"POST"))
         if self._backend.settings.require_https and not request.secure:
             return refused(refuse("https_required"))

@@ -14,6 +14,7 @@ from urllib.parse import unquote_plus
 from msgspec import Meta, Struct
 
 from laari.edge.backend import Backend
+from laari.edge.endpoint import Endpoint
 from laari.edge.load.rate import Bucket, named_bucket
 from laari.edge.merchant.auth import read_basic
 from laari.http.messages import NO_STORE, Header, Reply, Request
@@ -24,9 +25,14 @@ from laari.rules.tokens import LIFETIME, IssueToken, granted_scope
 from laari.store.people.oauth import TOKEN_PREFIX, ClientCredential, is_client_id
 from laari.store.secrets import digest, new_secret
 
-TOKEN_PATH = "/oauth/token"  # noqa: S105
-TOKEN_ADDRESS = f"/merchant{TOKEN_PATH}"
-TOKEN_OPERATION = "issue_token"  # noqa: S105  # its name among the metrics
+TOKEN = Endpoint(
+    path="/oauth/token",
+    method="POST",
+    name="issue_token",
+    summary="Get an access token",
+    description="Send the client's id and secret with HTTP Basic or in the form.",
+)
+TOKEN_ADDRESS = f"/merchant{TOKEN.path}"
 MAX_BODY_BYTES = 16 * 1024
 MAX_FIELDS = 50  # four are read
 LONGEST_CREDENTIAL = 256  # characters of client_id and client_secret
@@ -118,8 +124,8 @@ class TokenEndpoint:
         return token_refused(refusal)
 
     async def handle(self, request: Request) -> Reply:
-        request.operation = TOKEN_OPERATION
-        if request.method != "POST":
+        request.operation = TOKEN.name
+        if request.method != TOKEN.method:
             return _error(405, "invalid_request", "Use POST.", (b"allow", b"POST"))
         if self._backend.settings.require_https and not request.secure:
             return _error(403, "invalid_request", "HTTPS is required.")

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 from uuid import UUID
 
 from msgspec import Struct
 
 from laari.edge.backend import Backend
+from laari.edge.endpoint import Endpoint
 from laari.edge.input.fields import Body
 from laari.edge.merchant.lists import Query
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.command import Command
 from laari.rules.records import Tenant
-from laari.rules.refusals import Refusal, RefusalCode, refuse
+from laari.rules.refusals import Refusal, refuse
 from laari.rules.scopes import READ_SCOPES
 
 B = TypeVar("B")  # the fields of a body
@@ -74,30 +75,17 @@ class Context:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Described:
-    """What every operation has; `refusals` are those beyond what follows from the rest."""
-
-    path: str
-    name: str
-    summary: str
-    description: str = ""
-    refusals: tuple[RefusalCode, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Public(_Described):
+class Public(Endpoint):
     """A link that anybody may open; it looks at neither credentials nor a body."""
 
-    method: ClassVar[str] = "GET"
     get: Callable[[Backend, str], Awaitable[Reply | Refusal]]
     media_type: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Read(_Described, Generic[Q]):
+class Read(Endpoint, Generic[Q]):
     """Shows one resource, or a list of them; `shape` is the type of each."""
 
-    method: ClassVar[str] = "GET"
     scope: str
     query: Query[Q]
     get: Callable[[Context, Q], Awaitable[Reply | Refusal]]
@@ -106,13 +94,13 @@ class Read(_Described, Generic[Q]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Write(_Described, Generic[B, T]):
+class Write(Endpoint, Generic[B, T]):
     """Has the spine decide a command, and shows what came of it.
 
     `resource_id` is given where an Idempotency-Key is taken: what the saved response is about.
     """
 
-    method: ClassVar[str] = "POST"
+    method: str = "POST"
     scope: str
     body: Body[B]
     command: Callable[[Context, B], Command[T] | Refusal]

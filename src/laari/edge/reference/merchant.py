@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
+from dataclasses import replace
 from http import HTTPStatus
 from typing import NamedTuple
 
-from laari.edge.input.fields import NO_BODY, Field, Schema
+from laari.edge.endpoint import Endpoint
+from laari.edge.input.fields import NO_BODY, Schema
 from laari.edge.input.warnings import WARNING_LENGTH, WARNING_NAME
 from laari.edge.merchant.app import BASE_PATH, OPERATIONS
 from laari.edge.merchant.envelope import API_VERSION
 from laari.edge.merchant.events import ListedEvent
-from laari.edge.merchant.oauth import TOKEN_PATH
+from laari.edge.merchant.oauth import TOKEN, TOKEN_ADDRESS
 from laari.edge.merchant.operations import (
     ANY_READ_SCOPE,
     ANY_SCOPE,
@@ -22,15 +23,21 @@ from laari.edge.merchant.operations import (
     Write,
 )
 from laari.edge.reference.events import listed_event
+from laari.edge.reference.operation import (
+    operation,
+    query_parameter,
+    refusals,
+    request_body,
+    response,
+    shown,
+)
 from laari.edge.reference.samples import SAMPLES
 from laari.edge.reference.schemas import Schemas
 from laari.edge.reference.token import token_operation
 from laari.rules.idempotency import KEY_PATTERN
-from laari.rules.refusals import CODES, RefusalCode, refuse
+from laari.rules.refusals import RefusalCode
 from laari.rules.scopes import READ_SCOPES, SCOPES
-from laari.rules.shapes.envelopes import Data, ErrorBody, Page, Pagination, refusal_body, to_json
-
-JSON = "application/json"
+from laari.rules.shapes.envelopes import Data, ErrorBody, Page, Pagination, refusal_body
 
 
 class Section(NamedTuple):
@@ -65,7 +72,7 @@ SECTIONS = (
     ),
     Section(
         "Access tokens",
-        (TOKEN_PATH,),
+        (TOKEN.path,),
         "Bearer tokens for the scopes that a client has, by the client credentials grant.",
     ),
     Section(
@@ -103,12 +110,6 @@ HEADERS: dict[str, Schema] = {
     },
 }
 
-HEADERS_OF = {
-    401: ["WWW-Authenticate"],
-    405: ["Allow"],
-    429: ["Retry-After"],
-    503: ["Retry-After"],
-}
 BINARY: Schema = {"type": "string", "format": "binary"}  # as generators know it
 LAST_PAGE = Pagination(20, has_more=False, next_cursor=None)
 
@@ -163,7 +164,7 @@ def security_schemes(origin: str) -> dict[str, Schema]:
             "description": "A bearer token with the scopes it was given; it lives for 24 hours.",
             "flows": {
                 "clientCredentials": {
-                    "tokenUrl": f"{origin}{BASE_PATH}{TOKEN_PATH}",
+                    "tokenUrl": f"{origin}{TOKEN_ADDRESS}",
                     "scopes": SCOPES,
                 }
             },
@@ -173,32 +174,27 @@ def security_schemes(origin: str) -> dict[str, Schema]:
 
 def paths(schemas: Schemas) -> dict[str, Schema]:
     described: dict[str, Schema] = {}
-    for operation in OPERATIONS:
-        methods = described.setdefault(BASE_PATH + operation.path, {})
-        methods[operation.method.lower()] = _operation(operation, schemas)
-    described[BASE_PATH + TOKEN_PATH] = {"post": token_operation(schemas)}
+    for each in OPERATIONS:
+        methods = described.setdefault(BASE_PATH + each.path, {})
+        methods[each.method.lower()] = _operation(each, schemas)
+    described[TOKEN_ADDRESS] = {"post": token_operation(schemas, _tag(TOKEN))}
     return described
 
 
-def _operation(operation: Operation, schemas: Schemas) -> Schema:
-    section = next(each for each in SECTIONS if operation.path.startswith(each.prefixes))
-    described: Schema = {
-        "operationId": operation.name,
-        "summary": operation.summary,
-        "description": _description(operation),
-        "tags": [section.name],
-        "parameters": _parameters(operation),
-        "responses": _responses(operation, schemas),
-        "security": _security(scope_of(operation)),
-    }
-    body = operation.body if isinstance(operation, Write) else NO_BODY
-    if body.fields:
-        content: Schema = {
-            "schema": schemas.keep(body.name, body.schema()),
-            "examples": {name: {"value": each} for name, each in body.examples.items()},
-        }
-        described["requestBody"] = {"required": True, "content": {JSON: content}}
-    return described
+def _tag(endpoint: Endpoint) -> str:
+    return next(each.name for each in SECTIONS if endpoint.path.startswith(each.prefixes))
+
+
+def _operation(each: Operation, schemas: Schemas) -> Schema:
+    body = each.body if isinstance(each, Write) else NO_BODY
+    return operation(
+        replace(each, description=_description(each)),
+        _tag(each),
+        _security(scope_of(each)),
+        parameters=_parameters(each),
+        requestBody=request_body(body, schemas) if body.fields else None,
+        responses=_responses(each, schemas),
+    )
 
 
 def scope_of(operation: Operation) -> str | None:
@@ -234,7 +230,10 @@ def _security(scope: str | None) -> list[dict[str, list[str]]]:
 def _parameters(operation: Operation) -> list[Schema]:
     parameters = [_parameter("Id")] if "{id}" in operation.path else []
     if isinstance(operation, Read):
-        parameters += map(_query_parameter, operation.query.fields.values())
+        parameters += [
+            query_parameter(field.name, field.schema, required=field.required)
+            for field in operation.query.fields.values()
+        ]
     if is_keyed(operation):
         parameters.append(_parameter("IdempotencyKey"))
     return [*parameters, _parameter("ServiceVersion")]
@@ -244,41 +243,24 @@ def _parameter(name: str) -> Schema:
     return {"$ref": f"#/components/parameters/{name}"}
 
 
-def _query_parameter(field: Field) -> Schema:
-    schema = dict(field.schema)
-    shown: Schema = {
-        "name": field.name,
-        "in": "query",
-        "description": schema.pop("description", ""),
-    }
-    if field.required:
-        shown["required"] = True
-    return {**shown, "schema": schema}
-
-
 def _responses(operation: Operation, schemas: Schemas) -> dict[str, Schema]:
-    status, keyed = _status(operation), is_keyed(operation)
-    responses = {str(status): _success(operation, schemas)}
-    by_status: dict[int, list[RefusalCode]] = {}
-    for code in codes_of(operation):
-        by_status.setdefault(CODES[code].status, []).append(code)
-    for status, codes in sorted(by_status.items()):
-        responses[str(status)] = _refusals(status, codes, keyed=keyed, schemas=schemas)
-    return responses
+    status = operation.status if isinstance(operation, Write) else 200
+    keyed = is_keyed(operation)
+    names = [] if isinstance(operation, Public) else [WARNING_NAME]
+    content = _content(operation, schemas)
+    found = response(HTTPStatus(status).phrase, content, *_headers(keyed=keyed), *names)
+
+    def headers(status: int) -> tuple[str, ...]:
+        # A replay brings back what was refused for good; nothing passing is saved.
+        return _headers(keyed=keyed and status not in (401, 403, 405, 429, 500, 503))
+
+    refused = refusals(codes_of(operation), schemas.of(ErrorBody), refusal_body, headers)
+    return {str(status): found, **refused}
 
 
-def _status(operation: Operation) -> int:
-    return operation.status if isinstance(operation, Write) else 200
-
-
-def _success(operation: Operation, schemas: Schemas) -> Schema:
-    described: Schema = {
-        "description": HTTPStatus(_status(operation)).phrase,
-        "headers": _headers(keyed=is_keyed(operation)),
-    }
+def _content(operation: Operation, schemas: Schemas) -> Schema:
     if isinstance(operation, Public):
-        return {**described, "content": {operation.media_type: {"schema": BINARY}}}
-    described["headers"] = _headers(WARNING_NAME, keyed=is_keyed(operation))
+        return {operation.media_type: {"schema": BINARY}}
     sample = SAMPLES[operation.name]
     is_list = isinstance(operation, Read) and operation.is_list
     # Of a list, the sample is one too.
@@ -288,30 +270,11 @@ def _success(operation: Operation, schemas: Schemas) -> Schema:
         schema = schemas.keep("EventPage" if is_list else "EventResponse", event)
     else:
         schema = schemas.enveloped(type(envelope), operation.shape)
-    content = {"schema": schema, "example": json.loads(to_json(envelope))}
-    return {**described, "content": {JSON: content}}
+    return shown(schema, envelope)
 
 
-def _refusals(status: int, codes: list[RefusalCode], *, keyed: bool, schemas: Schemas) -> Schema:
-    more = HEADERS_OF.get(status, ())
-    examples = {}
-    lines = []
-    for code in codes:
-        refusal = refuse(code)
-        body = json.loads(refusal_body(refusal))
-        examples[refusal.public_code] = {"summary": refusal.public_code, "value": body}
-        lines.append(f"- `{refusal.public_code}`: {refusal.message}")
-    return {
-        "description": "\n".join(lines),
-        # A replay brings back what was refused for good; nothing passing is saved.
-        "headers": _headers(*more, keyed=keyed and status not in (401, 403, 405, 429, 500, 503)),
-        "content": {JSON: {"schema": schemas.of(ErrorBody), "examples": examples}},
-    }
-
-
-def _headers(*names: str, keyed: bool) -> dict[str, Schema]:
-    shown = ["Service-Version", *(["Idempotent-Replayed"] if keyed else []), *names]
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in shown}
+def _headers(*, keyed: bool) -> tuple[str, ...]:
+    return ("Service-Version", "Idempotent-Replayed") if keyed else ("Service-Version",)
 
 
 def codes_of(operation: Operation) -> Iterable[RefusalCode]:

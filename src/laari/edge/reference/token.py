@@ -5,15 +5,13 @@ from __future__ import annotations
 from laari.edge.input.fields import Schema
 from laari.edge.merchant.oauth import (
     LONGEST_CREDENTIAL,
+    TOKEN,
     TOKEN_ERRORS,
-    TOKEN_OPERATION,
     TokenError,
     TokenResponse,
 )
+from laari.edge.reference.operation import JSON, operation, refusal_headers, response, shown
 from laari.edge.reference.schemas import Schemas
-
-JSON = "application/json"
-_HEADERS = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "Retry-After"}
 
 _FORM: Schema = {
     "type": "object",
@@ -31,37 +29,20 @@ _FORM: Schema = {
 }
 
 
-def token_operation(schemas: Schemas) -> Schema:
+def token_operation(schemas: Schemas, tag: str) -> Schema:
     granted = TokenResponse("at_…", "Bearer", 86400, "payments:create payments:read")
-    responses: dict[str, Schema] = {
-        "200": {
-            "description": "OK",
-            "content": {
-                JSON: {
-                    "schema": schemas.of(TokenResponse),
-                    "example": {name: getattr(granted, name) for name in granted.__struct_fields__},
-                }
-            },
-        }
+    error = {JSON: {"schema": schemas.of(TokenError)}}
+    form = {"schema": schemas.keep("TokenForm", _FORM)}
+    refused = {
+        str(status): response(
+            ", ".join(f"`{code}`" for code in codes), error, *refusal_headers(status)
+        )
+        for status, codes in TOKEN_ERRORS.items()
     }
-    for status, codes in TOKEN_ERRORS.items():
-        name = _HEADERS.get(status)
-        responses[str(status)] = {
-            "description": ", ".join(f"`{code}`" for code in codes),
-            "headers": {name: {"$ref": f"#/components/headers/{name}"}} if name else {},
-            "content": {JSON: {"schema": schemas.of(TokenError)}},
-        }
-    return {
-        "operationId": TOKEN_OPERATION,
-        "summary": "Get an access token",
-        "description": "Send the client's id and secret with HTTP Basic or in the form.",
-        "tags": ["Access tokens"],
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/x-www-form-urlencoded": {"schema": schemas.keep("TokenForm", _FORM)}
-            },
-        },
-        "responses": responses,
-        "security": [],
-    }
+    return operation(
+        TOKEN,
+        tag,
+        security=[],
+        requestBody={"required": True, "content": {"application/x-www-form-urlencoded": form}},
+        responses={"200": response("OK", shown(schemas.of(TokenResponse), granted)), **refused},
+    )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 from laari.edge.input.fields import Schema
 from laari.edge.input.warnings import WARNING_NAME
+from laari.edge.reference.operation import operation, query_parameter, refusals, response, shown
 from laari.edge.reference.schemas import Schemas
-from laari.edge.wallet.app import BASE_PATH, ENDPOINTS, WINDOW_REQUESTS, Endpoint
-from laari.rules.refusals import CODES, RefusalCode, refuse
-from laari.rules.shapes.envelopes import to_json
+from laari.edge.wallet.app import BASE_PATH, ENDPOINTS, WINDOW_REQUESTS, WalletRead
+from laari.rules.refusals import RefusalCode
 from laari.rules.shapes.fields import TID_EXAMPLE
 from laari.rules.shapes.wallet import (
     CURRENCY,
@@ -29,8 +27,6 @@ from laari.rules.shapes.wallet import (
     wallet_refusal_body,
 )
 
-JSON = "application/json"
-
 TAG: Schema = {
     "name": "Wallet",
     "description": "A personal account reads its own wallet, with a key of its own. "
@@ -46,7 +42,6 @@ SECURITY_SCHEMES: dict[str, Schema] = {
     }
 }
 
-_HEADERS = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "Retry-After"}
 _SAMPLES = {
     "wallet_balance": WalletList(
         success=True,
@@ -90,7 +85,7 @@ def paths(schemas: Schemas) -> dict[str, Schema]:
     }
 
 
-def codes_of(endpoint: Endpoint) -> tuple[RefusalCode, ...]:
+def codes_of(endpoint: WalletRead) -> tuple[RefusalCode, ...]:
     """Every refusal of the endpoint, in the order of the checks."""
     return (
         "https_required",
@@ -103,58 +98,16 @@ def codes_of(endpoint: Endpoint) -> tuple[RefusalCode, ...]:
     )
 
 
-def _operation(endpoint: Endpoint, schemas: Schemas) -> Schema:
-    response = schemas.enveloped(
+def _operation(endpoint: WalletRead, schemas: Schemas) -> Schema:
+    schema = schemas.enveloped(
         endpoint.envelope, endpoint.shape, success={"type": "boolean", "const": True}
     )
-    responses: dict[str, Schema] = {
-        "200": {
-            "description": "OK",
-            "headers": {WARNING_NAME: {"$ref": f"#/components/headers/{WARNING_NAME}"}},
-            "content": {
-                JSON: {
-                    "schema": response,
-                    "example": json.loads(to_json(_SAMPLES[endpoint.name])),
-                }
-            },
-        }
-    }
-    for code in codes_of(endpoint):
-        responses[str(CODES[code].status)] = _refusal(code, schemas)
-    return {
-        "operationId": endpoint.name,
-        "summary": endpoint.summary,
-        "tags": [TAG["name"]],
-        "parameters": [_parameter(*each) for each in endpoint.parameters.items()],
-        "responses": responses,
-        "security": [{"WalletKey": []}],
-    }
-
-
-def _parameter(name: str, schema: Schema) -> Schema:
-    described = dict(schema)
-    return {
-        "name": name,
-        "in": "query",
-        "description": described.pop("description"),
-        "schema": described,
-    }
-
-
-def _refusal(code: RefusalCode, schemas: Schemas) -> Schema:
-    refusal = refuse(code)
-    name = _HEADERS.get(refusal.status)
-    example = {
-        "summary": refusal.public_code,
-        "value": json.loads(wallet_refusal_body(refusal)),
-    }
-    return {
-        "description": f"- `{refusal.public_code}`: {refusal.message}",
-        "headers": {name: {"$ref": f"#/components/headers/{name}"}} if name else {},
-        "content": {
-            JSON: {
-                "schema": schemas.of(WalletErrorBody),
-                "examples": {refusal.public_code: example},
-            }
-        },
-    }
+    found = response("OK", shown(schema, _SAMPLES[endpoint.name]), WARNING_NAME)
+    refused = refusals(codes_of(endpoint), schemas.of(WalletErrorBody), wallet_refusal_body)
+    return operation(
+        endpoint,
+        TAG["name"],
+        security=[{"WalletKey": []}],
+        parameters=[query_parameter(*each) for each in endpoint.parameters.items()],
+        responses={"200": found, **refused},
+    )

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from msgspec import Struct
 
 from laari.edge.backend import Backend
+from laari.edge.endpoint import Endpoint
 from laari.edge.input.fields import Schema
 from laari.edge.input.missing_key import SECRET_KEY, key_form, other_header
 from laari.edge.input.warnings import warned
@@ -22,7 +23,7 @@ from laari.edge.wallet.paging import PARAMETERS, read_paging
 from laari.http.messages import Reply, Request
 from laari.http.parameters import Parameters, read_parameters
 from laari.http.router import Router
-from laari.rules.refusals import Refusal, RefusalCode, refuse
+from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.wallet import (
     Balance,
@@ -77,31 +78,41 @@ async def transactions(
     )
 
 
-@dataclass(frozen=True)
-class Endpoint:
-    """One path, which only GET reads; it returns resources of one shape in an envelope."""
+@dataclass(frozen=True, kw_only=True)
+class WalletRead(Endpoint):
+    """Returns resources of one shape in an envelope."""
 
-    path: str
-    name: str
-    summary: str
     get: Callable[[Backend, int, Parameters], Awaitable[Struct | Refusal]]
     envelope: type[Struct]
     shape: type[Struct]
     parameters: dict[str, Schema] = field(default_factory=dict)
-    refusals: tuple[RefusalCode, ...] = ()
 
 
 ENDPOINTS = (
-    Endpoint("/balance", "wallet_balance", "Read the balances", balance, WalletList, Balance),
-    Endpoint("/usage", "wallet_usage", "Read limits and usage", usage, WalletData, Usage),
-    Endpoint(
-        "/transactions",
-        "wallet_transactions",
-        "Read the history, newest first",
-        transactions,
-        WalletPage,
-        WalletTransaction,
-        PARAMETERS,
+    WalletRead(
+        path="/balance",
+        name="wallet_balance",
+        summary="Read the balances",
+        get=balance,
+        envelope=WalletList,
+        shape=Balance,
+    ),
+    WalletRead(
+        path="/usage",
+        name="wallet_usage",
+        summary="Read limits and usage",
+        get=usage,
+        envelope=WalletData,
+        shape=Usage,
+    ),
+    WalletRead(
+        path="/transactions",
+        name="wallet_transactions",
+        summary="Read the history, newest first",
+        get=transactions,
+        envelope=WalletPage,
+        shape=WalletTransaction,
+        parameters=PARAMETERS,
         refusals=("invalid_pagination",),
     ),
 )
@@ -109,9 +120,9 @@ _UNKNOWN_KEY = (
     "The key in X-API-Key is not known or was revoked. Make one in the wallet application."
 )
 BASE_PATH = "/wallet"
-ROUTER: Router[Endpoint] = Router()
+ROUTER: Router[WalletRead] = Router()
 for _endpoint in ENDPOINTS:
-    ROUTER.add(BASE_PATH + _endpoint.path, "GET", _endpoint)
+    ROUTER.add(BASE_PATH + _endpoint.path, _endpoint.method, _endpoint)
 
 
 class WalletInterface:
