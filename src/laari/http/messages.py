@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from laari.http.addresses import Networks, client_address, is_trusted
 from laari.http.head import Head
+from laari.rules.refusals import Refusal
 
 Header: TypeAlias = tuple[bytes, bytes]
 Address: TypeAlias = tuple[str, int]

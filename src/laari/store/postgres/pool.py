@@ -1,4 +1,4 @@
-"""ConnectionGroup to PostgreSQL that are kept, lent to one function of the store at a time.
+"""Connections to PostgreSQL that are kept, lent to one function of the store at a time.
 
 Nothing asked here waits without a bound, and nothing that may have been committed is done again.
 """
