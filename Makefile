@@ -8,16 +8,20 @@ VERSIONS := pyproject.toml constraints.txt
 
 # What the tests use that pip does not install: Debian's names.
 NODE_PACKAGES := nodejs node-typescript
-TEST_PACKAGES := chromium-headless-shell curl jq pgbouncer php-cli php-curl php-sqlite3 postgresql \
-	$(NODE_PACKAGES)
+TEST_PACKAGES := chromium-headless-shell curl jq
+# What `make test-all` uses besides.
+CI_PACKAGES := pgbouncer php-cli php-curl php-sqlite3 postgresql $(NODE_PACKAGES)
 # What the campaigns use besides; the last three compile generated clients.
 FAULT_PACKAGES := nginx-light haproxy caddy etcd-server iproute2 faketime \
 	golang-go golang-golang-x-oauth2-dev golang-gopkg-validator.v2-dev
 
+# A test waits for the service, the browser or the database half of its time.
+PARALLEL := -n 4 --dist worksteal -rs
+
 # Each of the many processes that a target starts would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test lint mutants bench bench-peers faults docs clients screenshots format lock clean
+.PHONY: help run test test-all lint mutants bench bench-peers faults docs clients screenshots format lock clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -25,10 +29,14 @@ help: ## list these targets
 run: $(READY) ## start Laari with a demo merchant on http://127.0.0.1:8000
 	@exec $(BIN)/laari serve --demo $(ARGS)
 
-test: $(READY_DEV) ## run the whole test suite
+test: $(READY_DEV) ## run the tests, except the long ones and those of tools and packages
 	@tools/debian-packages $(TEST_PACKAGES)
+	@$(BIN)/python -m pytest $(PARALLEL) -m 'not ci and not campaign' $(ARGS)
+
+test-all: $(READY_DEV) ## run all tests, and a part of them on another PostgreSQL too, as CI does
+	@tools/debian-packages $(TEST_PACKAGES) $(CI_PACKAGES)
 	@$(if $(ARGS),,tools/test-other-postgres)
-	@$(BIN)/python -m pytest -n 4 --dist worksteal -rs $(ARGS)
+	@$(BIN)/python -m pytest $(PARALLEL) $(ARGS)
 
 lint: $(READY_DEV) ## check style, types and the directions of imports
 	@$(BIN)/ruff check .
@@ -40,7 +48,7 @@ lint: $(READY_DEV) ## check style, types and the directions of imports
 	@$(BIN)/lint-imports --no-logo
 
 mutants: $(READY_DEV) ## plant known mistakes one by one and see that the tests catch them
-	@tools/debian-packages $(TEST_PACKAGES)
+	@tools/debian-packages $(TEST_PACKAGES) $(CI_PACKAGES)
 	@$(BIN)/python -m tools.mutants $(ARGS)
 
 bench: $(READY_DEV) ## measure throughput and latency on this machine
@@ -51,7 +59,7 @@ bench-peers: $(READY_DEV) ## install the peers that `make bench` compares with
 	@$(BIN)/python -m bench.peers
 
 faults: $(READY_DEV) ## run the long fault campaigns that `make test` leaves out
-	@tools/debian-packages $(TEST_PACKAGES) $(FAULT_PACKAGES)
+	@tools/debian-packages $(TEST_PACKAGES) $(CI_PACKAGES) $(FAULT_PACKAGES)
 	@command -v java >/dev/null || tools/debian-packages default-jre-headless
 	@command -v npm >/dev/null || tools/debian-packages nodejs npm
 	@$(BIN)/python -m pytest -m campaign -rs $(ARGS)
@@ -75,7 +83,7 @@ lock: ## choose the newest allowed versions and write constraints.txt
 
 clean: ## remove what was installed and built; laari-data stays
 	rm -rf .venv build src/*.egg-info clients/python/src/*.egg-info clients/python/.mypy_cache clients/typescript/dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-	find src tests bench tools clients -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests campaigns bench tools clients -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # Set-up runs when a version changed, not each time.
 $(READY): $(VERSIONS)

@@ -11,6 +11,8 @@ from collections.abc import Generator
 
 import pytest
 
+pytest_plugins = ["tests.fixtures"]  # for tests and campaigns alike
+
 NO_SKIP = os.environ.get("LAARI_TESTS_NO_SKIP") == "1"
 
 

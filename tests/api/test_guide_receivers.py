@@ -18,6 +18,8 @@ import pytest
 from tests.api.guide_samples import CLIENTS, file_named, needed
 from tests.serving import free_port
 
+pytestmark = pytest.mark.ci
+
 SECRET = "sk_training"
 PATIENCE_SECONDS = 30
 

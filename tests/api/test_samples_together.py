@@ -13,12 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from tests.api.guide_outcomes import OUTCOMES, after_any, prepare
 from tests.api.guide_samples import RUNNERS, client_samples, finished, run, samples
 from tests.api.guide_typescript import built
 from tests.api.test_guide_receivers import running, trained
 from tests.api.test_readme import README, curl_blocks, run_blocks
 from tests.serving import Merchant, free_port
+
+pytestmark = pytest.mark.ci
 
 SEED = 27  # a failure comes from a change and not from luck
 ROUNDS = 2

@@ -20,6 +20,8 @@ from laari.store.postgres.pool import connection_to
 from tests.audit.books import MASTER_KEY, seal_all, write_books
 from tests.replication import Pair, copy_of, replicated
 
+pytestmark = pytest.mark.ci
+
 Audit = Callable[..., tuple[int, str, str]]
 
 

@@ -34,7 +34,7 @@ from tests.audit.books import (
     write_books,
     write_more,
 )
-from tests.conftest import Engine
+from tests.fixtures import Engine
 
 
 async def seal_once(dsn: str, chunk: int = 10_000) -> list[Seal]:

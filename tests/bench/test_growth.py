@@ -11,6 +11,8 @@ from bench.footprint import Logged
 from bench.growth import Found, Held, in_turn
 from bench.growth_report import show
 
+pytestmark = pytest.mark.ci
+
 WALDUMP = """\
 WAL statistics between 0/2A000028 and 0/2B1F6C38:
 Type                                           N      (%)          Record size      (%)  \

@@ -12,11 +12,14 @@ from contextlib import contextmanager
 
 import httptools
 import httpx
+import pytest
 
 from bench.fill import Filled, Size
 from bench.load import Target
 from bench.openloop import Ended, Plan, Report, open_loop
 from bench.sink import sink
+
+pytestmark = pytest.mark.ci
 
 OK = b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}"
 FAILED = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\n{}"

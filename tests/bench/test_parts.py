@@ -25,6 +25,8 @@ from bench.report import Results, Row, Verdict
 from bench.stage import Stage
 from bench.workloads import WORKLOADS, Workload
 
+pytestmark = pytest.mark.ci
+
 FOUND = Verdict("found", 1.0, "at least 1", True)
 
 

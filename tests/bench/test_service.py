@@ -6,8 +6,11 @@ import subprocess
 import sys
 
 import psutil
+import pytest
 
 from bench.service import processor_seconds_of
+
+pytestmark = pytest.mark.ci
 
 # Starts a child that uses a processor, and says when it has ended.
 PARENT = """

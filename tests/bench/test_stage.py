@@ -15,6 +15,8 @@ from bench.settle import catch_up
 from bench.stage import KEPT, stage
 from laari.store.postgres.pool import connection_to
 
+pytestmark = pytest.mark.ci
+
 SIZE = Size(300, 50, 20)
 RATE, SECONDS = 50, 2
 

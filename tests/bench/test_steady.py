@@ -14,6 +14,8 @@ from bench.pace import COLUMNS, Second, percentile, verdicts, windows
 from bench.steady import Found, Load
 from bench.timeline import draw
 
+pytestmark = pytest.mark.ci
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -18,7 +18,7 @@ from laari.engine.embedded import embedded_server
 from laari.store.postgres.migrate import migrate
 from laari.store.secrets import load_master_key
 from tests.cli.installations import environment
-from tests.conftest import Engine
+from tests.fixtures import Engine
 
 PAGE = Path(__file__).parents[2] / "docs" / "backup.md"
 

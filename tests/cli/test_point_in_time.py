@@ -20,6 +20,8 @@ from laari.store.secrets import load_master_key
 from tests.cli.installations import Commands, environment
 from tests.store.engines import ask
 
+pytestmark = pytest.mark.ci
+
 
 class History(NamedTuple):
     data: Path

@@ -11,6 +11,8 @@ from tools.clients.__main__ import ORIGIN, ROOT, generated_files
 from tools.clients.document import GeneratorError, read_interface
 from tools.clients.python_client import python_files
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture(scope="module")
 def files() -> dict:

@@ -16,6 +16,8 @@ import pytest
 
 from tests.serving import Merchant
 
+pytestmark = pytest.mark.ci
+
 PROJECT = Path(__file__).parents[2] / "clients/python"
 SOURCE = PROJECT / "src/laari_client"
 # Everything httpx needs, and nothing else of what is installed for development.

@@ -15,6 +15,8 @@ from laari_client import AsyncLaari, Laari, LaariError
 from tests.clients.faulty_proxy import AFTER, BEFORE, Choice, FaultyProxy, Seen
 from tests.serving import Merchant
 
+pytestmark = pytest.mark.ci
+
 SHORT, LONG = 150, 1000
 FAULTY_PART = 0.3  # of all requests
 AT_ONCE = 12

@@ -31,7 +31,10 @@ LIBRARIES = ("--lib", "es2022,dom", "--skipDefaultLibCheck")  # which are the co
 Node: TypeAlias = Callable[..., str]
 
 missing = [name for name in ("node", "tsc") if shutil.which(name) is None]
-pytestmark = pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}")
+pytestmark = [
+    pytest.mark.ci,
+    pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}"),
+]
 
 
 def run(*command: str | Path, cwd: Path, **environ: str) -> str:

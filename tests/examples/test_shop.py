@@ -12,6 +12,8 @@ import pytest
 
 from tests.api.guide_samples import file_named
 
+pytestmark = pytest.mark.ci
+
 ROOT = Path(__file__).parents[2]
 SHOP = ROOT / "examples/shop"
 PATIENCE_SECONDS = 300

@@ -2,9 +2,9 @@
 
 All its phases run on every operation of the merchant interface, the wallet interface and the token
 endpoint: the document's examples, the borders of every schema, generated requests, and sequences of
-calls. Most requests carry the id of something that exists, and credentials that work. `make test`
-runs a part with a fixed seed, so that it fails for what has changed and not by luck; the long form
-draws new seeds.
+calls. Most requests carry the id of something that exists, and credentials that work.
+`make test-all` runs a part with a fixed seed, so that it fails for what has changed and not by
+luck; the long form draws new seeds.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import schemathesis
-from schemathesis.config import SchemathesisConfig
-from schemathesis.engine import from_schema
 
 from tests.fuzz.targets import Targets
 from tests.serving import Service
+
+pytestmark = pytest.mark.ci
 
 CASES = int(os.environ.get("LAARI_FUZZ_CASES", "12000"))  # of the long form
 SHORT_SEED, SHORT_EXAMPLES = 1, 3
@@ -84,6 +83,8 @@ class Fuzzing:
 
 @pytest.fixture
 def fuzzing(targets: Targets) -> Iterator[Fuzzing]:
+    import schemathesis  # here: it takes a second, in each process that collects the tests
+
     fuzzing = Fuzzing(targets)
 
     # Hooks are functions, known by their names and those of their arguments.
@@ -102,6 +103,10 @@ def fuzzing(targets: Targets) -> Iterator[Fuzzing]:
 
 def run(service: Service, seed: int, examples: int, phases: tuple[str, ...]) -> list[str]:
     """Runs the phases; answers what went wrong, each once, with the request that shows it."""
+    import schemathesis
+    from schemathesis.config import SchemathesisConfig
+    from schemathesis.engine import from_schema
+
     every = ("examples", "coverage", "fuzzing", "stateful")
     config = SchemathesisConfig.from_dict(
         {
@@ -125,7 +130,7 @@ def run(service: Service, seed: int, examples: int, phases: tuple[str, ...]) -> 
                     problems.setdefault((str(event.label), name), text)
     again = (
         f"LAARI_FUZZ_SEED={seed} LAARI_FUZZ_EXAMPLES={examples} "
-        f"LAARI_FUZZ_PHASES={','.join(phases)} make test ARGS=tests/fuzz/test_document.py"
+        f"LAARI_FUZZ_PHASES={','.join(phases)} make test-all ARGS=tests/fuzz/test_document.py"
     )
     return [f"{text}\nAgain: {again}" for text in problems.values()]
 

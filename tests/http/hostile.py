@@ -1,7 +1,7 @@
 """Requests that cost their reader as much as their sender can make them: one table, generated.
 
 `tests/http/test_cpu_budget.py` holds each row to its budget of processor time, and
-`tests/faults/test_hostile.py` looks at what other merchants notice of it.
+`campaigns/test_hostile.py` looks at what other merchants notice of it.
 """
 
 from __future__ import annotations

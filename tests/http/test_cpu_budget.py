@@ -16,6 +16,8 @@ import pytest
 from tests.http.hostile import ROWS, Row
 from tests.serving import Merchant, Service
 
+pytestmark = pytest.mark.ci
+
 ENOUGH, ATTEMPTS = 3, 15
 PATIENCE_SECONDS = 15.0
 KINDS = (

@@ -75,6 +75,7 @@ def test_a_page_is_sent_again_only_if_it_changed(service: Service) -> None:
             assert browser.get(unknown).status_code == 404
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("scheme", "size"),
     [

@@ -23,6 +23,8 @@ from laari.store.postgres.migrate import check
 from laari.store.postgres.pool import open_pool
 from tests.serving import free_port
 
+pytestmark = pytest.mark.ci
+
 PGBOUNCER = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 

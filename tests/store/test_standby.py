@@ -28,6 +28,8 @@ from laari.store.postgres.connect import DatabaseUnreachableError, connect
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from tests.replication import Pair, replicated
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:

@@ -143,6 +143,7 @@ def test_that_does_not_wait_for_the_webhook(laari_merchant):
 """
 
 
+@pytest.mark.ci
 def test_what_the_shops_handler_raises_is_not_lost(tmp_path: Path) -> None:
     (tmp_path / "test_shop.py").write_text(SHOP_TEST)
     ended = subprocess.run(

@@ -20,6 +20,8 @@ from laari.testing.hosting import running_sandbox
 from laari.testing.sandbox import Sandbox
 from laari.testing.templates import template_key
 
+pytestmark = pytest.mark.ci
+
 PATIENCE_SECONDS = 60.0
 
 HOLD = """

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tools import stopwatch
+
+pytestmark = pytest.mark.ci
 
 
 def test_two_tests_of_a_shop_in_ten_lines_and_ten_seconds(tmp_path: Path) -> None:

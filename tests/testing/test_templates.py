@@ -14,6 +14,8 @@ from laari.testing import templates
 from laari.testing.places import cache_directory
 from laari.testing.templates import Templates
 
+pytestmark = pytest.mark.ci
+
 
 def cluster(home: Path, *words: str) -> Path:
     """A data directory with something that looks like a cluster."""

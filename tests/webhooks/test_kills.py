@@ -18,6 +18,8 @@ from tests.serving import free_port
 from tests.webhooks.receivers import Receiver, answering, receiving, resetting
 from tests.webhooks.shops import emit, open_shop, settled, until
 
+pytestmark = pytest.mark.ci
+
 ACKNOWLEDGING = ("/good", "/slow", "/moody")
 
 

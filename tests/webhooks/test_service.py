@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from laari.rules.webhooks import signature
-from tests.conftest import Engine
+from tests.fixtures import Engine
 from tests.serving import Merchant, Service, serving
 
 

@@ -21,6 +21,8 @@ from packaging.requirements import Requirement
 
 from tests.api.guide_samples import ROOT, Block, blocks_of
 
+pytestmark = pytest.mark.ci
+
 PATIENCE_SECONDS = 600
 PAGES = [
     "README.md",

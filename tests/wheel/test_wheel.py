@@ -19,6 +19,8 @@ from typing import NamedTuple
 import httpx
 import pytest
 
+pytestmark = pytest.mark.ci
+
 PROJECT = Path(__file__).parents[2]
 SOURCE = PROJECT / "src" / "laari"
 PATIENCE_SECONDS = 60.0
