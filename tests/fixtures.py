@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Iterator
-from itertools import count
 from typing import NamedTuple
 
 import asyncpg
@@ -18,12 +17,11 @@ from hypothesis import settings
 from laari.engine.embedded import embedded_server
 from laari.store.people import passwords
 from laari.store.postgres.migrate import migrate
+from tests.databases import Copies, copies_of, new_name
 from tests.other_engine import PROGRAMS, other_server
 from tests.serving import Service, serving
 
 TEMPLATE = "migrated"  # a database that every test's own is a copy of
-
-_numbers = count(1)
 
 # A busy machine is no failure: examples have no deadline of their own.
 settings.register_profile("laari", deadline=None)
@@ -52,8 +50,7 @@ class Engine(NamedTuple):
         return self.dsn.replace("/laari?", f"/{database}?")
 
     def named(self, name: str) -> str:
-        """The name of a new database: a fixture of a module may be made more than once."""
-        return f"{name}_{next(_numbers)}"
+        return new_name(name)
 
     def migrated(self, name: str) -> str:
         """The address of a new database with the whole schema, for as long as the engine runs."""
@@ -105,16 +102,20 @@ def usual_service(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
 @pytest.fixture
 async def empty_dsn(engine: Engine) -> AsyncIterator[str]:
     """A new database with nothing in it, dropped afterwards."""
-    name = f"test_{next(_numbers)}"
+    name = new_name("empty")
     await engine.execute(f"CREATE DATABASE {name}")
     yield engine.url(name)
     await engine.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@pytest.fixture(scope="session")
+def migrated_copies(engine: Engine) -> Iterator[Copies]:
+    with copies_of(TEMPLATE, engine.dsn) as copies:
+        yield copies
+
+
 @pytest.fixture
-async def dsn(engine: Engine) -> AsyncIterator[str]:
+def dsn(engine: Engine, migrated_copies: Copies) -> Iterator[str]:
     """A new database with the whole schema, dropped afterwards."""
-    name = f"test_{next(_numbers)}"
-    await engine.copy(name)
-    yield engine.url(name)
-    await engine.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with migrated_copies.one() as name:
+        yield engine.url(name)
