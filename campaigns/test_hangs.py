@@ -24,11 +24,10 @@ from campaigns.test_process_tree import (
     wait_until,
 )
 
-REPLACED_SECONDS = 15.0
 SILENT_SECONDS = 3.0  # for tests that would take long otherwise
 BUSY_SECONDS = 0.2  # that each request to /work takes
-RECOVERED_SECONDS = 5.0
-ANSWERED_SECONDS = 2.0  # by another process, while one hangs
+ASKED_SECONDS = 80.0  # of work, by a flood
+RECOVERED_SECONDS = 40.0  # on any machine: the work alone would take twice as long
 FROZEN_SECONDS = 10.0  # longer than a silence that is forgiven
 
 
@@ -53,25 +52,25 @@ def hang(tree: Tree, victim: int) -> None:
     os.kill(victim, signal.SIGUSR2)
 
 
-def replacement(tree: Tree, before: set[int], victim: int) -> float:
-    """Waits for it while others are served; answers after how many seconds it came."""
-    began = time.monotonic()
-    taken: list[float] = []
+def await_replacement(tree: Tree, before: set[int], victim: int) -> None:
+    """Waits for it while others are served."""
+    reset: list[Exception] = []
+    meanwhile: list[int] = []
 
     def replaced() -> bool:
-        asked = time.monotonic()
         try:
-            assert tree.answering() != victim
-        except ConnectionResetError:  # one that the victim had accepted before it hung
-            taken.append(asked)
-            assert len(taken) <= 2
+            meanwhile.append(tree.answering())
+        except ConnectionResetError as error:  # the victim had accepted it before it hung
+            reset.append(error)
+            assert len(reset) <= 2
             return False
-        assert time.monotonic() - asked < ANSWERED_SECONDS
         return not is_alive(victim) and len(tree.children() - before) == 1
 
     wait_until(replaced)
+    assert victim not in meanwhile
     (successor,) = tree.children() - before
-    return time.monotonic() - began if is_alive(successor) else float("inf")
+    assert is_alive(successor)
+    assert set(meanwhile) - {successor}  # another one has served
 
 
 def logged(log: Path, words: str) -> list[dict[str, Any]]:
@@ -104,7 +103,7 @@ def test_a_process_that_hangs_is_replaced_while_the_others_serve(
             interfaces = serving_processes(tree, 2)
             victim = interfaces.pop() if role == "interface" else (before - interfaces).pop()
             freeze(tree, victim)
-            assert replacement(tree, before, victim) < REPLACED_SECONDS
+            await_replacement(tree, before, victim)
             if role == "interface":
                 serving_processes(tree, 2)  # the successor too
             assert tree.end() == 0
@@ -170,7 +169,7 @@ def test_a_process_that_is_busy_is_not_replaced(
 def test_a_flood_leaves_no_work_behind(tree_environment: dict[str, str], leave: bool) -> None:
     """More than a minute's work was asked for; then somebody else comes."""
     with serving(tree_environment, workers=1) as tree:
-        clients = connected(tree, int(80 / BUSY_SECONDS))
+        clients = connected(tree, int(ASKED_SECONDS / BUSY_SECONDS))
         for client in clients:
             ask(client, "/work")
         if leave:

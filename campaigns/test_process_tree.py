@@ -72,7 +72,7 @@ if os.environ.get("STAND_IN") == "broken" and "laari.process.process" in sys.ori
     sys.stderr.write("broken on purpose\\n")
     os._exit(3)
 if "SILENT_SECONDS" in os.environ:
-    from laari.cli import heartbeat
+    from laari.process import heartbeat
     heartbeat.SILENT_SECONDS = float(os.environ["SILENT_SECONDS"])
 if "laari.process.process" in sys.orig_argv:
     signal.signal(signal.SIGUSR2, hang)

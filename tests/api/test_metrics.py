@@ -71,6 +71,7 @@ def test_every_scrape_tells_of_all_processes(pair: Service) -> None:
         assert samples["laari_webhooks_waiting"] == 0
 
 
+@pytest.mark.ci
 def test_counters_outlive_a_process(pair: Service) -> None:
     merchant = pair.merchant()
     for _ in range(10):

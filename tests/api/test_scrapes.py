@@ -65,6 +65,7 @@ def test_with_a_token_alone_they_have_none() -> None:
     assert listen_for_metrics(read_settings({"LAARI_METRICS_TOKEN": TOKEN})) is None
 
 
+@pytest.mark.ci
 def test_where_they_are_is_told(tmp_path: Path, dsn: str) -> None:
     """Two services on one machine: both start, and say where."""
     with ExitStack() as stack:

@@ -62,6 +62,7 @@ def four_processes(service: Service, tmp_path_factory: pytest.TempPathFactory) -
         yield four
 
 
+@pytest.mark.ci
 def test_exactly_60_of_200_parallel_requests_pass_four_processes(four_processes: Service) -> None:
     """Two wallets at once, so that statements carry both."""
     keys = [four_processes.merchant().control("wallet", {})["api_key"] for _ in range(2)]

@@ -242,6 +242,7 @@ class Stand:
         return event_id
 
 
+@pytest.mark.ci
 def test_a_service_that_goes_away_is_waited_for_and_nothing_is_lost() -> None:
     stand = Stand()
     with answering(stand) as url, listening(url, "sk_any") as command:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 import time
 from pathlib import Path
 
@@ -45,15 +46,15 @@ def test_several_headers_are_one_list_and_other_headers_none() -> None:
     assert own_cookies([(b"cookie2", b"laari=a"), (b"x", b"laari=b")]) == {}
 
 
-TOKENS = st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True)
-NOISE = st.text(st.characters(codec="latin-1"), max_size=40).filter(
+TOKENS = st.text(string.ascii_letters + string.digits + "_-", min_size=1, max_size=64)
+NOISE = st.text(st.characters(max_codepoint=255), max_size=20).filter(
     lambda text: (
         not any(part.strip(" \t").startswith(("laari", "__Host-")) for part in text.split(";"))
     )
 )
 
 
-@given(st.lists(NOISE, max_size=6), TOKENS, st.lists(NOISE, max_size=6))
+@given(st.lists(NOISE, max_size=3), TOKENS, st.lists(NOISE, max_size=3))
 def test_noise_around_a_cookie_changes_nothing(
     before: list[str], token: str, after: list[str]
 ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
+import pytest
 from playwright.async_api import Browser, BrowserContext, Page
 
 from laari.store.people import customers, logins, sessions
@@ -19,6 +20,10 @@ from laari.store.postgres.pool import connection_to
 from tests.serving import Service
 
 SIZES = {"phone": {"width": 390, "height": 844}, "desktop": {"width": 1280, "height": 900}}
+# Few rules of the pages depend on it: `make test` looks at one.
+both_sizes = pytest.mark.parametrize(
+    "size", ["phone", pytest.param("desktop", marks=pytest.mark.ci)]
+)
 AXE = (Path(__file__).parent / "vendor/axe.min.js").read_text(encoding="utf-8")
 
 

@@ -15,8 +15,8 @@ from laari.store.postgres.pool import connection_to
 from tests.pages.forms import token_in
 from tests.pages.owners import PASSWORD, Owner, new_owner
 from tests.pages.people import (
-    SIZES,
     Visitors,
+    both_sizes,
     new_customer,
     serious_violations,
     sideways_scroll,
@@ -24,7 +24,6 @@ from tests.pages.people import (
 from tests.pages.wallets import LONG_AGO, heading, open_app
 from tests.serving import Merchant, Service, ask_for_token
 
-both_sizes = pytest.mark.parametrize("size", SIZES)
 BETTER = "two flat whites and a cake"
 
 

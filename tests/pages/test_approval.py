@@ -10,7 +10,13 @@ from urllib.parse import unquote
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.pages.people import SIZES, Visitors, new_customer, serious_violations, sideways_scroll
+from tests.pages.people import (
+    Visitors,
+    both_sizes,
+    new_customer,
+    serious_violations,
+    sideways_scroll,
+)
 from tests.serving import Merchant, Service
 
 LIMITS = {
@@ -34,7 +40,7 @@ async def in_order(page: Page) -> None:
     assert await sideways_scroll(page) <= 0
 
 
-@pytest.mark.parametrize("size", SIZES)
+@both_sizes
 async def test_a_customer_reads_every_limit_logs_in_and_approves(
     visitors: Visitors, service: Service, live_shop: Merchant, size: str
 ) -> None:

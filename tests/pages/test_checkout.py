@@ -11,16 +11,15 @@ from playwright.async_api import Page, expect
 
 from tests.pages.conftest import CONTACT
 from tests.pages.people import (
-    SIZES,
     Customer,
     Visitors,
+    both_sizes,
     new_customer,
     serious_violations,
     sideways_scroll,
 )
 from tests.serving import Merchant, Service
 
-both_sizes = pytest.mark.parametrize("size", SIZES)
 with_and_without_script = pytest.mark.parametrize("script", [True, False], ids=["js", "no-js"])
 
 

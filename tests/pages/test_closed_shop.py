@@ -8,9 +8,9 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.pages.people import (
-    SIZES,
     Customer,
     Visitors,
+    both_sizes,
     new_customer,
     serious_violations,
     sideways_scroll,
@@ -55,7 +55,7 @@ async def opened(
     return page, resource
 
 
-@pytest.mark.parametrize("size", SIZES)
+@both_sizes
 @pytest.mark.parametrize("kind", ["checkout", "approval", "request"])
 async def test_a_button_pressed_too_late_does_nothing_until_the_shop_is_back(
     visitors: Visitors, live_shop: Merchant, size: str, kind: str

@@ -175,6 +175,7 @@ def memory_kib(service: Service) -> int:
     return max(peaks)
 
 
+@pytest.mark.ci
 async def test_a_long_export_is_streamed_in_bounded_memory(
     visitors: Visitors, owner: Owner, service: Service
 ) -> None:

@@ -14,14 +14,13 @@ from tests.pages.owners import PASSWORD, Owner, new_owner
 from tests.pages.people import (
     SIZES,
     Visitors,
+    both_sizes,
     new_customer,
     serious_violations,
     sideways_scroll,
 )
 from tests.pages.wallets import submit, tenant_of
 from tests.serving import Service
-
-both_sizes = pytest.mark.parametrize("size", SIZES)
 
 
 @pytest.fixture

@@ -11,11 +11,9 @@ import pytest
 from playwright.async_api import expect
 
 from tests.pages.owners import PASSWORD, Owner, new_owner
-from tests.pages.people import SIZES, Visitors, serious_violations
+from tests.pages.people import Visitors, both_sizes, serious_violations
 from tests.serving import Service, ask_for_token, serving
 from tests.webhooks.test_service import Hook
-
-both_sizes = pytest.mark.parametrize("size", SIZES)
 
 
 @pytest.fixture

@@ -99,6 +99,7 @@ async def test_nobody_is_kept_from_reading(
         assert await violations(page) == [], path
 
 
+@pytest.mark.ci
 async def test_one_choice_of_language_holds_for_all_samples(visitors: Visitors) -> None:
     page = await visitors.page("desktop")
     await page.goto(f"{visitors.service.origin}{CHECKOUT}")

@@ -192,6 +192,7 @@ def verified(attempts: list[Future[httpx.Response]]) -> int:
     return sum(each.done() and each.result().status_code == 422 for each in attempts)
 
 
+@pytest.mark.ci
 async def test_a_flood_is_refused_and_a_newcomer_goes_first(flooded: Service) -> None:
     customer, *victims = await people(flooded, 41)
     flooder = Forms(**address())

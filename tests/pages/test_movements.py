@@ -19,8 +19,8 @@ from laari.rules.payments import PayPayment, RefundPayment
 from laari.rules.records import Mode
 from tests.pages.owners import Owner, new_owner
 from tests.pages.people import (
-    SIZES,
     Visitors,
+    both_sizes,
     new_customer,
     serious_violations,
     sideways_scroll,
@@ -177,7 +177,7 @@ async def test_the_file_of_an_ended_day_stays_as_it_was(
     assert row["moved_at"] == row["refunded_at"]
 
 
-@pytest.mark.parametrize("size", SIZES)
+@both_sizes
 async def test_the_page_of_movements_is_found_and_says_what_is_wrong(
     visitors: Visitors, service: Service, size: str
 ) -> None:

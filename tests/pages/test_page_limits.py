@@ -79,6 +79,7 @@ async def test_a_person_who_opens_too_many_pages_is_told_to_wait(service: Servic
         assert (await one.get(path)).status_code == 200
 
 
+@pytest.mark.ci
 async def test_customers_are_counted_too(service: Service) -> None:
     customer = await new_customer(service)
     async with browser(service, customer.id) as phone:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.pages.people import SIZES, Visitors, serious_violations
+from tests.pages.people import Visitors, both_sizes, serious_violations
 from tests.serving import Merchant, Service, serving
 
 PASSWORD = "three grey herons"
@@ -36,7 +36,7 @@ async def fill(page: Page, **fields: str) -> None:
     await page.get_by_role("button", name="Make the merchant").click()
 
 
-@pytest.mark.parametrize("size", SIZES)
+@both_sizes
 async def test_signing_up_opens_the_overview_with_the_key(
     visitors: Visitors, open_service: Service, size: str
 ) -> None:

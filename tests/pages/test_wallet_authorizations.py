@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.async_api import expect
 
 from tests.pages.people import (
-    SIZES,
     Visitors,
+    both_sizes,
     new_customer,
     serious_violations,
     sideways_scroll,
@@ -23,8 +22,6 @@ from tests.pages.wallets import (
     open_app,
 )
 from tests.serving import Merchant, Service
-
-both_sizes = pytest.mark.parametrize("size", SIZES)
 
 
 @both_sizes

@@ -8,9 +8,9 @@ import pytest
 from playwright.async_api import expect
 
 from tests.pages.people import (
-    SIZES,
     Customer,
     Visitors,
+    both_sizes,
     new_customer,
     serious_violations,
     sideways_scroll,
@@ -23,7 +23,6 @@ from tests.pages.wallets import (
 )
 from tests.serving import Merchant, Service
 
-both_sizes = pytest.mark.parametrize("size", SIZES)
 with_and_without_scripts = pytest.mark.parametrize("scripts", [True, False])
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import httpx
-import pytest
 from playwright.async_api import expect
 
 from tests.pages.people import (
-    SIZES,
     Visitors,
+    both_sizes,
     new_customer,
     serious_violations,
     sideways_scroll,
@@ -21,8 +20,6 @@ from tests.pages.wallets import (
     open_app,
 )
 from tests.serving import Service
-
-both_sizes = pytest.mark.parametrize("size", SIZES)
 
 
 def read_wallet(service: Service, api_key: str) -> int:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.async_api import expect
 
 from tests.pages.people import (
-    SIZES,
     Visitors,
+    both_sizes,
     new_customer,
     serious_violations,
 )
@@ -16,8 +15,6 @@ from tests.pages.wallets import (
     open_app,
 )
 from tests.serving import Service
-
-both_sizes = pytest.mark.parametrize("size", SIZES)
 
 
 @both_sizes

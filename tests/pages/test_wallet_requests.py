@@ -9,8 +9,8 @@ from playwright.async_api import expect
 
 from laari.rules.payment_requests import PayRequest, ReserveRequest
 from tests.pages.people import (
-    SIZES,
     Visitors,
+    both_sizes,
     new_customer,
     serious_violations,
     sideways_scroll,
@@ -26,7 +26,6 @@ from tests.pages.wallets import (
 )
 from tests.serving import Merchant, Service
 
-both_sizes = pytest.mark.parametrize("size", SIZES)
 with_and_without_scripts = pytest.mark.parametrize("scripts", [True, False])
 
 

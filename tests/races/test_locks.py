@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -15,7 +14,7 @@ from tests.serving import Merchant
 def test_a_held_payment_is_a_conflict_and_delays_its_neighbours_little(shop: Merchant) -> None:
     held, free = shop.payment(), shop.payment()
 
-    async def hold() -> tuple[int, int, float]:
+    async def hold() -> tuple[int, int]:
         async with connection_to(shop.service.dsn) as connection:
             transaction = connection.transaction()
             await transaction.start()
@@ -24,7 +23,6 @@ def test_a_held_payment_is_a_conflict_and_delays_its_neighbours_little(shop: Mer
                 held["id"].partition("_")[2],
             )
             loop = asyncio.get_running_loop()
-            start = time.monotonic()
             with ThreadPoolExecutor(2) as pool:
                 answers = await asyncio.gather(
                     *(
@@ -32,13 +30,10 @@ def test_a_held_payment_is_a_conflict_and_delays_its_neighbours_little(shop: Mer
                         for p in (held, free)
                     )
                 )
-            seconds = time.monotonic() - start
             await transaction.rollback()
-        return answers[0].status_code, answers[1].status_code, seconds
+        return answers[0].status_code, answers[1].status_code
 
-    blocked, neighbour, seconds = asyncio.run(hold())
-    assert (blocked, neighbour) == (409, 200)
-    assert seconds < 15  # and not until the other one lets go, which is never
+    assert asyncio.run(hold()) == (409, 200)  # the client gives up earlier than the other lets go
     assert shop.post(f"/payments/{held['id']}/cancel").status_code == 200
 
 

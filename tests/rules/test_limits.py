@@ -155,7 +155,7 @@ def refund(books: Books, model: Model, reference: str) -> None:
     model.refunded.add(reference)
 
 
-@settings(max_examples=700, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(limits=limits(), balance=st.sampled_from([50, 2_000, 10**17]), steps=STEPS)
 def test_charges_agree_with_the_model(
     limits: dict[str, Any], balance: int, steps: list[tuple[str, int, int]]

@@ -31,6 +31,8 @@ from laari.store.postgres.connect import (
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from tests.silence import Proxy, proxy_to
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture
 def proxy(dsn: str) -> Iterator[Proxy]:

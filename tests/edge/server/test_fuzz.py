@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 import uvloop
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -124,6 +125,7 @@ def requests(draw: st.DrawFn) -> tuple[bytes, tuple[str, str, bytes]]:
     return head, (method, path, body)
 
 
+@pytest.mark.ci
 @settings(max_examples=300)
 @given(st.lists(requests(), max_size=5), st.lists(st.integers(0, 4000), max_size=12), st.booleans())
 def test_requests_are_seen_as_they_were_sent(
@@ -135,6 +137,7 @@ def test_requests_are_seen_as_they_were_sent(
     assert app.faults == 0
 
 
+@pytest.mark.ci
 @settings(max_examples=300)
 @given(
     st.lists(requests(), min_size=1, max_size=3),

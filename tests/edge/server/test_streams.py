@@ -77,6 +77,7 @@ async def test_a_large_response_arrives_whole_after_a_half_close() -> None:
         assert len(found) > 64 * 2**20
 
 
+@pytest.mark.ci
 @on_uvloop
 async def test_requests_sent_ahead_wait_for_a_client_that_does_not_read() -> None:
     async with running() as here:
