@@ -89,7 +89,7 @@ async def test_pages_do_not_wait_for_the_rows_of_an_export(
         return Found([], None)
 
     monkeypatch.setattr(export, "listing_of", lambda desk, resource, asked: asked)
-    desk: Any = SimpleNamespace(backend=SimpleNamespace(heavy=Heavy(), exported=find))
+    desk: Any = SimpleNamespace(backend=SimpleNamespace(heavy=Heavy(), page=find))
     lines = export._lines(desk, ListRequest({}, ListQuery(), Window(limit=20)))
     await anext(lines)  # the names of the columns
     rest = asyncio.create_task(_all(lines))
