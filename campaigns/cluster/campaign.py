@@ -26,7 +26,6 @@ from typing import Any
 
 import asyncpg
 
-from laari.workers.webhooks.windows import WindowLimits
 from campaigns.cluster import report
 from campaigns.cluster.checker import Found, Problem, Row, check
 from campaigns.cluster.clients import Load
@@ -46,7 +45,7 @@ from campaigns.cluster.service import STYLES, ServiceNode
 from campaigns.cluster.watch import Watch
 from campaigns.journal import Journal
 from campaigns.receiver import Receiver
-from laari.workers.webhooks.windows import Limits
+from laari.workers.webhooks.windows import WindowLimits
 
 DATABASES = ["db1", "db2", "db3"]
 MERCHANTS = 4

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from laari.workers.webhooks.windows import WindowLimits
 from campaigns.cluster.checker import EVENT
 from campaigns.cluster.faults import Done, Fault, Installation
 from campaigns.cluster.service import ServiceNode
 from campaigns.journal import Attempt, Journal, Operation
 from campaigns.receiver import Receiver
+from laari.workers.webhooks.windows import WindowLimits
 
 # What is promised.
 WRITES_SECONDS = 3.0
