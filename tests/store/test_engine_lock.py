@@ -67,7 +67,7 @@ def use_elsewhere(home: Path, query: str, *within: str) -> subprocess.CompletedP
         "import sys\nfrom pathlib import Path\n"
         "from laari.errors import LaariError\n"
         "from laari.engine.embedded import embedded_server\n"
-        "from laari.store import embedded\n"
+        "from laari.engine import embedded\n"
         "embedded.UNREACHABLE_SECONDS = 0.5\n"
         "from tests.store.engines import ask\n"
         "try:\n"
@@ -270,7 +270,7 @@ def test_such_backends_are_heeded_from_another_namespace_too(home: Path) -> None
 
 def test_a_start_that_died_between_lock_and_server_leaves_no_lock(home: Path) -> None:
     script = (
-        "import os, sys, signal\nfrom pathlib import Path\nfrom laari.store import embedded\n"
+        "import os, sys, signal\nfrom pathlib import Path\nfrom laari.engine import embedded\n"
         "embedded.write_configuration = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "with embedded.embedded_server(Path(sys.argv[1]), durable=False): pass\n"
     )
