@@ -143,7 +143,7 @@ def shell_lines(text: str) -> list[str]:
 def tree() -> set[str]:
     """Files and folders of the project, each by every end of its path: `a/b.py` and `b.py`."""
     paths = [path for path in ROOT.iterdir() if path.is_file()]
-    for folder in ("bench", "clients", "docs", "examples", "src", "tests", "tools"):
+    for folder in ("bench", "campaigns", "clients", "docs", "examples", "src", "tests", "tools"):
         paths += (ROOT / folder).rglob("*")
     ends: set[str] = set()
     for path in paths:
@@ -204,7 +204,7 @@ def wrong_word(arguments: str) -> str | None:
 def variables() -> set[str]:
     """Settings, the variables of the examples, and those that tests and tools read."""
     own = r"LAARI_(?:CRASH|FAULTS|FUZZ|HTTP|MODEL|TESTS?)_[A-Z_]+"
-    read = re.findall(own, sources("tests", "tools"))
+    read = re.findall(own, sources("campaigns", "tests", "tools"))
     return {*(variable.name for variable in VARIABLES), *CLIENT_VARIABLES, *read}
 
 
