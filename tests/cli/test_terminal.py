@@ -314,10 +314,10 @@ def test_what_is_seen_stays_and_what_is_not_is_shown() -> None:
     assert unseen(visible(every)) == set()
 
 
-@pytest.mark.parametrize("path", sorted((SOURCE := Path(output.__file__).parent).glob("*.py")))
+@pytest.mark.parametrize("path", sorted((SOURCE := Path(output.__file__).parents[1]).rglob("*.py")))
 def test_only_one_place_prints(path: Path) -> None:
     """A command that prints by itself would go past what makes text safe."""
-    if path.name in ("terminal.py", "progress.py"):  # a bar, with words of our own
+    if path.name in ("output.py", "progress.py"):  # a bar, with words of our own
         return
     tree = ast.parse(path.read_text())
     called = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}

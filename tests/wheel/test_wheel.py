@@ -93,14 +93,14 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: Path)
     with zipfile.ZipFile(wheel) as archive:
         shipped = {name for name in archive.namelist() if name.startswith("laari/")}
     # The guides are a link to docs/guides, which `rglob` does not follow.
-    files = [*SOURCE.rglob("*"), *(SOURCE / "edge/docs/guides").iterdir()]
+    files = [*SOURCE.rglob("*"), *(SOURCE / "edge/reference/docs/guides").iterdir()]
     ours = {
         f"laari/{path.relative_to(SOURCE)}"
         for path in files
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert shipped == ours
-    assert "laari/edge/docs/guides/quick-start.md" in shipped
+    assert "laari/edge/reference/docs/guides/quick-start.md" in shipped
 
 
 def test_the_code_comes_from_the_wheel(installed: Path, tmp_path: Path) -> None:
