@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Iterator
+from itertools import count
 from typing import NamedTuple
 
 import asyncpg
@@ -17,11 +18,12 @@ from hypothesis import settings
 from laari.engine.embedded import embedded_server
 from laari.store.people import passwords
 from laari.store.postgres.migrate import migrate
-from tests.databases import Copies, copies_of, new_name
 from tests.other_engine import PROGRAMS, other_server
 from tests.serving import Service, serving
 
 TEMPLATE = "migrated"  # a database that every test's own is a copy of
+
+_numbers = count(1)
 
 # A busy machine is no failure: examples have no deadline of their own.
 settings.register_profile("laari", deadline=None)
@@ -50,7 +52,8 @@ class Engine(NamedTuple):
         return self.dsn.replace("/laari?", f"/{database}?")
 
     def named(self, name: str) -> str:
-        return new_name(name)
+        """The name of a new database: a fixture of a module may be made more than once."""
+        return f"{name}_{next(_numbers)}"
 
     def migrated(self, name: str) -> str:
         """The address of a new database with the whole schema, for as long as the engine runs."""
@@ -102,20 +105,16 @@ def usual_service(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
 @pytest.fixture
 async def empty_dsn(engine: Engine) -> AsyncIterator[str]:
     """A new database with nothing in it, dropped afterwards."""
-    name = new_name("empty")
+    name = f"test_{next(_numbers)}"
     await engine.execute(f"CREATE DATABASE {name}")
     yield engine.url(name)
     await engine.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@pytest.fixture(scope="session")
-def migrated_copies(engine: Engine) -> Iterator[Copies]:
-    with copies_of(TEMPLATE, engine.dsn) as copies:
-        yield copies
-
-
 @pytest.fixture
-def dsn(engine: Engine, migrated_copies: Copies) -> Iterator[str]:
+async def dsn(engine: Engine) -> AsyncIterator[str]:
     """A new database with the whole schema, dropped afterwards."""
-    with migrated_copies.one() as name:
-        yield engine.url(name)
+    name = f"test_{next(_numbers)}"
+    await engine.copy(name)
+    yield engine.url(name)
+    await engine.execute(f"DROP DATABASE {name} WITH (FORCE)")

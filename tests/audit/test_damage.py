@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
@@ -12,24 +12,23 @@ import pytest
 from laari.store.audit import SHOWN, audit
 from laari.store.postgres.pool import connection_to
 from tests.audit.books import write_books
-from tests.databases import Copies, copies_of
 
 
 @pytest.fixture(scope="module")
-def written(engine: Any) -> Iterator[Copies]:
-    """Books that every test gets a copy of."""
+def written(engine: Any) -> str:
+    """Books that every test gets a copy of: a database's name."""
     name: str = engine.named("books")
     asyncio.run(engine.copy(name))
     asyncio.run(write_books(engine.url(name)))
-    with copies_of(name, engine.dsn) as copies:
-        yield copies
+    return name
 
 
 @pytest.fixture
-async def books(engine: Any, written: Copies) -> AsyncIterator[asyncpg.Connection]:
-    with written.one() as name:
-        async with connection_to(engine.url(name)) as connection:
-            yield connection
+async def books(engine: Any, written: str) -> AsyncIterator[asyncpg.Connection]:
+    await engine.execute(f"CREATE DATABASE damaged TEMPLATE {written} STRATEGY FILE_COPY")
+    async with connection_to(engine.url("damaged")) as connection:
+        yield connection
+    await engine.execute("DROP DATABASE damaged")
 
 
 async def test_clean_books_balance(books: asyncpg.Connection) -> None:
