@@ -15,7 +15,7 @@ CI_PACKAGES := pgbouncer php-cli php-curl php-sqlite3 postgresql $(NODE_PACKAGES
 FAULT_PACKAGES := nginx-light haproxy caddy etcd-server iproute2 faketime \
 	golang-go golang-golang-x-oauth2-dev golang-gopkg-validator.v2-dev
 
-# A test waits for the service, the browser or the database half of its time.
+# Tests wait for services, browsers and the database: more workers than processors.
 PARALLEL := -n 4 --dist worksteal -rs
 
 # Each of the many processes that a target starts would compile all modules anew.
