@@ -1,7 +1,5 @@
 """`make bench`: runs the workloads named (all of them by default) and shows what they found."""
 
-from __future__ import annotations
-
 import argparse
 import shutil
 import sys

@@ -4,8 +4,6 @@ It comes before any workload, and only where the rows are new: what pgbench has 
 service does not balance.
 """
 
-from __future__ import annotations
-
 import time
 from statistics import median
 

@@ -3,8 +3,6 @@
 pgbench speaks to the same engine with prepared statements: no HTTP, no Python, no JSON.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

@@ -1,7 +1,5 @@
 """The chart of the docs: bars of requests per second, the service beside the others."""
 
-from __future__ import annotations
-
 from typing import Any
 from xml.sax.saxutils import escape
 

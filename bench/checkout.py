@@ -1,7 +1,5 @@
 """How soon the checkout page begins to arrive, one visitor at a time, and how large it is."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re

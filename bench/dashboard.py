@@ -1,7 +1,5 @@
 """The dashboard's first page for a merchant with all the payments, one visitor at a time."""
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import time

@@ -1,7 +1,5 @@
 """What depth costs: the first page of each listing beside one 100,000 rows further on."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import time

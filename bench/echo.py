@@ -1,7 +1,5 @@
 """A bare Starlette route that answers the JSON it was sent: what HTTP and JSON alone cost here."""
 
-from __future__ import annotations
-
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse

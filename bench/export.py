@@ -1,7 +1,5 @@
 """What an interface process holds while it streams every payment as CSV, beside a short export."""
 
-from __future__ import annotations
-
 import http.client
 import threading
 import time

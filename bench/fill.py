@@ -7,8 +7,6 @@ pgbench can name a row without asking for it.
 Not filled: saved responses and deliveries.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

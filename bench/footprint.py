@@ -5,8 +5,6 @@ an image of each page that is changed for the first time after a checkpoint, so 
 time between checkpoints and on the size of the indexes, and records do not.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Iterator

@@ -6,8 +6,6 @@ are filled without their bodies. What payments leave on the disk and in the log 
 traffic as well, made over HTTP: in a database that held next to nothing, and in the largest.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack

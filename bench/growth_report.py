@@ -1,7 +1,5 @@
 """What the part `growth` found, as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from rich.console import Console

@@ -4,8 +4,6 @@ Deliveries run beside the creations on the same processors. All of them have to 
 last ones took after the last creation is told as well.
 """
 
-from __future__ import annotations
-
 import time
 from statistics import median
 

@@ -3,8 +3,6 @@
 A slow second is the service's own if neither the host nor the disk took the time.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

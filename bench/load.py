@@ -1,7 +1,5 @@
 """Load from wrk: a bounded number of clients for a bounded time, on the loopback only."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import secrets

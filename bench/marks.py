@@ -1,7 +1,5 @@
 """What PostgreSQL did beside the load: checkpoints, vacuums and analyzes, as stretches of time."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import asyncpg

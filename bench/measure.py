@@ -1,7 +1,5 @@
 """Runs in turn, and what their repetitions say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median

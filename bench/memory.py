@@ -1,7 +1,5 @@
 """What a process keeps: its memory after many requests beside its memory after few."""
 
-from __future__ import annotations
-
 from bench.load import drive
 from bench.report import Verdict
 from bench.service import Service, running

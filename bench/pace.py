@@ -1,7 +1,5 @@
 """Latencies over time: what each second saw, windows of several seconds, and their verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from statistics import median
 from typing import Any, NamedTuple

@@ -8,8 +8,6 @@ convoy has a name; and the mean batch is told, since clients that are spread ove
 make smaller ones, of which each has its fixed cost.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections import Counter

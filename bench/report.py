@@ -1,7 +1,5 @@
 """What a run found: one table, `bench/results.json`, and a chart for the docs."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

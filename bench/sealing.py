@@ -4,8 +4,6 @@ Two rates on a shared machine differ by more than the two per cent in question. 
 sealer is kept waiting while charges are made, and then the same code seals exactly these.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from statistics import median

@@ -1,7 +1,5 @@
 """The service under measurement: its own embedded engine with durable commits, two processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -4,8 +4,6 @@ After a fill of ten million payments it would seal and add up for many minutes, 
 leaves payments alone.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """A receiver of webhooks that counts and does next to nothing else, in a process of its own."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Everything a run needs, started and filled: engine, service, bare route and peers."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import hashlib

@@ -5,8 +5,6 @@ was due; p99 is taken over windows of ten seconds and has to stay near its media
 through checkpoints, through autovacuum, and while a few million rows more come to lie there.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import shutil

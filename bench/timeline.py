@@ -1,7 +1,5 @@
 """A plot of latencies over time, with what PostgreSQL did meanwhile marked in it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from statistics import median

@@ -1,7 +1,5 @@
 """What the service's runs did to the database and the processors, between the runs of others."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -7,8 +7,6 @@ whatever else the machine does hits both. The bare client posts what it holds in
 takes each event up from the database, signs it, and records the attempt.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import hashlib

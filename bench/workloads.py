@@ -1,7 +1,5 @@
 """What is measured: each workload, and what its figures stand beside."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 

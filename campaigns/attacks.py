@@ -8,8 +8,6 @@ goes to the loopback. It runs at the lowest priority: the processors of somebody
 be those of the service.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """What is here and not marked `campaign` is the short form of one, or tries its tools."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

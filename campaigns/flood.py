@@ -7,8 +7,6 @@ or not they are answered, and prints a count of the statuses as JSON. The connec
 bounded; a request that finds none free is left out. It runs at the lowest priority, like `attacks`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

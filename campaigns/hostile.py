@@ -7,8 +7,6 @@ until its standard input ends, each on a connection of its own, and prints a cou
 as JSON. It runs at the lowest priority, like `attacks`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

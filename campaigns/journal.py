@@ -3,8 +3,6 @@
 It is kept outside the service and its database, and held against them at the end.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field

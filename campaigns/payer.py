@@ -10,8 +10,6 @@ counts from then: a service that stands still is not asked less often for that. 
 the machine's monotonic clock, which all processes share.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -3,8 +3,6 @@
 It takes its time, so that a service that is killed always has deliveries under way and in line.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -1,7 +1,5 @@
 """A backup while payments are made: what was acknowledged before it began is in it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

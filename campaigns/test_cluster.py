@@ -4,8 +4,6 @@ Needs root, for network namespaces, and the Debian packages etcd-server and hapr
 installed into `build/patroni`. `campaigns/cluster/campaign.py` says what can be chosen.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 

@@ -1,7 +1,5 @@
 """The checker of the cluster campaign finds each kind of harm, and nothing in good books."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path

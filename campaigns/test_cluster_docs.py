@@ -1,7 +1,5 @@
 """The configuration that docs/high-availability.md recommends is the one that is tested."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the cluster campaign measures, and the promises it finds broken."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

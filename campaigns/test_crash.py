@@ -3,8 +3,6 @@
 `campaigns/crash/campaign.py` says what can be chosen.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The checker of the crash campaign finds each kind of harm, and nothing in good books."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace

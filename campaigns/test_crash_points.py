@@ -4,8 +4,6 @@ Whatever the call, what belongs together is there as a whole or not at all, and 
 same reference and key brings it to one end.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

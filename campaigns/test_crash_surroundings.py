@@ -1,7 +1,5 @@
 """What surrounds the service fails: its disk is full, or its clocks disagree at midnight."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The database goes away or goes silent: every interface says so in time, and works on after."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -3,8 +3,6 @@
 Quiet and flooded stretches alternate, so that what else this machine does falls on both.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator

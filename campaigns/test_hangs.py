@@ -1,7 +1,5 @@
 """A process that lives and does nothing is noticed and replaced while the others serve."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -8,8 +8,6 @@ LAARI_HOSTILE_SECONDS  of each stretch (3)
 LAARI_HOSTILE_EVERY    only every so many rows of the table (1)
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

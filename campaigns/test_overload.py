@@ -1,7 +1,5 @@
 """More than the service can do: it does what it can, refuses the rest, and does not grow."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

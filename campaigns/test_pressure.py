@@ -4,8 +4,6 @@ Quiet and attacked stretches alternate, so that what else this machine does fall
 who pays, the attackers and the service are processes of their own.
 """
 
-from __future__ import annotations
-
 import json
 import resource
 import subprocess

@@ -1,7 +1,5 @@
 """`laari serve` as a process tree, with a small application in the place of the real one."""
 
-from __future__ import annotations
-
 import http.client
 import os
 import re

@@ -6,8 +6,6 @@ The tools are installed under build/clients, in the versions named here. What ca
 installed is skipped, and says what was missing.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Services and commands that share one data directory share one server."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

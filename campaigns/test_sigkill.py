@@ -1,7 +1,5 @@
 """The whole service dies in the middle of load: nothing that was acknowledged is lost."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Real PostgreSQL for every test: one server per test process, one fresh database per test."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Iterator

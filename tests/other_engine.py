@@ -3,8 +3,6 @@
 `LAARI_TEST_POSTGRES=/usr/lib/postgresql/15/bin` has the tests run on those programs.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A primary and standbys of it that stream from it, on real servers."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Documentation that can be checked is checked."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import shlex

@@ -1,7 +1,5 @@
 """What the import contracts cannot see: SQL outside the store, impure rules, cycles of clients."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

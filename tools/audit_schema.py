@@ -3,8 +3,6 @@
 It is written by `python -m tools.audit_schema` after a new migration, and a test compares it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 from pathlib import Path

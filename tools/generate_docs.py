@@ -1,7 +1,5 @@
 """Writes the pages of docs/ that are made from the code, so that they cannot differ from it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from laari.rules.refusals import CODES, PASSING_CODES, Code

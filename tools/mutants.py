@@ -3,8 +3,6 @@
 The mistakes are listed in tests/mutants/catalogue. The checkout itself is never changed.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import os

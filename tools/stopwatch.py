@@ -8,8 +8,6 @@ Exit status 1 where the example has more than ten lines, fails, or takes more th
     python tools/stopwatch.py --borrow   takes them from the environment that runs this
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

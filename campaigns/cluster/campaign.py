@@ -9,8 +9,6 @@ LAARI_FAULTS_RESULTS   where journal, logs and results go (build/faults)
 LAARI_FAULTS_POSTGRES  directory of PostgreSQL's programs (those of the wheel)
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import secrets

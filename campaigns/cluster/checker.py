@@ -3,8 +3,6 @@
 Pure: it is told what the clients saw and what the database and the webhook receiver have.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

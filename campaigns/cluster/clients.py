@@ -5,8 +5,6 @@ node, until it is settled. One that was refused is given up by half of the clien
 come of it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random

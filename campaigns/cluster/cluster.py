@@ -1,7 +1,5 @@
 """The three database nodes together, as Patroni's own interface shows them."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The faults: each is done to the running installation, and undone where it does not pass."""
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import time

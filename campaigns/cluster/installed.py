@@ -1,7 +1,5 @@
 """The programs of the cluster: where they are, or why the campaign cannot run."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """What one cycle of a fault meant for the clients, measured from the journal and the watch."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The merchants of the campaign, each with an authorization to charge and a customer's money."""
 
-from __future__ import annotations
-
 import secrets
 from dataclasses import dataclass
 from typing import Any

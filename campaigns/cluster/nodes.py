@@ -1,7 +1,5 @@
 """A database node: etcd, Patroni and the PostgreSQL that Patroni runs, on one machine."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """haproxy on a service's own machine: it leads to whichever node Patroni says is the leader."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from campaigns.cluster.nodes import POSTGRES_PORT, REST_PORT

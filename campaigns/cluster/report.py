@@ -3,8 +3,6 @@
 `python -m campaigns.cluster.report FOLDER…` makes one table of the results of several campaigns.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import sys

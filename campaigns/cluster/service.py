@@ -1,7 +1,5 @@
 """A service node: `laari serve`, and haproxy beside it where it does not find the leader itself."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -3,8 +3,6 @@
 What the service is measured against has to be seen without it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from typing import NamedTuple

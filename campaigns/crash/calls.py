@@ -1,7 +1,5 @@
 """The operations of a merchant's clients as requests, and what came of each in the journal."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time

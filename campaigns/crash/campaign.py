@@ -9,8 +9,6 @@ LAARI_CRASH_OTHERS       of each other fault (10)
 LAARI_CRASH_RESULTS      where the journal and the results go (build/crash)
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -17,8 +17,6 @@ unresolved  in doubt to the end
 stuck       a lock that nobody lets go of
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta, timezone

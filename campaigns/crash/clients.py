@@ -4,8 +4,6 @@ An operation whose outcome is not known is sent again with the same reference an
 refused is given up by half of them: nothing may have come of it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random

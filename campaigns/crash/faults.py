@@ -3,8 +3,6 @@
 A fault returns when it was done and how long its victim was away, where it has a successor.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

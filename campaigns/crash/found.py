@@ -3,8 +3,6 @@
 Ids are shown as the interface shows them, without their prefix: the number alone, in hexadecimal.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A service on an embedded, durable database of its own, with merchants and a webhook receiver."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What stops a command, said to a person."""
 
-from __future__ import annotations
-
 
 class LaariError(Exception):
     """One clear line about what is wrong; the command line shows it and exits with status 1."""

@@ -5,8 +5,6 @@ variable is the field's name in capitals after `LAARI_`. `laari serve --help` an
 are made from the same fields.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import math

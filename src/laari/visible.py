@@ -5,8 +5,6 @@ be a command: it clears the screen, sets the clipboard, turns the direction of t
 begins a line that looks like ours. So characters that are not seen are shown by their numbers.
 """
 
-from __future__ import annotations
-
 import unicodedata
 
 # Control characters (C0, DEL, C1), what turns or joins text without being seen, halves of pairs

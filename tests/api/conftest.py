@@ -1,7 +1,5 @@
 """One running service per test process; every test has merchants of its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.api.purses import Purse

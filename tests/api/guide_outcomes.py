@@ -1,7 +1,5 @@
 """What the program of each guide leaves behind, in whichever language it is written."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

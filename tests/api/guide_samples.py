@@ -1,7 +1,5 @@
 """The samples of docs/guides as programs: taken out of the pages, and run as a reader would."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

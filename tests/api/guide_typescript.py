@@ -1,7 +1,5 @@
 """The TypeScript samples of the guides, compiled strictly against the built client."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The wallet interface as its caller sees it."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from typing import Any

@@ -1,7 +1,5 @@
 """Listing authorizations by status, and the payments of one; the preview of a charge."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Authorizations: their fields, their states, and what ends them."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Charging an authorization: the order of checks, limits, retries and what it leaves behind."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from pathlib import Path
 from typing import Any

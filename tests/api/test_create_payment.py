@@ -1,7 +1,5 @@
 """POST /payments: fields, defaults, retries by reference."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import Any
 

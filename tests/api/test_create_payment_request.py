@@ -1,7 +1,5 @@
 """Creating payment requests: fields, recipients, retries and the shared name space."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

@@ -1,7 +1,5 @@
 """Events over HTTP: exact bytes, delivery state, filters, pages, ownership."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """What holds for every request of the merchant interface, before any operation."""
 
-from __future__ import annotations
-
 import base64
 import socket
 from collections.abc import Iterator

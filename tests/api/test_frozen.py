@@ -1,7 +1,5 @@
 """A frozen wallet: nothing leaves it, money still arrives, and nobody is told why."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

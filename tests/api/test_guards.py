@@ -1,7 +1,5 @@
 """What every answer carries: no guessing of types, and https for good where the service has it."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 

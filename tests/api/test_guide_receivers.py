@@ -1,7 +1,5 @@
 """The webhook receivers of the guides, as a reader saves and starts them, pass the trainer."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3

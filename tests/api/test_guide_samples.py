@@ -1,7 +1,5 @@
 """What the samples of the guides are; test_samples_together.py runs them all."""
 
-from __future__ import annotations
-
 import pytest
 
 from laari.edge.reference.guide_text import LANGUAGES

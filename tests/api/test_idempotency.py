@@ -1,7 +1,5 @@
 """Idempotency-Key on POST /payments."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

@@ -1,7 +1,5 @@
 """GET /payments and GET /payments/{id}: filters, cursors, visibility, expiry on read."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What the service tells about itself: figures, request ids, and the admission when it is full."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Ten people's mistakes, and more: what each is told has to say what to do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

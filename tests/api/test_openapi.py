@@ -1,7 +1,5 @@
 """What the service answers is what its OpenAPI document says it answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

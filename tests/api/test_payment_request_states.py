@@ -1,7 +1,5 @@
 """Paying, rejecting, reserving, cancelling, expiring and refunding a payment request."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

@@ -1,7 +1,5 @@
 """Paying, declining, reserving, cancelling, expiring and refunding a payment."""
 
-from __future__ import annotations
-
 import httpx
 import pytest
 

@@ -1,7 +1,5 @@
 """The `curl`s of the README, as a reader would type them; test_samples_together.py runs them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -5,8 +5,6 @@ left behind, or fail because of it: each is run twice here, between any of the o
 because TypeScript's compiler takes seconds.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator
 from functools import partial

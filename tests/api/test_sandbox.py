@@ -1,7 +1,5 @@
 """Sandbox controls of the wallet and the clock, and the public QR image."""
 
-from __future__ import annotations
-
 import io
 from datetime import UTC, datetime, timedelta
 from typing import Any

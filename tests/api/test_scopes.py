@@ -1,7 +1,5 @@
 """Every operation asks for its scope, and no other scope stands in for it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import httpx

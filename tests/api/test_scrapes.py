@@ -1,7 +1,5 @@
 """Who reads `/metrics`: their own address, or the main one with a token."""
 
-from __future__ import annotations
-
 import re
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Sign-up for the sandbox over HTTP: what it makes, what it refuses, and that nothing is live."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import count

@@ -1,7 +1,5 @@
 """The token endpoint, and what a token is good for and for how long."""
 
-from __future__ import annotations
-
 import base64
 import time
 from collections.abc import Iterator

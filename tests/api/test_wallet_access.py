@@ -1,7 +1,5 @@
 """The wallet interface: who may ask, for what, and how."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal

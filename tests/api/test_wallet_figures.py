@@ -1,7 +1,5 @@
 """The wallet interface: balances, limits and what is used of them."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any

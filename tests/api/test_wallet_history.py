@@ -1,7 +1,5 @@
 """The wallet interface: the history of transactions, page by page."""
 
-from __future__ import annotations
-
 import secrets
 from datetime import datetime, timedelta
 from decimal import Decimal

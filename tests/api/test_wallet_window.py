@@ -1,7 +1,5 @@
 """The wallet interface: 60 requests a minute, however many processes answer."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Books that grow old: purging by age, proving what is left, and tampering with it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Books with something of every kind in them, made by the service's own commands."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime

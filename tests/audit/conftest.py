@@ -1,7 +1,5 @@
 """Books that have grown old."""
 
-from __future__ import annotations
-
 import pytest
 
 from laari.store.postgres.pool import connection_to

@@ -1,7 +1,5 @@
 """`laari audit` as the shell runs it: its options, its output and its exit status."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

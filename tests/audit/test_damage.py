@@ -1,7 +1,5 @@
 """The audit finds every kind of damage that is done to the books behind the service's back."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What a seal digests stays as it was: what an earlier version sealed must not be accused later."""
 
-from __future__ import annotations
-
 import hashlib
 from datetime import UTC, datetime
 from io import BytesIO

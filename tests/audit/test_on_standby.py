@@ -1,7 +1,5 @@
 """`laari audit` on a standby: the same proof, of all that the primary had when it began."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """What a live wallet has counted in its periods is right after every payment, whatever the day."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """What an audit takes: no check compares each row with each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Old deliveries and what sandboxes tried are purged, and the books still prove what is left."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any

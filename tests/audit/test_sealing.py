@@ -1,7 +1,5 @@
 """The chain over the ledger: what is sealed when, by whom, and what a crash leaves."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What somebody with the database's password does to it, the audit names."""
 
-from __future__ import annotations
-
 import asyncio
 import tomllib
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """What the bench makes of its measurements of growth, without measuring."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The load at a fixed rate, and the receiver that counts: against servers that misbehave."""
 
-from __future__ import annotations
-
 import asyncio
 import queue
 import threading

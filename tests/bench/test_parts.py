@@ -1,7 +1,5 @@
 """A part of the bench that fails takes nothing from what the others found."""
 
-from __future__ import annotations
-
 import argparse
 from typing import cast
 

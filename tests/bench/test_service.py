@@ -1,7 +1,5 @@
 """What the bench reads off the processes of the service."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

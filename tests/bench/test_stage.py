@@ -1,7 +1,5 @@
 """The bench on a small database: filled, kept, driven, and what it left behind."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the bench makes of a steady load: windows, verdicts, marks and the plot."""
 
-from __future__ import annotations
-
 import json
 import time
 import xml.etree.ElementTree as ET

@@ -1,7 +1,5 @@
 """Every command there is, and how to call each: tests that hold for all of them find new ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import click

@@ -1,7 +1,5 @@
 """Installations with an embedded database, for tests of commands that work on its files."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

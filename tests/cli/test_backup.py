@@ -1,7 +1,5 @@
 """`laari backup` and `laari restore` on an embedded database."""
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import functools

@@ -1,7 +1,5 @@
 """The commands of docs/backup.md run, in the order in which a reader would type them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """`laari client`, run as the shell would run it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

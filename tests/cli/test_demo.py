@@ -1,7 +1,5 @@
 """The demo is made once, and every start shows the same credentials."""
 
-from __future__ import annotations
-
 import html
 import json
 import os

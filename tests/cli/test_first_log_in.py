@@ -1,7 +1,5 @@
 """Passwords that the command line sets are known to an operator: real people change them."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Secrets come from standard input, a prompt or a file, and passwords keep the pages' rule."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json

@@ -1,7 +1,5 @@
 """Whose silence has lasted too long, by a clock in the test's hands."""
 
-from __future__ import annotations
-
 from laari.process.heartbeat import (
     ALIVE,
     LOOK_SECONDS,

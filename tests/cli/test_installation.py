@@ -1,7 +1,5 @@
 """A database, its key and its directory: made only when asked for, and kept together."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Lines on a terminal: coloured, not wider than it, and safe whatever they quote."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

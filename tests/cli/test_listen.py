@@ -1,7 +1,5 @@
 """`laari listen`: a merchant's events, posted to a receiver as webhooks are."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Log lines: one JSON object each, with nothing in them that came from outside."""
 
-from __future__ import annotations
-
 import json
 import logging
 

@@ -1,7 +1,5 @@
 """The operator's commands, run as the shell would run them, on a database of their own."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A stolen log-in is stopped from the command line, while the service runs."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Archived log: a database as it was at any moment after its backup."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import re

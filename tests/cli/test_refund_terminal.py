@@ -1,7 +1,5 @@
 """`laari payment refund` asks on a terminal, and only there."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`laari serve` says in one line why it does not start, before anybody is served."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

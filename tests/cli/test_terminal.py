@@ -1,7 +1,5 @@
 """What strangers wrote never reaches the operator's terminal as it is, from whichever command."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import json

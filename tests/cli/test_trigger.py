@@ -1,7 +1,5 @@
 """`laari trigger`: every event really happens, in the sandbox alone."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

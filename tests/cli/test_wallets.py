@@ -1,7 +1,5 @@
 """The operator's hand on customers' wallets: top-ups by slip, corrections, tiers and freezing."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor

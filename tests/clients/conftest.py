@@ -1,7 +1,5 @@
 """One running service per test process, and a faulty proxy before it for each test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

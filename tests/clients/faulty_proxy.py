@@ -3,8 +3,6 @@
 It keeps what it was sent, so that a test can say what a client has repeated and how.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

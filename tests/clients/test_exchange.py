@@ -1,7 +1,5 @@
 """What is sent again and when: the rules, without a network."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 

@@ -1,7 +1,5 @@
 """The generated parts of the clients equal what the interface is now."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

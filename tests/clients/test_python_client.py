@@ -1,7 +1,5 @@
 """The Python client against the real service: all of the interface, errors, lists and tokens."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import re

@@ -1,7 +1,5 @@
 """The Python client among hostile or broken peers; what it never shows, follows or waits for."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import pickle

@@ -1,7 +1,5 @@
 """laari-client as it is installed elsewhere: its wheel, without the service, on other Pythons."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Writes through a network that fails all the time: none doubled, none lost."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

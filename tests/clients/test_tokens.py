@@ -1,7 +1,5 @@
 """Access tokens: renewed in time, by one for all, and kept where a renewal fails."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

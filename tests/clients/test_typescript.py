@@ -1,7 +1,5 @@
 """The TypeScript client under node, against the real service and through the faulty proxy."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

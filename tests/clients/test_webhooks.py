@@ -1,7 +1,5 @@
 """verify_webhook against the service's own signatures, its trainer, and forgeries."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -1,7 +1,5 @@
 """Requests as the server hands them over, made without a connection."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import NamedTuple
 

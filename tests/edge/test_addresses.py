@@ -1,7 +1,5 @@
 """One client is one address, however a socket or a proxy writes it."""
 
-from __future__ import annotations
-
 import tracemalloc
 from ipaddress import ip_network
 

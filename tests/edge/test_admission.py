@@ -1,7 +1,5 @@
 """Admission control: a bounded number at once, and the others are told when to come back."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

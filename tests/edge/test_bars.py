@@ -1,7 +1,5 @@
 """A bar is empty only where nothing is used, and full only where everything is."""
 
-from __future__ import annotations
-
 import pytest
 
 from laari.edge.pages.wallet.bars import share

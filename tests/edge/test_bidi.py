@@ -1,7 +1,5 @@
 """Direction controls in strangers' text: each text closes what it opens, and nothing else."""
 
-from __future__ import annotations
-
 import json
 from html import unescape
 

@@ -1,7 +1,5 @@
 """The geometry of the dashboard's charts."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

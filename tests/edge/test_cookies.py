@@ -1,7 +1,5 @@
 """Our own cookies are found whatever stands around them, and nothing takes long to read."""
 
-from __future__ import annotations
-
 import re
 import string
 import time

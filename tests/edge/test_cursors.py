@@ -1,7 +1,5 @@
 """Cursors: they mark a place exactly, for one listing of one owner, and cannot be made up."""
 
-from __future__ import annotations
-
 import string
 from datetime import UTC, datetime, timedelta, timezone
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Fields and what is made of them: checked when the table of operations is, not when it is used."""
 
-from __future__ import annotations
-
 import pytest
 from msgspec import Struct
 

@@ -1,7 +1,5 @@
 """Where a form came from, by what a browser says."""
 
-from __future__ import annotations
-
 from ipaddress import ip_network
 
 import pytest

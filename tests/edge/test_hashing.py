@@ -1,7 +1,5 @@
 """A queue for hashing: few wait, the least demanding goes first, and who left is not worked for."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Heavy work of pages takes turns, rests in between, and is refused where there is too much."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """A credential that was just refused for its rate is refused again without being looked up."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

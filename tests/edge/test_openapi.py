@@ -1,7 +1,5 @@
 """The OpenAPI document is valid, whole, and agrees with what it is made from."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The pages' texts: both languages complete, values escaped, amounts and times as people write."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from pathlib import Path

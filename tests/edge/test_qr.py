@@ -1,7 +1,5 @@
 """QR images: valid PNGs that a reader decodes to the same text."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

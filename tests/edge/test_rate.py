@@ -1,7 +1,5 @@
 """Rate buckets: exact in one process, shared by several, and never stuck."""
 
-from __future__ import annotations
-
 import math
 import os
 import struct

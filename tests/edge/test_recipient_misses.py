@@ -1,7 +1,5 @@
 """Recipients that nobody is: all count, also those that were looked for at the same time."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any, cast
 

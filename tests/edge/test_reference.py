@@ -1,7 +1,5 @@
 """The reference's files over HTTP: types, caching, and nothing beyond the table."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

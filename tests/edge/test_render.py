@@ -1,7 +1,5 @@
 """A long page is written in slices, and comes out the same."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

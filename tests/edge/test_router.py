@@ -1,7 +1,5 @@
 """Paths and their operations: segments, parameters, methods, and no slash more or less."""
 
-from __future__ import annotations
-
 import pytest
 
 from laari.http.router import Router

@@ -1,7 +1,5 @@
 """A page that several callers share is shown once, and what depends on the moment is each one's."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace

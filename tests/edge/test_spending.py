@@ -1,7 +1,5 @@
 """Whom a customer with a blocked wallet is told to contact."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import cast
 

@@ -1,7 +1,5 @@
 """Request bodies: ordinary JSON comes through unchanged, everything doubtful is refused."""
 
-from __future__ import annotations
-
 import json
 import time
 from typing import Any

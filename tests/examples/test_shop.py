@@ -1,7 +1,5 @@
 """examples/shop passes its own tests, which use the pytest plugin as any shop's would."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A service to be fuzzed, and a merchant in it that has something of everything."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """What generated requests aim at: things that exist, in every state, and credentials that work."""
 
-from __future__ import annotations
-
 import base64
 from random import Random
 from typing import Any

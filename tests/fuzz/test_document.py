@@ -7,8 +7,6 @@ calls. Most requests carry the id of something that exists, and credentials that
 luck; the long form draws new seeds.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import time

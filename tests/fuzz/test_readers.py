@@ -5,8 +5,6 @@ Where Python has a reader of its own, it is asked what the service should have s
 takes the same way each time, so that it fails for what has changed; the long form does not.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

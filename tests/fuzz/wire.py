@@ -1,7 +1,5 @@
 """Requests as bytes: nothing is tidied up on the way to the service."""
 
-from __future__ import annotations
-
 import socket
 from http.client import HTTPResponse
 from typing import NamedTuple

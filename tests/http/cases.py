@@ -5,8 +5,6 @@ bytes. A proxy in front may refuse more by itself; one response for one request 
 `{key}` stands for the merchant's key, in no body: it would change the length.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Callable

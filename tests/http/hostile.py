@@ -4,8 +4,6 @@
 `campaigns/test_hostile.py` looks at what other merchants notice of it.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import secrets

@@ -1,7 +1,5 @@
 """Reverse proxies from Debian in front of the service, each keeping its connections to it open."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import subprocess

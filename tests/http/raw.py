@@ -1,7 +1,5 @@
 """Bytes on a socket: what is sent piece by piece, and what comes back, read strictly."""
 
-from __future__ import annotations
-
 import json
 import re
 import socket

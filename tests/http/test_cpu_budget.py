@@ -5,8 +5,6 @@ holds its budget if three of some attempts do: other work of the process may fal
 With `-n 0 -s` the least time of each row is printed.
 """
 
-from __future__ import annotations
-
 import socket
 import time
 

@@ -1,7 +1,5 @@
 """Hostile bytes through a proxy that shares its connections: nobody gets another's response."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import threading

@@ -1,7 +1,5 @@
 """Hostile bytes straight at the service: one response per request, in the interface's shape."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What a run of the model begins with: two merchants, two customers, and their credentials."""
 
-from __future__ import annotations
-
 import itertools
 import secrets
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One case: new accounts, the service and the model side by side, call after call."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import Any

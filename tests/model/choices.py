@@ -4,8 +4,6 @@ Everything is drawn from one generator of random numbers, so that a number says 
 next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Two processes of the service on one database, each at an address of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 

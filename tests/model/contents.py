@@ -3,8 +3,6 @@
 Names and amounts come from small pools, so that references collide and limits are met exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container
 from datetime import UTC, datetime
 from random import Random

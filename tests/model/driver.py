@@ -1,7 +1,5 @@
 """Sends the model's calls to the real service, over HTTP."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

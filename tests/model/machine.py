@@ -1,7 +1,5 @@
 """The state machine: hypothesis chooses the calls, the case compares."""
 
-from __future__ import annotations
-
 from collections import Counter
 from random import Random
 from typing import ClassVar

@@ -5,8 +5,6 @@ Orders of the same calls that come to the same are one. A call that was answered
 sent comes before it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ for what has changed and not by luck, and planted mistakes are caught reliably. 
 a new seed each time; what it finds is printed with the command that finds it again.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import time

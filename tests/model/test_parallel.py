@@ -1,7 +1,5 @@
 """Two to four calls at the same time, over two processes, fit some serial order of the model."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import time

@@ -1,7 +1,5 @@
 """The catalogue of planted mistakes fits the code as it is; `make mutants` plants them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -4,8 +4,6 @@ The tests share the browser and therefore its event loop; each has a context of 
 own cookies.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path

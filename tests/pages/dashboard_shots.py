@@ -1,7 +1,5 @@
 """The dashboard's pictures: a café with a month of trade in its sandbox."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import secrets

@@ -1,7 +1,5 @@
 """Forms sent without a browser, where what counts is the answer and not how it looks."""
 
-from __future__ import annotations
-
 import re
 
 import httpx

@@ -1,7 +1,5 @@
 """A merchant's people: a merchant with a login, and browsers that are logged in with it."""
 
-from __future__ import annotations
-
 import secrets
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Forty ways to try to make a page run what somebody wrote into a field."""
 
-from __future__ import annotations
-
 import pytest
 
 # Each tries to break out of where text stands: an element, an attribute, an address, a script.

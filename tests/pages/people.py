@@ -1,7 +1,5 @@
 """People who visit the pages: customers with a wallet, and browsers of phone and desktop size."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Collection
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Run by `make screenshots`. A page is a function that brings a browser to it; add it to `SHOTS`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import io
 import sys

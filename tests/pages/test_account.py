@@ -1,7 +1,5 @@
 """One's own account: the password and its rule, the end of all sessions, and what asks for it."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
 from typing import Any

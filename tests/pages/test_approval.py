@@ -1,7 +1,5 @@
 """The approval page in a real browser."""
 
-from __future__ import annotations
-
 import time
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """The checkout page in a real browser: every state, happy and unhappy."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
 from typing import Any

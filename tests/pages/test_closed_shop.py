@@ -1,7 +1,5 @@
 """A shop whose merchant is deactivated: its links say so, and nothing is taken or allowed."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The dashboard in a real browser: entering it, its two modes, and what every page must be."""
 
-from __future__ import annotations
-
 import asyncio
 
 import httpx

@@ -1,7 +1,5 @@
 """The payments as a file: whole, filtered, harmless to a spreadsheet, and in bounded memory."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import io

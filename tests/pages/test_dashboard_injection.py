@@ -1,7 +1,5 @@
 """What strangers and colleagues type is shown as text, on every page of the dashboard."""
 
-from __future__ import annotations
-
 from urllib.parse import urlencode
 
 import pytest

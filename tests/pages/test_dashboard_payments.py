@@ -1,7 +1,5 @@
 """Payments in the dashboard: found, followed, refunded, and made by hand."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Webhooks, keys and the sandbox in the dashboard."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator

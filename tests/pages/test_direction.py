@@ -1,7 +1,5 @@
 """A shop's name that turns direction: what stands around it on a page stays as it is."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.async_api import Page
 

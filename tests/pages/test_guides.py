@@ -1,7 +1,5 @@
 """The guides at /docs/guides: whole, linked, readable by everybody, and asking nobody else."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal
 from urllib.parse import urlsplit

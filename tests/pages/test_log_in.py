@@ -1,7 +1,5 @@
 """Log-ins under attack: floods, lock-outs, races, and whom a session lets do what."""
 
-from __future__ import annotations
-
 import asyncio
 import secrets
 import time

@@ -1,7 +1,5 @@
 """Overview, list of movements and CSV files come to the same sums for the same days."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter

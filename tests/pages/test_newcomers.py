@@ -1,7 +1,5 @@
 """What newcomers stumbled over on the pages."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The pages keep live and sandbox apart themselves, before any rule has to refuse."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What people do on pages leaves room for payments, and for other people."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Pages at the level of HTTP: odd paths, queries, methods and cookies, and what is sent back."""
 
-from __future__ import annotations
-
 import re
 from urllib.parse import urlsplit
 

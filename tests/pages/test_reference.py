@@ -1,7 +1,5 @@
 """The reference at /docs: it shows every operation, asks nobody else, and can be tried out."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Literal

@@ -1,7 +1,5 @@
 """What protects the pages: other sites, other people's forms, hostile text, guessed passwords."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path

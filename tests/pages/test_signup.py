@@ -1,7 +1,5 @@
 """Signing up for a sandbox on the dashboard, in a browser."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 

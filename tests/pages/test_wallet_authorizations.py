@@ -1,7 +1,5 @@
 """Authorizations in the wallet application: usage, pause, resume and revoke."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.async_api import expect

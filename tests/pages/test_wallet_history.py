@@ -1,7 +1,5 @@
 """What the wallet holds, may spend and has done, on its first page and in its history."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """API keys in the wallet application: made once, shown once, used and revoked."""
 
-from __future__ import annotations
-
 import asyncio
 
 import httpx

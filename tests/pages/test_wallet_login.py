@@ -1,7 +1,5 @@
 """Logging in and out of the wallet application, and the password."""
 
-from __future__ import annotations
-
 from playwright.async_api import expect
 
 from tests.pages.people import (

@@ -1,7 +1,5 @@
 """Payment requests in the wallet application: paid, rejected, and every other state."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

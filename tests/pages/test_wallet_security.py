@@ -1,7 +1,5 @@
 """What strangers write or send to the wallet application stays without effect."""
 
-from __future__ import annotations
-
 import asyncio
 
 import httpx

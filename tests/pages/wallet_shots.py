@@ -1,7 +1,5 @@
 """The pictures of the wallet application, for tests/pages/screenshots.py."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 

@@ -1,7 +1,5 @@
 """Wallets with something in them, for the wallet application's tests and pictures."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import timedelta
 from typing import Any

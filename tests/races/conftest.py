@@ -1,7 +1,5 @@
 """A service of two processes, so that races are between processes too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any

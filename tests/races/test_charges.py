@@ -1,7 +1,5 @@
 """Many clients charge at the same moment, against two processes."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Callable

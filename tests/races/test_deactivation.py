@@ -1,7 +1,5 @@
 """A deactivated merchant takes no money, from the moment on that the operator is told so."""
 
-from __future__ import annotations
-
 import asyncio
 
 import httpx

@@ -1,7 +1,5 @@
 """Rows held by somebody else: the batch waits, splits, and answers what it cannot get."""
 
-from __future__ import annotations
-
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """Payment requests and tokens under many clients and two processes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

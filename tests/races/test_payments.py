@@ -1,7 +1,5 @@
 """Many clients, two processes, one truth."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """A merchant, a wallet and an authorization kept in memory, for rules without a database."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta

@@ -1,7 +1,5 @@
 """Which addresses are public: 200 spellings that are not, and the edges of each range."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 import pytest

@@ -1,7 +1,5 @@
 """Every action on an authorization in every state does what the table of transitions says."""
 
-from __future__ import annotations
-
 from typing import Any, get_args
 
 import pytest

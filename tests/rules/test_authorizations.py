@@ -1,7 +1,5 @@
 """Authorizations as plain rules: what they are at each moment."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Timestamps and calendar periods, against slow models that share no code with them."""
 
-from __future__ import annotations
-
 import calendar as names
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta, timezone

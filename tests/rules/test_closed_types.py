@@ -1,7 +1,5 @@
 """Names that are closed types and tables have to agree: `mypy` checks one direction only."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 from laari.rules.events import EVENTS, EventType

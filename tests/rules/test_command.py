@@ -1,7 +1,5 @@
 """What every command has: needs, a decision, and what is said while another holds its row."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from dataclasses import dataclass, fields, is_dataclass
@@ -60,7 +58,7 @@ def test_a_command_of_a_tenant_waits_in_that_tenants_turn() -> None:
         each.__name__
         for each in commands()
         if is_dataclass(each)
-        and any(f.name == "tenant" and f.type == "Tenant" for f in fields(each))
+        and any(f.name == "tenant" and f.type is Tenant for f in fields(each))
     }
     assert {"CreatePayment", "PayPayment", "Keyed", "ChargeAuthorization"} <= of_tenants
     for each in commands():

@@ -1,7 +1,5 @@
 """One stored form for every way of writing a customer's name."""
 
-from __future__ import annotations
-
 import pytest
 
 from laari.rules.contacts import read_email, read_mobile, read_vpa

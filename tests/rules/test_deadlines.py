@@ -1,7 +1,5 @@
 """A deadline has to be in the future when something is made: this very moment is not."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from typing import Any
 

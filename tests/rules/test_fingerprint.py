@@ -1,7 +1,5 @@
 """Fingerprints: the same request has the same one, any other request another."""
 
-from __future__ import annotations
-
 import json
 from itertools import combinations
 from typing import Any

@@ -1,7 +1,5 @@
 """What is kept under an idempotency key, and for how long."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

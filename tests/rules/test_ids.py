@@ -1,7 +1,5 @@
 """Identifiers: shown and read back exactly, never confused, never repeated."""
 
-from __future__ import annotations
-
 import base64
 import os
 import re

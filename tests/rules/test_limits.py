@@ -1,7 +1,5 @@
 """The limits of authorizations against a slow model that keeps nothing but history."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Fees and amounts, against exact arithmetic of another kind."""
 
-from __future__ import annotations
-
 from decimal import ROUND_HALF_UP, Decimal
 
 import pytest

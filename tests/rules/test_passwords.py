@@ -1,7 +1,5 @@
 """Which passwords may be chosen."""
 
-from __future__ import annotations
-
 import secrets
 
 import pytest

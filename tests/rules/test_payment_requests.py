@@ -1,7 +1,5 @@
 """Payment requests decided in one batch: each command sees what the ones before it did."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4

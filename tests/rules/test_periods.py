@@ -1,7 +1,5 @@
 """Periods that limits count in: two clocks around their edges, a sandbox's clock moved about."""
 
-from __future__ import annotations
-
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4

@@ -1,7 +1,5 @@
 """A batch that is decided again over the same rows, moment and random bytes decides the same."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Amounts of the wallet interface are exact; usage follows the limits and the calendar."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import date, datetime, timedelta

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from laari.rules.webhooks import check_webhook_url, is_public_name, retry_wait, signature

@@ -1,7 +1,5 @@
 """Look-ups that arrive together share a query, and each is answered from after it was asked."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

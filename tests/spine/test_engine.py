@@ -1,7 +1,5 @@
 """The spine's rules: batches, races, bad neighbours, patience, and honest refusals."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One owner's many items do not delay another's few; what is urgent comes first, and not alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Questions that arrive together are asked together, each for itself."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

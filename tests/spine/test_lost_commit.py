@@ -1,7 +1,5 @@
 """A commit whose answer is lost may have happened: its batch must not be run again."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A round that never ends holds up nobody who came after it."""
 
-from __future__ import annotations
-
 import asyncio
 
 from laari.spine.coalesce import Coalesced

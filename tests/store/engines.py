@@ -1,7 +1,5 @@
 """Embedded servers for tests, and the processes that use them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

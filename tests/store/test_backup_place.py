@@ -1,7 +1,5 @@
 """Where a backup is written: by one at a time, and nothing of anybody else's is removed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

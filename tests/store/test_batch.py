@@ -1,7 +1,5 @@
 """Batches that lock nothing keep the same promises, and none walks through a table."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """What charges need is loaded in one statement, as safely as in one for each table."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

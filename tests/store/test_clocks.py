@@ -1,7 +1,5 @@
 """Two servers whose clocks differ, and a sandbox's clock that is moved, over the database."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Rows that are copied out in binary, digested in whatever pieces they come."""
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from itertools import pairwise

@@ -4,8 +4,6 @@ The number in `postmaster.pid` proves nothing across PID namespaces: a container
 data directory sees none of the server's processes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import os

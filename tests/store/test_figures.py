@@ -1,7 +1,5 @@
 """Daily figures are the sums of the ledger, whatever of it has been added up already."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import random

@@ -4,8 +4,6 @@ A database of each release is kept as the rows it held (`released/`). The migrat
 its tables, and those that came later have to bring it here with its books whole.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The transitions of payments and payment requests: the commands and the database agree on them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta

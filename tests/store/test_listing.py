@@ -1,7 +1,5 @@
 """Pages that are read together are the pages that would have been read one by one."""
 
-from __future__ import annotations
-
 import os
 import random
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Settings for some statements end with these, whether they succeed or fail."""
 
-from __future__ import annotations
-
 import asyncpg
 import pytest
 

@@ -1,7 +1,5 @@
 """Who is found by what somebody types to log in."""
 
-from __future__ import annotations
-
 import pytest
 
 from laari.rules.records import Mode

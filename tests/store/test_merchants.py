@@ -1,7 +1,5 @@
 """Merchants and customers as they are made: secrets, tenants, wallets and their first money."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """Live and sandbox never meet: whatever is asked, a wallet of the other mode finds nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """Movements of some days: each of them once, in order, and none of another merchant or day."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What SQL calls overdue, and what `state_of` does, are the same rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from itertools import product

@@ -1,7 +1,5 @@
 """Passwords are hashed slowly on purpose, by whoever hashes them in earnest."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Through pgbouncer in session mode, which refuses start-up parameters that it does not know."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """Connections are lent to one query at a time, kept, and replaced where they were lost."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

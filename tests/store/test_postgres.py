@@ -1,7 +1,5 @@
 """Programs of PostgreSQL that are run for us end with us."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 from typing import Any

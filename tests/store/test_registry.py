@@ -1,7 +1,5 @@
 """The one registry of tables: all of it can be loaded, locked and written, in its order."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """Saved responses are purged on their tenant's own clock."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Sessions: found by their token while they live, and gone afterwards."""
 
-from __future__ import annotations
-
 import asyncio
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """A database that goes silent holds nobody up for long, and nothing is done twice because of it."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import time

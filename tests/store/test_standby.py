@@ -1,7 +1,5 @@
 """A primary and a standby of its own: only what can be written is used, and it has to be proved."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What belongs to a merchant in one mode does not exist for another, nor for its other mode."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime

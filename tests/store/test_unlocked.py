@@ -1,7 +1,5 @@
 """A command that changes a row which its batch has not locked fails, and commits nothing."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass
 from uuid import UUID

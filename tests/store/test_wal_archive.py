@@ -1,7 +1,5 @@
 """What PostgreSQL calls to archive its log and to have it back."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import subprocess

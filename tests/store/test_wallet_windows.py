@@ -1,7 +1,5 @@
 """Counting the wallet interface's requests, straight on the database."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator

@@ -1,7 +1,5 @@
 """The fixtures as a shop's tests use them, on a sandbox of their own."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

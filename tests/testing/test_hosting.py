@@ -1,7 +1,5 @@
 """The sandbox's process: it starts from any cache, and nothing of it stays behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Many tests of shops in a row against one sandbox: fast, and none sees anything of another."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

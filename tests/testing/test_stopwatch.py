@@ -1,7 +1,5 @@
 """The first example of the guide, from the wheels, in an environment of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

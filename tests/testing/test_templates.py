@@ -1,7 +1,5 @@
 """Templates of databases: whole or not used, whoever else is at the same directory."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A delivery process to be killed: `python -m tests.webhooks.process DSN`."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 

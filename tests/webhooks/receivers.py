@@ -1,7 +1,5 @@
 """Receivers, a name server and a certificate authority of our own, all on loopback."""
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable

@@ -1,7 +1,5 @@
 """Merchants with webhooks, their events, and deliveries as the database has them."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager

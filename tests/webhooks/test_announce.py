@@ -1,7 +1,5 @@
 """Whoever sends webhooks is told of a commit soon after it, and not in it."""
 
-from __future__ import annotations
-
 import asyncio
 from statistics import median
 from time import monotonic

@@ -1,7 +1,5 @@
 """The delivery loop on a real database: at least once, three times at most, fair to all."""
 
-from __future__ import annotations
-
 import asyncio
 from time import monotonic
 from typing import Any

@@ -1,7 +1,5 @@
 """Receivers that never come to an end: the attempt does, early, and reads a bounded amount."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 

@@ -1,7 +1,5 @@
 """Receivers of every kind of badness, and a sender that is killed again and again."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import sys

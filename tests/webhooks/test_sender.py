@@ -1,7 +1,5 @@
 """One webhook on its way: names, addresses, certificates, redirects, sizes and times."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import hmac

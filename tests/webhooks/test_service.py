@@ -1,7 +1,5 @@
 """A whole service with its background process, a receiver, and the operator's commands."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time

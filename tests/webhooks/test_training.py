@@ -1,7 +1,5 @@
 """The trainer against the two receivers in examples/: the good one passes, the naive one fails."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@ Each page begins with an empty environment and a checkout nobody has used. There
 index: what Laari depends on comes from wheels that are packed of what is installed here.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The wheel as it is installed elsewhere: whole, and able to show each kind of page."""
 
-from __future__ import annotations
-
 import html
 import os
 import re

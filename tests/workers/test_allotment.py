@@ -1,7 +1,5 @@
 """How delivery shares its slots between tenants, and how long the queues get."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """What nobody reads is expired and forgotten in the background, by its own clock, once."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """`make clients`: writes the generated parts of both client packages anew."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from laari.edge.reference.openapi import openapi_document

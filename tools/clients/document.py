@@ -5,8 +5,6 @@ whether a request whose outcome is unknown may be sent again. An operation that 
 the table stops the generator, so that nobody forgets to decide.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The generated modules of clients/python: errors, operations and methods, beside the models."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ Annotations are written as Python 3.9 evaluates them, so that `typing.get_type_h
 models there too.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator
 

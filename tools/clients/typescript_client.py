@@ -1,7 +1,5 @@
 """The generated modules of clients/typescript: types, errors, operations and methods."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -9,8 +9,6 @@ removed:
 `what` is `exit`, or `cut`: the connection is lost and the process lives.
 """
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import json

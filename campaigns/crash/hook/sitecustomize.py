@@ -7,8 +7,6 @@ A process takes most of a second to import everything. Here it is imported once,
 that ends at a point is followed by another fork; the supervisor sees one process that lives.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """`laari audit`: the proof that the books are right."""
 
-from __future__ import annotations
-
 import math
 import os
 from contextlib import AsyncExitStack

@@ -1,7 +1,5 @@
 """`laari authorization`: what the operator does to authorizations."""
 
-from __future__ import annotations
-
 import click
 
 from laari.cli.terminal.operation import operation, origin_of, submit

@@ -1,7 +1,5 @@
 """`laari backup` and `laari restore`."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

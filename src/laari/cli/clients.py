@@ -1,7 +1,5 @@
 """`laari client`: OAuth clients, which ask for access tokens."""
 
-from __future__ import annotations
-
 import click
 
 from laari.cli.terminal.operation import operation

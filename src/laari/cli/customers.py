@@ -1,7 +1,5 @@
 """`laari customer`: people with a wallet."""
 
-from __future__ import annotations
-
 import re
 
 import click

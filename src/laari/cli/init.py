@@ -1,7 +1,5 @@
 """`laari init`."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 

@@ -1,7 +1,5 @@
 """The `laari` command."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`laari merchant`: merchants and their secret keys."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import click

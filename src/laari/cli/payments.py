@@ -1,7 +1,5 @@
 """`laari payment`: what the operator looks up and does about payments."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import click

@@ -1,8 +1,6 @@
 """Log-ins in the operator's hands: `laari merchant user`, `laari customer reset-password` and
 `laari session`."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 import click

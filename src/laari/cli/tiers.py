@@ -1,7 +1,5 @@
 """`laari tier`: what customers of each verification tier may spend."""
 
-from __future__ import annotations
-
 import re
 
 import click

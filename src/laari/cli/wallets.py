@@ -1,7 +1,5 @@
 """`laari wallet`: its history, money that comes from outside the books, and corrections."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import partial

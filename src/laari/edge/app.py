@@ -1,7 +1,5 @@
 """The whole service as one application: which interface a request is for, and what all share."""
 
-from __future__ import annotations
-
 import time
 from typing import NamedTuple, Protocol
 

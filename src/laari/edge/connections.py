@@ -1,7 +1,5 @@
 """Pages of listings, read together over a pool of connections."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from laari.spine.gather import Gathered

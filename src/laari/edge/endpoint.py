@@ -1,7 +1,5 @@
 """What an operation of any JSON interface declares: for routes, metrics and the reference."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from laari.rules.refusals import RefusalCode

@@ -1,7 +1,5 @@
 """What is refused before any interface sees it, in the shape of the interface that was meant."""
 
-from __future__ import annotations
-
 from laari.edge.merchant import envelope as merchant
 from laari.edge.merchant.oauth import TOKEN_ADDRESS, TOKEN_HEADERS, token_refused
 from laari.edge.wallet import envelope as wallet

@@ -1,7 +1,5 @@
 """The moment at which a page or a reply looks at usage, as the rules will see it in a command."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from datetime import datetime
 

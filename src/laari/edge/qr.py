@@ -1,7 +1,5 @@
 """QR codes as PNG images, small and quick enough to be drawn on every request."""
 
-from __future__ import annotations
-
 import zlib
 from struct import pack
 

@@ -1,7 +1,5 @@
 """Payments, payment requests and authorizations: found, listed and shown in one way everywhere."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass

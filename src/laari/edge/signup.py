@@ -4,8 +4,6 @@ Only where LAARI_SANDBOX_SIGNUP is on. What is made has no live side, costs its 
 a bucket, and counts against the number of merchants that the installation may have.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from typing import Literal

@@ -5,8 +5,6 @@ was committed before it began is in it. Everything goes into `DIR.partial`, whic
 end: what is called DIR is whole.
 """
 
-from __future__ import annotations
-
 import asyncio
 import fcntl
 import os

@@ -11,8 +11,6 @@ Every byte is covered once: by PostgreSQL's manifest (SHA-256 of each file), by 
 The manifest is read here: the wheel's `pg_verifybackup` of PostgreSQL 18 crashes as it starts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """The files of the embedded PostgreSQL: where they are, how the cluster is made and configured."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

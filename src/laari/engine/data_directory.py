@@ -1,7 +1,5 @@
 """The data directory: whether there is an installation in it, and whether it is ours alone."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

@@ -16,8 +16,6 @@ another. `server.lock` does: the kernel holds it as long as any process of the s
 whatever PID namespace. Without it no server is started and no file of a server is removed.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

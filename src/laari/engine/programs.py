@@ -4,8 +4,6 @@ Only the binaries are taken. The wheel's own Python layer is never imported: run
 the home directory to everyone.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import pwd

@@ -6,8 +6,6 @@ log of the database that it came from. Renamed to `postgres` at the end, the dir
 whose restore was killed is refused by everything that would start a server in it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import os

@@ -15,8 +15,6 @@ looks whole. A file that is there already is never replaced: the same content co
 other is an error, for it would belong to another database or another history of this one.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import os

@@ -5,8 +5,6 @@ proxies write a port behind an address. Both stand for the same client, so both 
 address.
 """
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from ipaddress import (

@@ -1,7 +1,5 @@
 """A chunked body: its chunks are joined, extensions and trailer fields are dropped."""
 
-from __future__ import annotations
-
 import re
 
 from laari.http.head import is_field

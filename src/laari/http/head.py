@@ -5,8 +5,6 @@ front and this server must never disagree about where a request ends. Every patt
 in its input; possessive quantifiers keep them so.
 """
 
-from __future__ import annotations
-
 import re
 from ipaddress import IPv6Address
 from typing import NamedTuple, TypeAlias

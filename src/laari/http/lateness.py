@@ -4,8 +4,6 @@ While an event loop is busy, requests wait in the kernel: accepted by nobody, or
 kernel knows since when. It is asked about new connections, and about others while the loop is late.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import sys

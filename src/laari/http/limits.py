@@ -1,7 +1,5 @@
 """How much, how many and how long: what one client, and all of them together, may take."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 BACKLOG = 2048  # connections that wait to be accepted

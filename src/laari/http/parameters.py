@@ -3,8 +3,6 @@
 Whoever has them read counts them first: the server those of a query, the token endpoint its fields.
 """
 
-from __future__ import annotations
-
 from typing import TypeAlias
 from urllib.parse import parse_qsl
 

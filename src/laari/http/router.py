@@ -1,7 +1,5 @@
 """Which operations a path has: one router for the JSON interfaces and the pages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Generic, NamedTuple, TypeVar
 

@@ -4,8 +4,6 @@ Deadlines are not timers of their own: one look every half second finds those th
 which costs a request nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import resource

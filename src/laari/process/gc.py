@@ -1,7 +1,5 @@
 """How often Python looks for circles of objects that nothing else refers to."""
 
-from __future__ import annotations
-
 import gc
 
 

@@ -11,8 +11,6 @@ its threads are to a file that both have open; that is done by the signal handle
 works while Python is stuck.
 """
 
-from __future__ import annotations
-
 import asyncio
 import faulthandler
 import os

@@ -1,7 +1,5 @@
 """An interface process: the HTTP server on the listeners that all interface processes share."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import socket

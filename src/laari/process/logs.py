@@ -5,8 +5,6 @@ out of it: of an exception its type and where it was raised are written, and its
 that is ours or the system's, because a database's text quotes the row it is about.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """The service as every command finds it: its engine running, its key at hand, its schema right."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field

@@ -11,8 +11,6 @@ What it shares with the others comes as open files, named in the environment:
     LAARI_STACK_FD           a file for the stacks of one that hangs
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

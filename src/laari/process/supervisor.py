@@ -6,8 +6,6 @@ open in the supervisor, so that a client that comes while a process is being rep
 instead of being refused.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import logging

@@ -4,8 +4,6 @@ The merchant is its `Tenant`: a merchant in one mode. A customer who decides som
 The operator is in `rules/operator.py`, which only the command line may import.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from laari.rules.records import Mode, Tenant

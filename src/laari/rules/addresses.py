@@ -4,8 +4,6 @@ The table is our own: `ipaddress.is_global` differs between versions of Python a
 `64:ff9b::7f00:1`, `2002:7f00:1::1`, `::127.0.0.1`, `224.0.0.1` and `fec0::1`.
 """
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 SPECIAL_IPV4 = tuple(

@@ -4,8 +4,6 @@
 look at an authorization as it is at their moment, and return it so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Time as the service reads and shows it: Maldives time, +05:00, all year."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, date, datetime, timedelta, timezone
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Charges: the merchant takes a payment on an authorization, within its limits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from uuid import UUID
 

@@ -1,7 +1,5 @@
 """What the spine decides: a command names what it needs, then decides over what was loaded."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Generic, NamedTuple, TypeVar
 

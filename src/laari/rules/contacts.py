@@ -4,8 +4,6 @@ Each reader returns the one form that is stored and compared, or None where the 
 name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 

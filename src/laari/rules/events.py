@@ -1,7 +1,5 @@
 """Events: what merchants are notified of. The bytes of a notification are made in the decision."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID

@@ -4,8 +4,6 @@ Claiming the key, the work and the saved response are one transaction, so a cras
 behind. Two batches of different processes are told apart by an advisory lock on the key.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Callable, Mapping

@@ -3,8 +3,6 @@
 The moment and the random bytes are arguments, so the same arguments give the same identifier.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Callable

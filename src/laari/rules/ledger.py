@@ -1,7 +1,5 @@
 """Movements of money. Every one has two sides, so the books balance by construction."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID

@@ -1,7 +1,5 @@
 """The states of payments, payment requests and authorizations, and what leads to which."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal, TypeAlias, TypeVar

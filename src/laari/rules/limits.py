@@ -4,8 +4,6 @@ Usage stands on the authorization's own row: its lifetime, and the calendar peri
 charged in (rules/periods.py).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from laari.rules.periods import Counted, Moment, Period, running

@@ -1,7 +1,5 @@
 """Amounts: integer laari, a hundredth of a rufiyaa. No float ever holds money."""
 
-from __future__ import annotations
-
 import re
 
 MAX_PAYMENT_AMOUNT = 9_999_999_999

@@ -3,8 +3,6 @@
 Only the command line imports this: whoever can run it on the machine is the operator.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 

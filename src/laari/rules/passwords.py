@@ -4,8 +4,6 @@ Length makes a password hard to guess; a place on a list of common passwords mak
 there is a minimum length and a list, and no rule about digits or signs.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from functools import cache
 from pathlib import Path

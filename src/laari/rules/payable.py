@@ -4,8 +4,6 @@ The commands here are those of both. What the two differ in is a `Kind`: a reque
 one customer, and the merchant hears of more that becomes of it.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

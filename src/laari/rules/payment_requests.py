@@ -4,8 +4,6 @@ A paid request makes its ordinary payment in the same transaction. The reference
 the request. As with payments, a request is reserved while an attempt to pay it is processed.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from datetime import datetime

@@ -4,8 +4,6 @@ A payment is reserved while an attempt to pay it is being processed: it then nei
 can it be cancelled, and no other attempt may pay it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID

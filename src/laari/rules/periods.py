@@ -9,8 +9,6 @@ again. A sandbox row that leaves a period therefore puts its sum aside, and a ro
 period takes up what was put aside for it. Moving the clock itself touches no row at all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import NamedTuple, TypeAlias

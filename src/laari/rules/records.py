@@ -4,8 +4,6 @@ The fields of a record are the columns of its table, in order: the store derives
 from them. Amounts are laari, always `int`.
 """
 
-from __future__ import annotations
-
 from datetime import date, datetime
 from typing import Annotated, Literal
 from uuid import UUID

@@ -1,7 +1,5 @@
 """A reference that is taken: by what, and why a retry does not match it."""
 
-from __future__ import annotations
-
 from laari.rules import ids
 from laari.rules.records import ReferenceClaim
 from laari.rules.refusals import Refusal, refuse

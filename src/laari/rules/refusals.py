@@ -4,8 +4,6 @@ A refusal is a value, not an exception: it is returned, saved for its idempotenc
 is one, and committed like any other outcome.
 """
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple, TypeAlias
 
 

@@ -5,8 +5,6 @@ authorization is next used or looked at (rules/periods.py), so that a move costs
 much has happened in the sandbox.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from laari.rules.command import TenantCommand

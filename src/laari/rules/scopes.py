@@ -1,7 +1,5 @@
 """What a credential can be allowed to do; scopes do not include one another."""
 
-from __future__ import annotations
-
 SCOPES: dict[str, str] = {
     "payments:create": "Create hosted payments",
     "payments:read": "Read payments, also those of authorizations",

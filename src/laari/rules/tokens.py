@@ -5,8 +5,6 @@ of that mode: a sandbox whose clock is moved a day on has outlived its tokens. N
 longer than its lifetime in real time, however a clock was moved.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Customers' wallets: what they may spend, and how money enters and leaves them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

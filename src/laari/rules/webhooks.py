@@ -1,7 +1,5 @@
 """Webhooks: where they may go, how they are signed and when they are tried again."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import re

@@ -4,8 +4,6 @@ Commands are decided one after another over the same world, so each sees the eff
 before it; the store writes what was added and changed when all are decided.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
 from datetime import datetime, timedelta

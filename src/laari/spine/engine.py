@@ -5,8 +5,6 @@ There is no timer: at low load a batch holds one command and nothing waits, at h
 of a transaction is shared by all that came while the last one was running.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence

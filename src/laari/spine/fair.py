@@ -4,8 +4,6 @@ Items of one owner keep their order. Owners take turns, one item each; those tha
 first, but an eighth of what is taken stays with the others, so that they make progress too.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar

@@ -3,8 +3,6 @@
 Unlike a coalesced look-up, an equal request made twice is run twice: it may count.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, TypeVar

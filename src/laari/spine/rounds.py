@@ -4,8 +4,6 @@ One query at a time gathers the most for the next. But if one never returns, bec
 connection has gone silent, the requests that gathered meanwhile must not wait for it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 

@@ -1,7 +1,5 @@
 """What makes a change of files outlive a power failure."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

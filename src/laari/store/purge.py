@@ -8,8 +8,6 @@ Ages count by the server's clock, never by a sandbox's own, which may be moved t
 of events begin with that clock.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID

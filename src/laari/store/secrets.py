@@ -1,7 +1,5 @@
 """The master key, and what is made with it: encrypted secrets, digests and derived values."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import os

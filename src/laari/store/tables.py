@@ -1,7 +1,5 @@
 """Statements made from records: the fields of a record are the columns of its table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from datetime import date, datetime
 from operator import attrgetter

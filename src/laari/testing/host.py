@@ -7,8 +7,6 @@ the service accepts requests: `url` and `directory`. The end of the input is the
 however its parent ended.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """A merchant of the sandbox with its customer, its clock and its webhooks: `laari_merchant`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Where a user's caches belong."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

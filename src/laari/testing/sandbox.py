@@ -1,7 +1,5 @@
 """A running sandbox, as a test session has it: `laari_sandbox`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import httpx

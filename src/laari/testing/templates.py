@@ -12,8 +12,6 @@ that clears caches leaves one that is half used. Without a cache directory that 
 that is ours alone, every run makes its own database: slower, and otherwise the same.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import importlib.metadata

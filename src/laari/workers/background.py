@@ -1,7 +1,5 @@
 """The background process: webhook delivery, and jobs that each have an interval of their own."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

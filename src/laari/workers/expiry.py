@@ -1,7 +1,5 @@
 """Expires payment requests that nobody reads, so that their merchants hear of it."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from datetime import UTC, datetime

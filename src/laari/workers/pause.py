@@ -1,7 +1,5 @@
 """Waiting that can be ended."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import suppress
 

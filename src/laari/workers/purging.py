@@ -1,7 +1,5 @@
 """Purges what has reached its age, in the background and slowly: payments come first."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

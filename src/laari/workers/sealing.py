@@ -1,7 +1,5 @@
 """Seals the ledger a little after it was written, so that writing pays nothing for it."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

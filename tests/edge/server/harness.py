@@ -1,7 +1,5 @@
 """The server on a real socket with a small application, and clients that speak to it."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import struct

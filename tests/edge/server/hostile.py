@@ -1,7 +1,5 @@
 """Requests that are nearly right, as bytes: made from parts, damaged, sent ahead, cut in pieces."""
 
-from __future__ import annotations
-
 from random import Random
 
 METHODS = [*[b"GET", b"POST"] * 4, b"HEAD", b"PUT", b"DELETE", b"OPTIONS", b"PURGE"]

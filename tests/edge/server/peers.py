@@ -1,7 +1,5 @@
 """What our server, h11 and llhttp read from the same bytes, in one form that can be compared."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, cast
 
 import h11

@@ -1,7 +1,5 @@
 """How long the server waits for a client, and how much one client and all of them may hold."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Chunked bodies: joined whatever the pieces, refused where they are not what they say."""
 
-from __future__ import annotations
-
 import time
 from itertools import pairwise
 

@@ -6,8 +6,6 @@ least one of the two reads exactly as we do, and where the other one does not, `
 `STRICT` says why we refuse what both accept.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import time

@@ -1,7 +1,5 @@
 """Whatever bytes come, in whatever pieces: requests are seen as they were sent, or not at all."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

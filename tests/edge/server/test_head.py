@@ -1,7 +1,5 @@
 """The head of a request: what is one, and what is refused because it could be read in two ways."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

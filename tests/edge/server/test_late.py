@@ -1,8 +1,6 @@
 """A server whose loop is busy: what has waited too long is not begun, and nothing is held against
 those who were in time."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import time

@@ -1,7 +1,5 @@
 """One response per request: what a request is, and how the application answers it."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

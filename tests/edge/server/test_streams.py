@@ -1,7 +1,5 @@
 """Responses that are long, and clients that take them slowly, not at all, or go."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

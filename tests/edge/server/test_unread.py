@@ -1,7 +1,5 @@
 """What clients leave unread, and what a connection keeps between two requests."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 import tracemalloc

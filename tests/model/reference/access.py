@@ -1,7 +1,5 @@
 """Who is calling, in which mode, and what for."""
 
-from __future__ import annotations
-
 from tests.model.reference.answers import Refused
 from tests.model.reference.state import Answer, State, Tenant, Token
 from tests.model.reference.steps import Call

@@ -1,7 +1,5 @@
 """Answers of the merchant interface: a resource in `data`, or a code with its status."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.model.reference.state import Answer

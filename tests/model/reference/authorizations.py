@@ -1,7 +1,5 @@
 """Authorizations: approved by a customer, charged by the merchant within their limits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fields of request bodies and query strings: what they may hold, and what it means."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable

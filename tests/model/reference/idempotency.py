@@ -1,7 +1,5 @@
 """Idempotency keys: the same request again is answered again, not done again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Listings: newest first, filtered, a page at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

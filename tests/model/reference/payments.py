@@ -1,7 +1,5 @@
 """Hosted payments, and what payments of every kind have in common."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.model.reference import shapes, wallets

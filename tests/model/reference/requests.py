@@ -1,7 +1,5 @@
 """Payment requests: asked of one customer, who pays or rejects."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The service as a whole: every call, its scope, and what it does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Resources as the merchant sees them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.model.reference.state import Authorization, Payment, Request

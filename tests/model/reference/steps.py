@@ -1,7 +1,5 @@
 """What is asked of the service, and one such call as it takes effect."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -6,8 +6,6 @@ Tests move clocks by whole hours and set deadlines on half hours, and no call is
 seconds of an hour. So every question of "before or after" has one answer within a stamp's bounds.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from typing import TypeAlias

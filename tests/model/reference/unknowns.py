@@ -1,7 +1,5 @@
 """What a response holds that only the service can choose."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

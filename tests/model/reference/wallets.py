@@ -1,7 +1,5 @@
 """Customers' wallets: what they may spend, what leaves them, what they show."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

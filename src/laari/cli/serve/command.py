@@ -1,7 +1,5 @@
 """`laari serve`."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

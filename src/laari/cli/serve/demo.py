@@ -1,7 +1,5 @@
 """The sandbox that `laari serve --demo` starts with."""
 
-from __future__ import annotations
-
 import base64
 import time
 from collections.abc import Mapping

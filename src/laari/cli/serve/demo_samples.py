@@ -4,8 +4,6 @@ Made over the merchant interface, as a shop would have made it, and on a sandbox
 back: the customer has spent nothing today.
 """
 
-from __future__ import annotations
-
 from laari.cli.shop.api import Api, open_api
 
 DAY_SECONDS = 24 * 3600

@@ -1,7 +1,5 @@
 """What `laari serve` says when it is ready."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ The service may be far away, asleep, or something else altogether: whatever come
 the JSON that was asked for or an error in one line.
 """
 
-from __future__ import annotations
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator

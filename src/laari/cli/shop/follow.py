@@ -6,8 +6,6 @@ present time are looked at. An event's id begins with the real time, which no cl
 moves: by it new events are told from old ones, and put into the order in which they happened.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """`laari listen`: follows a merchant's events and hands them to a receiver on this machine."""
 
-from __future__ import annotations
-
 import asyncio
 
 import click

@@ -1,7 +1,5 @@
 """What `laari listen` does: each new event signed, posted and shown with its answer."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import signal

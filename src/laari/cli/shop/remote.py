@@ -1,7 +1,5 @@
 """Options of the commands that speak to a service with a merchant's key, wherever it is."""
 
-from __future__ import annotations
-
 import functools
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What the arguments and options of the commands may hold: each reader refuses the rest."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """What the operator's commands share: an open service, one answer, one way to print it."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import os

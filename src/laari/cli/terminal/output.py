@@ -4,8 +4,6 @@ Text of strangers goes through `visible` first. Nothing else in the command line
 holds it to that.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """A bar on the terminal for what takes long; nothing where nobody watches."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

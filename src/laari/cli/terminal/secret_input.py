@@ -4,8 +4,6 @@ An argument is seen by everybody on the machine (`ps`) and stays in the shell's 
 accepted, because tests are written so, and its help says what it costs.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable

@@ -4,8 +4,6 @@ A cursor holds the creation time and id of the last row shown. The seal covers t
 owner, so that a cursor works only where it was handed out and nobody can make one up.
 """
 
-from __future__ import annotations
-
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b

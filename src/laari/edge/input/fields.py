@@ -4,8 +4,6 @@ The same objects read bodies and query strings, build typed values from them, an
 document.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Mapping

@@ -4,8 +4,6 @@ Nothing here looks a key up, so that a hint says nothing about which keys exist,
 repeats what was sent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from laari.store.people import merchants, oauth, wallet_keys

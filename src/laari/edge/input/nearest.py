@@ -1,7 +1,5 @@
 """What a misspelt name was probably meant to be."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from difflib import get_close_matches
 

@@ -4,8 +4,6 @@
 interpreter's limit, and spends quadratic time on very long integers.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import NoReturn

@@ -1,7 +1,5 @@
 """Query parameters that nothing reads: they stay ignored, and a header says so."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 

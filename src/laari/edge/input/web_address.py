@@ -1,7 +1,5 @@
 """Addresses that a customer's browser is sent to: a merchant's `return_url`."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from ipaddress import IPv4Address, IPv6Address

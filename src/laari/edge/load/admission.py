@@ -1,7 +1,5 @@
 """Admission control: a process works on a bounded number of requests at once."""
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Awaitable, Callable

@@ -6,8 +6,6 @@ first, and where the queue is full the highest is sent away. So those who flood 
 and somebody who comes for the first time, or from a browser that is known, waits for one hash.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine

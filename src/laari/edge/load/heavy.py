@@ -6,8 +6,6 @@ duty cycle in every process: one at a time, followed by a rest, so that they tak
 time and no more, however many people ask.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

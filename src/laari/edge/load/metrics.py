@@ -5,8 +5,6 @@ that they share. Each process writes only to its own part, plain words and no lo
 counting in it when it is started again: a counter never falls while the service runs.
 """
 
-from __future__ import annotations
-
 import mmap
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence

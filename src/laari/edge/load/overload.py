@@ -1,7 +1,5 @@
 """What is raised where there is too much to do: nothing was begun, and it may be tried again."""
 
-from __future__ import annotations
-
 
 class Overloaded(Exception):  # noqa: N818  # named for what is the case
     def __init__(self, retry_after: int) -> None:

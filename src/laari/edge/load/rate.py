@@ -7,8 +7,6 @@ few extra requests pass. Nothing read from a slot is trusted to be sensible, so 
 raise an error or shut a caller out.
 """
 
-from __future__ import annotations
-
 import mmap
 from hashlib import blake2b
 from math import inf

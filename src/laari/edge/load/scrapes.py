@@ -4,8 +4,6 @@ It has an address of its own, where nothing else is served; by default one of th
 Without one it is on the main address, which a proxy may open to everybody: never without a token.
 """
 
-from __future__ import annotations
-
 import hmac
 
 from laari.http.messages import NO_STORE, PLAIN, Reply, Request

@@ -4,8 +4,6 @@ Route and method, HTTPS, version, authentication, rate, scope, idempotency key, 
 type, JSON object, then the operation: its key's saved response, its fields, and the stored state.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Who is calling: Bearer, then X-API-Key, then Basic; the first one present alone is tried."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The fields of authorizations and charges, as they are sent."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from msgspec import Struct

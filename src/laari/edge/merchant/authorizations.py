@@ -1,7 +1,5 @@
 """Authorizations: create, get, list, charge, preview a charge, list payments, cancel."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from laari.edge.input.fields import NO_BODY, Field

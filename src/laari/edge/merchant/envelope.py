@@ -1,7 +1,5 @@
 """Replies of the merchant interface."""
 
-from __future__ import annotations
-
 from laari.http.messages import NO_STORE, Header, Reply, refusal_headers
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import refusal_body

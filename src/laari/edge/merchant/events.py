@@ -1,7 +1,5 @@
 """Events as the merchant reads them: to reconcile, and to fetch what no webhook brought."""
 
-from __future__ import annotations
-
 from typing import Literal, TypeVar
 
 from msgspec import Raw, Struct

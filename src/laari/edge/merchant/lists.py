@@ -1,7 +1,5 @@
 """Listings: their query parameters, cursors and pages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable
 from datetime import datetime

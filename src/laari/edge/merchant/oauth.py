@@ -3,8 +3,6 @@
 Its errors have a shape of their own, and the version header does not apply to it.
 """
 
-from __future__ import annotations
-
 import hmac
 import math
 import time

@@ -4,8 +4,6 @@ An operation reads, writes, or is public. The dashboard runs the same ones, with
 own: nothing in an operation knows of HTTP requests.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar

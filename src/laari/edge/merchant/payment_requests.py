@@ -1,7 +1,5 @@
 """Payment requests: create, get, list and cancel."""
 
-from __future__ import annotations
-
 import time
 from datetime import datetime
 

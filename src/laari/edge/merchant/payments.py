@@ -1,7 +1,5 @@
 """Hosted payments: create, get, list, cancel and the public QR image."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from uuid import UUID
 

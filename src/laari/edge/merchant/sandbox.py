@@ -1,7 +1,5 @@
 """Sandbox controls: they stand in for the customer and the clock, so that tests need no person."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -3,8 +3,6 @@
 What is overdue becomes expired by being read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from uuid import UUID

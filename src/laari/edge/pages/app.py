@@ -1,7 +1,5 @@
 """The pages: their addresses, their assets, and what is no page."""
 
-from __future__ import annotations
-
 from laari.edge.backend import Backend
 from laari.edge.faults import fault_reply
 from laari.edge.pages import approval, checkout, wallet

@@ -1,7 +1,5 @@
 """The approval page behind `approval_url`: who asks for what, within which limits; yes or no."""
 
-from __future__ import annotations
-
 from markupsafe import Markup
 
 from laari.edge.pages.asked import one_asked

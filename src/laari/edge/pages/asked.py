@@ -1,7 +1,5 @@
 """What a merchant asks of a customer, as it stands now, and what the customer decides about it."""
 
-from __future__ import annotations
-
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable

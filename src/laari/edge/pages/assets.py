@@ -4,8 +4,6 @@ An address with a hash never changes its content, so browsers keep it for a year
 looked up on disk.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 from pathlib import Path

@@ -5,8 +5,6 @@ them, but U+2069 ends that isolation and an unclosed U+2066 uses up its end. So 
 what it opens and nothing else. Text without such controls, nearly all of it, is left as it is.
 """
 
-from __future__ import annotations
-
 import re
 
 _POP, _POP_ISOLATE, _FIRST_STRONG = "\u202c", "\u2069", "\u2068"

@@ -4,8 +4,6 @@ Only stored states are changed, and only by the rules: a payment is paid once ho
 however many tabs the button is pressed. An overdue payment is shown as expired and left as it is.
 """
 
-from __future__ import annotations
-
 from laari.edge.pages.asked import one_asked
 from laari.edge.pages.linked import Linked, LinkedPage, leads_back, seconds_until
 from laari.edge.pages.login import customer_in, is_fresh

@@ -5,8 +5,6 @@ Python's parser of cookies takes quoted values apart with a search that is quadr
 here, and whatever is not ours is passed over: reading takes time in proportion to the header.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

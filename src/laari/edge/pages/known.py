@@ -7,8 +7,6 @@ key. A mark is bound to the password: a new one makes strangers of all browsers 
 it was set.
 """
 
-from __future__ import annotations
-
 import hmac
 import secrets
 

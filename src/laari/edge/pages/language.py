@@ -1,7 +1,5 @@
 """English and Dhivehi: which one a visitor reads, and the texts from their message files."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import NamedTuple

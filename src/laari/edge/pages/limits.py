@@ -1,7 +1,5 @@
 """The limits of an authorization in plain words, for the approval and for the wallet."""
 
-from __future__ import annotations
-
 from markupsafe import Markup
 
 from laari.edge.pages.language import Language

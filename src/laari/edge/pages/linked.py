@@ -4,8 +4,6 @@ Everybody sees what is asked and how it stands; a customer logs in on the page i
 That log-in is good for this page alone; one that was made in the wallet is good here too.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta

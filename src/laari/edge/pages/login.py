@@ -1,7 +1,5 @@
 """Logging in with a password: slow on purpose, alike for people who do not exist, and throttled."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Changing one's own password, for customers and for merchants' people alike."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from laari.edge.load.hashing import FIRST

@@ -1,7 +1,5 @@
 """Templates, and how amounts and times are written for people."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from datetime import datetime, timedelta

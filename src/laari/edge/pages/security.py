@@ -5,8 +5,6 @@ carries the token that this browser was given: the first stops other sites, the 
 what an old browser does not tell.
 """
 
-from __future__ import annotations
-
 import hmac
 import secrets
 from typing import Literal

@@ -4,8 +4,6 @@ Those that the customer cannot change come first.
 A frozen wallet has one reason alone. Its limits are zero, which would read as nonsense.
 """
 
-from __future__ import annotations
-
 from markupsafe import Markup
 
 from laari.edge.moments import moment_at

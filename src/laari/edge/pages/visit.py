@@ -4,8 +4,6 @@ Every page goes through a `PageRoute`: it reads the request, checks forms, and a
 whatever the handler returns.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import time

@@ -1,7 +1,5 @@
 """Events in OpenAPI: the webhooks, and what `GET /events` shows of them."""
 
-from __future__ import annotations
-
 from laari.edge.input.fields import Schema
 from laari.edge.merchant.events import ListedEvent
 from laari.edge.reference.schemas import Schemas

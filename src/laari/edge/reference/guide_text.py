@@ -3,8 +3,6 @@
 Imported when the first guide is read: most processes that take payments never need it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise

@@ -3,8 +3,6 @@
 `edge/docs/guides` is a link to that folder, so that there is one copy; the wheel holds the files.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The merchant interface in OpenAPI, made from the table of its operations and events."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from http import HTTPStatus

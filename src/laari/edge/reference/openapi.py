@@ -1,7 +1,5 @@
 """The OpenAPI document: each interface adds its own part, made from what it runs on."""
 
-from __future__ import annotations
-
 from laari import __version__
 from laari.edge.input.fields import Schema
 from laari.edge.merchant.envelope import API_VERSION

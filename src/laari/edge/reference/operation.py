@@ -1,7 +1,5 @@
 """An operation in OpenAPI: what those of all interfaces have in common."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from typing import Any

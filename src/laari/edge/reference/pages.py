@@ -4,8 +4,6 @@ Everything the page loads is served from here, from a fixed table of files: no p
 up on disk, and no other host is asked for anything.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import hashlib

@@ -4,8 +4,6 @@ One order, one invoice and one subscription, in the states that the operations l
 payment that was just created is pending and has no fee yet.
 """
 
-from __future__ import annotations
-
 from msgspec import Raw, structs
 
 from laari.edge.merchant.events import EventDelivery

@@ -1,7 +1,5 @@
 """The shapes of responses and events as JSON Schema, named once and referred to from everywhere."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import get_args
 

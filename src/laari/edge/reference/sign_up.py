@@ -1,7 +1,5 @@
 """Sign-up for the sandbox in OpenAPI; only services that let merchants sign up show it."""
 
-from __future__ import annotations
-
 from laari.edge.input.fields import Schema
 from laari.edge.reference.operation import operation, refusals, request_body, response, shown
 from laari.edge.reference.schemas import Schemas

@@ -1,7 +1,5 @@
 """The token endpoint in OpenAPI: a form for a body, and errors in a shape of their own."""
 
-from __future__ import annotations
-
 from laari.edge.input.fields import Schema
 from laari.edge.merchant.oauth import (
     LONGEST_CREDENTIAL,

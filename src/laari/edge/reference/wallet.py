@@ -1,7 +1,5 @@
 """The wallet interface in OpenAPI, made from the table of its endpoints."""
 
-from __future__ import annotations
-
 from laari.edge.input.fields import Schema
 from laari.edge.input.warnings import WARNING_NAME
 from laari.edge.reference.operation import operation, query_parameter, refusals, response, shown

@@ -4,8 +4,6 @@ HTTPS, the key and the rate window, endpoint, method, parameters: in this order,
 endpoint and a wrong method need a valid key and count as requests too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Replies of the wallet interface."""
 
-from __future__ import annotations
-
 from laari.http.messages import NO_STORE, Header, Reply, refusal_headers
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.wallet import wallet_refusal_body

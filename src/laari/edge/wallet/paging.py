@@ -1,7 +1,5 @@
 """Which part of the history is asked for."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Authorizations as JSON, and the preview of a charge."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from msgspec import Struct

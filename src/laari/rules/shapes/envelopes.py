@@ -1,7 +1,5 @@
 """What the merchant interface puts around resources, and what it says instead of one."""
 
-from __future__ import annotations
-
 from typing import Annotated, Generic, TypeVar
 
 import msgspec

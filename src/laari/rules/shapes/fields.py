@@ -1,7 +1,5 @@
 """Types of the fields that resources show, with what the reference says about them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta, Raw

@@ -1,7 +1,5 @@
 """Payments as JSON."""
 
-from __future__ import annotations
-
 from msgspec import Raw, Struct
 
 from laari.rules import ids, records

@@ -1,7 +1,5 @@
 """Payment requests as JSON."""
 
-from __future__ import annotations
-
 from msgspec import Struct
 
 from laari.rules import ids, records

@@ -1,7 +1,5 @@
 """Resources of the wallet interface as JSON: amounts are exact decimal numbers in MVR."""
 
-from __future__ import annotations
-
 from typing import Annotated, Generic, Literal, TypeVar
 
 from msgspec import Meta, Raw, Struct

@@ -1,7 +1,5 @@
 """Authorizations: their use, their owners and their states."""
 
-from __future__ import annotations
-
 from laari.store.audit.difference import Check, shown_authorization, shown_payment
 
 CHECKS = [

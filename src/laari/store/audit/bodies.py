@@ -3,8 +3,6 @@
 Of an address only its end counts: the service may have moved.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from laari.store.audit.difference import (

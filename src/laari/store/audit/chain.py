@@ -1,7 +1,5 @@
 """The chain over the ledger, verified: every seal against its key, its rows and its neighbours."""
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Deliveries of webhooks against the attempts that were made."""
 
-from __future__ import annotations
-
 from laari.store.audit.difference import Check, shown_event
 
 CHECKS = [

@@ -1,7 +1,5 @@
 """What the audit looks for, and what it found."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 from msgspec import Struct

@@ -1,7 +1,5 @@
 """Events: the ones that states call for, each once."""
 
-from __future__ import annotations
-
 from laari.store.audit.difference import (
     IN_ORDER,
     Check,

@@ -1,7 +1,5 @@
 """Wallets' history against the ledger."""
 
-from __future__ import annotations
-
 from laari.store.audit.difference import Check
 
 # Lines of history that moved money, each with its transfer, where the two are not alike.

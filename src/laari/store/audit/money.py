@@ -1,7 +1,5 @@
 """Money: transfers against payments, accounts and balances."""
 
-from __future__ import annotations
-
 from laari.store.audit.difference import Check, shown_payment
 
 # Every account there is: the service's own four, one per tenant, and the customers' wallets.

@@ -1,7 +1,5 @@
 """Transfers against the payments they belong to, which are joined once for all of it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from laari.store.audit.difference import Check, shown_payment, unguarded

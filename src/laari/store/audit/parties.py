@@ -1,7 +1,5 @@
 """Whose payments and requests they are, and what they claim."""
 
-from __future__ import annotations
-
 from laari.store.audit.difference import Check, shown_payment, shown_request
 
 CHECKS = [

@@ -7,8 +7,6 @@ be moved to any time; there each payment counts in the period of its own time, b
 near a border that two servers' clocks could differ.
 """
 
-from __future__ import annotations
-
 from laari.store.audit.difference import Check, shown_authorization
 
 NEAR = "interval '10 minutes'"  # servers whose clocks differ by more have other troubles

@@ -1,7 +1,5 @@
 """One audit: every check over one snapshot, so that it can run while payments are made."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Sequence

@@ -4,8 +4,6 @@
 alike. It is written by `python -m tools.audit_schema`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

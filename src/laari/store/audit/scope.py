@@ -5,8 +5,6 @@ hold the rows that hang together with the new ones: a payment with all of its tr
 an authorization with all of its charges, a wallet with all of its history.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import asyncpg

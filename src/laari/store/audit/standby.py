@@ -1,7 +1,5 @@
 """A standby for the audit, once it has everything that the primary had when the audit began."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,7 +1,5 @@
 """Times: what happened in one decision carries one moment."""
 
-from __future__ import annotations
-
 from laari.store.audit.difference import IN_ORDER, Check, shown_event, shown_payment, shown_request
 from laari.store.audit.events import PAYMENT_EVENTS
 

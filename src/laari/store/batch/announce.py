@@ -6,8 +6,6 @@ transaction of its own, which does not wait for the disk, holds it for an instan
 not told looks by itself within a second.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 

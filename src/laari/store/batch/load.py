@@ -1,7 +1,5 @@
 """Loading what the commands of a batch need, in the one order of the registry."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Awaitable, Callable

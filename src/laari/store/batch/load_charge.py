@@ -9,8 +9,6 @@ up. Whoever charges an authorization changes its row, so the look-up counts only
 row is older than the statement; otherwise references are read again, by a statement of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import cast
 

@@ -1,7 +1,5 @@
 """One batch of commands as one transaction: load, decide, save, commit."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """What sandbox rows counted in periods that they have left."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import asyncpg

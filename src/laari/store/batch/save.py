@@ -1,7 +1,5 @@
 """What a batch has decided, written by one statement with a branch for each table it touches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias

@@ -3,8 +3,6 @@
 Nothing is done for a single row here, so that a digest costs little more than the reading.
 """
 
-from __future__ import annotations
-
 import hashlib
 import struct
 

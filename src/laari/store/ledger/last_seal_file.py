@@ -6,8 +6,6 @@ database contradicts the file, the file stays: an operator who knows why (a rest
 it. The metrics show a seal as well, for installations that keep it elsewhere.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import NamedTuple

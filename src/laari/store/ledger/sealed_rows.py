@@ -3,8 +3,6 @@
 docs/audit.md says why these columns.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import NamedTuple
 

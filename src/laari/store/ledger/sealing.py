@@ -1,7 +1,5 @@
 """Makes the next seals: of rows that are complete, so many at a time."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import NamedTuple
 

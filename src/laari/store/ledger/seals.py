@@ -9,8 +9,6 @@ oldest transaction that still runs: everything below it has ended, whatever its 
 say. docs/audit.md says what this proves and what it does not.
 """
 
-from __future__ import annotations
-
 import hmac
 from datetime import UTC, datetime
 from typing import NamedTuple

@@ -4,8 +4,6 @@ Seals and daily figures note how far they have come. On a server that counts fro
 what is written next would be taken for what they have covered already.
 """
 
-from __future__ import annotations
-
 import asyncpg
 
 from laari.errors import LaariError

@@ -1,7 +1,5 @@
 """Customers and their wallets."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
 from uuid import UUID

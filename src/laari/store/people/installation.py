@@ -5,8 +5,6 @@ written with it. So a value derived from the key stands in the database and is c
 the service is opened.
 """
 
-from __future__ import annotations
-
 import hmac
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """People who can log in, and their passwords: customers by their id, merchants' people by email."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 

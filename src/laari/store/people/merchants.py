@@ -1,7 +1,5 @@
 """Merchants: their settings, their secret key and their tenants, one for each mode."""
 
-from __future__ import annotations
-
 import base64
 import os
 from datetime import datetime

@@ -1,7 +1,5 @@
 """OAuth clients and their access tokens, both known by digests only."""
 
-from __future__ import annotations
-
 import base64
 import os
 import re

@@ -1,7 +1,5 @@
 """People's passwords: argon2id, which is slow and hungry for memory on purpose."""
 
-from __future__ import annotations
-
 import base64
 import multiprocessing
 import os

@@ -5,8 +5,6 @@ by digest; the token itself is only in the browser. A session that was opened on
 approval page is good for that page alone.
 """
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Sign-up: merchants that anybody may make, for the sandbox alone."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import asyncpg

@@ -3,8 +3,6 @@
 A password that an operator set is changed by its owner at the first log-in.
 """
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID

@@ -1,7 +1,5 @@
 """API keys of the wallet interface."""
 
-from __future__ import annotations
-
 import base64
 from datetime import datetime
 from typing import Literal, NamedTuple

@@ -6,8 +6,6 @@ before it is handed out. Settings are made with statements, because a pooler in 
 start-up parameters that it does not know.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Mapping, Sequence

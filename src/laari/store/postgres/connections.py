@@ -1,7 +1,5 @@
 """A bounded number of connections, opened when they are needed and again where they were lost."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

@@ -8,8 +8,6 @@ server to cancel the statement, and a commit that waits for a synchronous standb
 reported as done without having reached it.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Settings for some statements of a transaction that reads."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 

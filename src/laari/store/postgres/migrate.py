@@ -1,7 +1,5 @@
 """Numbered migrations: `migrations/NNNN_name.sql`, applied in order, one transaction each."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -3,8 +3,6 @@
 Nothing asked here waits without a bound, and nothing that may have been committed is done again.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager

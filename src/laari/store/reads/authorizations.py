@@ -1,7 +1,5 @@
 """Reading authorizations and their payments."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from uuid import UUID
 

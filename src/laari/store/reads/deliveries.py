@@ -1,7 +1,5 @@
 """Deliveries of events: made with the event, leased by senders, kept with every attempt."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Reading events, and what became of delivering them."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID

@@ -1,7 +1,5 @@
 """Customers with their wallets, as the operator looks them up."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from uuid import UUID
 

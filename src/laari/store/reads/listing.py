@@ -4,8 +4,6 @@ A walk goes backwards along one index. Where a condition is not part of the inde
 a bounded number of rows; the page may then be short or empty while more remain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime

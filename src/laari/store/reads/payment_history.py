@@ -1,7 +1,5 @@
 """What the database keeps about one payment."""
 
-from __future__ import annotations
-
 from uuid import UUID
 
 import asyncpg

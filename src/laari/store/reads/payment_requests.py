@@ -1,7 +1,5 @@
 """Reading payment requests."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from uuid import UUID
 

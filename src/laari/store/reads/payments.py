@@ -1,7 +1,5 @@
 """Reading payments."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import get_args
 from uuid import UUID

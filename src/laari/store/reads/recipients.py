@@ -1,7 +1,5 @@
 """Whom a payment request is for: live customers by mobile number, email address or VPA."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import asyncpg

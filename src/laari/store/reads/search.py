@@ -1,8 +1,6 @@
 """Finding a payment by what people have at hand: the beginning of a reference or bill number, or
 the payment reference of the customer's receipt."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import asyncpg

@@ -1,7 +1,5 @@
 """Who a credential speaks for: a merchant in its current mode."""
 
-from __future__ import annotations
-
 import asyncpg
 
 from laari.rules.records import Mode, Tenant

@@ -1,7 +1,5 @@
 """Verification tiers and their limits."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import asyncpg

@@ -1,7 +1,5 @@
 """What the wallet interface reads, and the window in which it counts an account's requests."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import NamedTuple
 

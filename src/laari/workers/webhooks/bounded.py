@@ -5,8 +5,6 @@ sees interim responses (100, 103), chunk extensions and trailers: a receiver cou
 long as the attempt lasts, at whatever speed. Here every byte counts, before anything is parsed.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

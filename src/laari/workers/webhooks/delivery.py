@@ -4,8 +4,6 @@ No transaction is open while a receiver works. When this process is killed, its 
 again as soon as their leases have expired. Any number of processes may do this at the same time.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math

@@ -5,8 +5,6 @@ order or with an unknown type, and returns 401 for everything else. What it does
 (fulfilling an order once) only its owner can see: every exercise names the payment to look for.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 from collections.abc import Callable

@@ -5,8 +5,6 @@ an answer to a question that the merchant asked: which address a name has in her
 open, what runs there. Merchants get one of a fixed set of phrases. The log gets the detail.
 """
 
-from __future__ import annotations
-
 import errno
 import logging
 import time

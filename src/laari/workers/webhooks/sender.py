@@ -5,8 +5,6 @@ vetted, so a DNS record that changes afterwards changes nothing. The socket fact
 the address of every connection, however it was resolved.
 """
 
-from __future__ import annotations
-
 import socket
 import ssl
 import time

@@ -1,7 +1,5 @@
 """Puts a merchant's receiver through the exercises and says which it passes."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable

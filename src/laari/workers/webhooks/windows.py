@@ -4,8 +4,6 @@ Every tenant has a concurrency window of its own: additive increase with each ac
 multiplicative decrease with each failure. So slow receivers cannot fill the slots that all share.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One's own account: the password, and the end of all one's sessions."""
 
-from __future__ import annotations
-
 from laari.edge.pages.dashboard.desk import ACCOUNT, LOGIN, Desk, desk_route
 from laari.edge.pages.password import change_password
 from laari.http.messages import Reply

@@ -1,7 +1,5 @@
 """The addresses of the dashboard."""
 
-from __future__ import annotations
-
 from laari.edge.pages.dashboard import (
     account,
     authorizations,

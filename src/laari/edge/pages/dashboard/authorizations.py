@@ -1,7 +1,5 @@
 """Authorizations: the list, and an authorization's own page with its limits and payments."""
 
-from __future__ import annotations
-
 from laari.edge.merchant import authorizations as interface
 from laari.edge.moments import moment_at
 from laari.edge.pages.dashboard.desk import Desk, desk_route

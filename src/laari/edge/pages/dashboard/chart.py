@@ -1,7 +1,5 @@
 """Bars for a chart, in the numbers of an SVG: a hundred units high, ten wide for each day."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """How far a sandbox's clock is moved, in words."""
 
-from __future__ import annotations
-
 _UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 _PARTS = 2  # the largest units say enough
 

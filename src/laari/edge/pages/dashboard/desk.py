@@ -4,8 +4,6 @@ The mode is part of every address. So nothing has to be switched to look at the 
 means the same to everybody, and two tabs in two modes never act for each other.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime

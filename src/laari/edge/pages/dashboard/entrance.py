@@ -1,7 +1,5 @@
 """Logging in to the dashboard, and out."""
 
-from __future__ import annotations
-
 from laari.edge.pages.dashboard.desk import ACCOUNT, HOME, LOGIN, SIGN_UP, local_path
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.login import STATUSES, Problem, log_in_user

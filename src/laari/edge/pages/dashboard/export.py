@@ -1,7 +1,5 @@
 """The filtered payments as a CSV file of any length, a page of the list at a time."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -4,8 +4,6 @@ A secret is shown in the reply to the form that made it and never again. So that
 reply makes no second one, each form says which state it was made for.
 """
 
-from __future__ import annotations
-
 from laari.edge.pages.dashboard.desk import MODES, Desk, desk_route
 from laari.edge.pages.visit import read_count
 from laari.http.messages import Reply

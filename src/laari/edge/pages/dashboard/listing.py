@@ -1,7 +1,5 @@
 """Lists of the dashboard: the interface's own filters and cursors, from an ordinary form."""
 
-from __future__ import annotations
-
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 

@@ -3,8 +3,6 @@
 The days are those of the overview, so its figures, this list and the file come to the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import AsyncGenerator
 from contextlib import ExitStack

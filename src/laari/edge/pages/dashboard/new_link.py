@@ -1,7 +1,5 @@
 """A payment link made by hand, under the rules of the interface."""
 
-from __future__ import annotations
-
 import secrets
 
 from laari.edge.merchant.payments import CREATE

@@ -1,7 +1,5 @@
 """The first page: what the last days came to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from functools import reduce

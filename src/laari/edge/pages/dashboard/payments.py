@@ -1,7 +1,5 @@
 """Payments: the list with its filters, the search, and a payment's own page."""
 
-from __future__ import annotations
-
 from laari.edge.merchant import payments as interface
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.timeline import timeline

@@ -1,7 +1,5 @@
 """Payment requests: the list with its filters, and a request's own page."""
 
-from __future__ import annotations
-
 from laari.edge.merchant import payment_requests as interface
 from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.views import ask_cancel, cancel, for_one, list_page

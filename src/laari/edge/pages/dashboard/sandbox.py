@@ -1,7 +1,5 @@
 """Sandbox controls: the customer's decisions, the customer's wallet, and the clock."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TypeVar
 

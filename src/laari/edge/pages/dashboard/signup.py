@@ -1,7 +1,5 @@
 """Sign-up for the sandbox: a shop's name and a login, and the dashboard opens with its key."""
 
-from __future__ import annotations
-
 from laari.edge.pages.dashboard import overview
 from laari.edge.pages.dashboard.desk import SIGN_UP, desk_of
 from laari.edge.pages.known import remember_browser

@@ -1,7 +1,5 @@
 """What happened to a payment, from everything that the database keeps about it."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Literal, NamedTuple
 

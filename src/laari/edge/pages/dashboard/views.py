@@ -1,7 +1,5 @@
 """Payments, payment requests and authorizations at the desk: lists, one of them, and cancelling."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 from urllib.parse import urlencode

@@ -1,7 +1,5 @@
 """Webhooks: where they go, what became of each, sending one again and sending a sample."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The customer's wallet application at `/app`: what the wallet holds, is asked for and allows."""
 
-from __future__ import annotations
-
 from laari.edge.pages.wallet import account, authorizations, home, keys, requests
 
 ROUTES = [

@@ -1,7 +1,5 @@
 """Logging in and out of the wallet application, here or everywhere, and the password."""
 
-from __future__ import annotations
-
 import re
 
 from laari.edge.pages.language import ENGLISH

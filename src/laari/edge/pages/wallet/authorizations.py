@@ -1,7 +1,5 @@
 """What merchants may charge without asking: limits, usage, pause, resume and revoke."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import NamedTuple
 

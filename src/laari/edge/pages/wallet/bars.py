@@ -1,7 +1,5 @@
 """How much of a limit is used, for a bar of a hundred parts."""
 
-from __future__ import annotations
-
 
 def share(used: int, limit: int | None) -> int | None:
     """In hundredths: 0 only where nothing is used and 100 only where all of it is."""

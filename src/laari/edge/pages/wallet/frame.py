@@ -1,7 +1,5 @@
 """What all pages of the wallet application share: the log-in, the frame around them, and paging."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Any, Generic, TypeVar

@@ -1,7 +1,5 @@
 """The first page of the wallet, with balance and limits, and the history."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """API keys with which the customer's own programs read the wallet."""
 
-from __future__ import annotations
-
 import re
 
 from laari.edge.pages.login import is_fresh, unconfirmed

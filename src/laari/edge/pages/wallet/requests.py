@@ -3,8 +3,6 @@
 As on the checkout, only the rules change a request: pressed twice or in two tabs it is paid once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from laari.edge.pages.asked import Asked, all_asked
