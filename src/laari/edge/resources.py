@@ -47,7 +47,8 @@ class Resource(Generic[R]):
 
     async def of_tenant(self, backend: Backend, tenant: Tenant, written_id: str) -> R | None:
         """The row if it is this tenant's; any other does not exist."""
-        row = await self.find(backend, written_id)
+        row_id = ids.read_id(self.prefix, written_id)
+        row = None if row_id is None else await self.rows(backend).get(row_id)
         return row if row is not None and row.tenant_id == tenant.id else None
 
     async def current(

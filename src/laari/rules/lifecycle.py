@@ -57,6 +57,8 @@ AUTHORIZATION_TRANSITIONS: Mapping[
     "consumed": {},
 }
 
+_WITH_DEADLINE = frozenset({"pending", "active", "suspended"})
+
 
 class TransitionError(Exception):
     """A command made a transition that the lifecycle does not have: a defect."""
@@ -106,4 +108,4 @@ def shown_state(
 
 def is_overdue(row: Payment | PaymentRequest | Authorization, now: datetime) -> bool:
     """Past its deadline and nobody is paying it, but not stored as expired."""
-    return row.status != "expired" and shown_state(row, now) == "expired"
+    return row.status in _WITH_DEADLINE and shown_state(row, now) == "expired"

@@ -12,6 +12,7 @@ from laari.edge.merchant.operations import Context
 from laari.edge.resources import R, Resource
 from laari.http.messages import Reply
 from laari.rules.command import Command
+from laari.rules.lifecycle import is_overdue
 from laari.rules.records import Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import Data, to_json
@@ -24,12 +25,14 @@ def now_of(context: Context) -> datetime:
 
 
 async def find_one(context: Context, resource: Resource[R]) -> R | Refusal:
-    """What the path names, as it is now."""
+    """The row that the path names, as it is now."""
     backend, tenant = context.backend, context.tenant
     row = await resource.of_tenant(backend, tenant, context.written_id)
     if row is None:
         return refuse(resource.missing)
-    (row,) = await resource.current(backend, tenant, [row], now_of(context))
+    now = now_of(context)
+    if is_overdue(row, now):
+        (row,) = await resource.current(backend, tenant, [row], now)
     return row
 
 
