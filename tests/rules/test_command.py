@@ -57,8 +57,7 @@ def test_a_command_of_a_tenant_waits_in_that_tenants_turn() -> None:
     of_tenants = {
         each.__name__
         for each in commands()
-        if is_dataclass(each)
-        and any(f.name == "tenant" and f.type is Tenant for f in fields(each))
+        if is_dataclass(each) and any(f.name == "tenant" and f.type is Tenant for f in fields(each))
     }
     assert {"CreatePayment", "PayPayment", "Keyed", "ChargeAuthorization"} <= of_tenants
     for each in commands():
