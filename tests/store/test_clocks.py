@@ -102,11 +102,11 @@ async def test_two_servers_at_midnight_do_not_pass_a_wallets_limit(
     )
     assert Counter(map(told, outcomes)) == {"paid": 1, "wallet_limit_exceeded": 23}
     async with connection_to(dsn) as connection:
-        standing = (await wallets.by_account(connection, [account]))[account]
+        wallet_status = (await wallets.by_account(connection, [account]))[account]
         assert (await audit(connection)).differences == []
-    assert standing.wallet.balance == 99_000_000
+    assert wallet_status.wallet.balance == 99_000_000
     for now in (MIDNIGHT - timedelta(seconds=0.2), MIDNIGHT + timedelta(seconds=0.2)):
-        spent = spent_now(standing.wallet, Moment(now))
+        spent = spent_now(wallet_status.wallet, Moment(now))
         assert {period.spent for period in spent} == {1_000_000}
         assert {period.start for period in spent} == {MIDNIGHT.date()}
 

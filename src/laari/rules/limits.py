@@ -4,20 +4,10 @@ Usage stands on the authorization's own row: its lifetime, and the calendar peri
 charged in (rules/periods.py).
 """
 
-from typing import NamedTuple
-
 from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records import Authorization
 from laari.rules.refusals import RefusalCode
-
-
-class RemainingLimits(NamedTuple):
-    """What is left of each limit; None is no limit of that kind."""
-
-    per_payment: int | None
-    period: int | None
-    total: int | None
-    payments: int | None
+from laari.rules.shapes.authorizations import RemainingLimits
 
 
 def counted(authorization: Authorization) -> list[Counted]:

@@ -39,7 +39,7 @@ from laari.rules.payments import PaymentDraft
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal, invalid
 from laari.rules.shapes.authorizations import Authorization as AuthorizationShape
-from laari.rules.shapes.authorizations import ChargePreview, RemainingLimits
+from laari.rules.shapes.authorizations import ChargePreview
 from laari.rules.shapes.envelopes import Data, to_json
 from laari.rules.shapes.payments import AuthorizationPayment
 from laari.store.reads import authorizations
@@ -117,7 +117,7 @@ async def preview_charge(context: Context, query: PreviewQuery) -> Reply | Refus
         would_succeed=refusal is None,
         code=None if refusal is None else refusal.code,
         message=None if refusal is None else refusal.message,
-        remaining=RemainingLimits(left.per_payment, left.period, left.total, left.payments),
+        remaining=left,
         period_resets_at=show_or_none(resets_at),
     )
     return Reply(200, to_json(Data(preview)))

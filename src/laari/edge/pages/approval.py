@@ -41,11 +41,11 @@ async def _find(visit: Visit) -> Approval | None:
 
 
 async def _page(visit: Visit, approval: Approval, status: int = 200, **values: object) -> Reply:
-    payer = standing = None
+    payer = wallet_status = None
     if approval.is_open:
         payer = await customer_in(visit, approval.tenant.mode)
         if payer is not None:
-            standing = await visit.backend.wallets.get(payer.account)
+            wallet_status = await visit.backend.wallets.get(payer.account)
     shown: dict[str, object] = {
         "approval": approval,
         "authorization": approval.row,
@@ -53,7 +53,7 @@ async def _page(visit: Visit, approval: Approval, status: int = 200, **values: o
         "limits": limits_in_words(visit.language, approval.row, approval.tenant),
         "unlimited": is_unlimited(approval.row),
         "payer": payer,
-        "frozen": frozen_words(visit) if standing and standing.wallet.frozen_at else None,
+        "frozen": frozen_words(visit) if wallet_status and wallet_status.wallet.frozen_at else None,
         "ask_password": payer is not None and not is_fresh(visit, payer),
         "failed": None,
         "login_problem": None,

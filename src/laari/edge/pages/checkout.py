@@ -45,11 +45,11 @@ async def _find(visit: Visit) -> Checkout | None:
 
 
 async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: object) -> Reply:
-    payer = standing = sandbox = None
+    payer = wallet_status = sandbox = None
     if checkout.is_open:
         payer = await customer_in(visit, checkout.tenant.mode)
         if payer is not None:
-            standing = await visit.backend.wallets.get(payer.account)
+            wallet_status = await visit.backend.wallets.get(payer.account)
         if checkout.tenant.mode == "sandbox":
             sandbox = await visit.backend.wallets.get(checkout.tenant.sandbox_account)
     shown: dict[str, object] = {
@@ -57,10 +57,10 @@ async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: o
         "payment": checkout.row,
         "merchant": checkout.tenant.merchant_name,
         "payer": payer,
-        "standing": standing,
+        "wallet_status": wallet_status,
         "sandbox": sandbox,
         "ask_password": payer is not None and not is_fresh(visit, payer),
-        "blocks": standing and await blocks_in_words(visit, standing, checkout),
+        "blocks": wallet_status and await blocks_in_words(visit, wallet_status, checkout),
         "failed": None,
         "login_problem": None,
         "identity": "",

@@ -13,7 +13,7 @@ from laari.edge.pages.visit import Visit
 from laari.rules import wallets
 from laari.rules.records import Payment, PaymentRequest
 from laari.rules.refusals import Refusal
-from laari.store.reads.wallets import Standing
+from laari.store.reads.wallets import WalletStatus
 
 # A higher limit is the operator's to give; the others end by themselves, the longest wait first. A
 # balance is topped up by the customer.
@@ -21,16 +21,16 @@ _ORDER = ("per_transaction", "monthly", "weekly", "daily", None)
 
 
 async def blocks_in_words(
-    visit: Visit, standing: Standing, asked: Asked[Payment] | Asked[PaymentRequest]
+    visit: Visit, wallet_status: WalletStatus, asked: Asked[Payment] | Asked[PaymentRequest]
 ) -> list[Markup]:
     """What keeps this wallet from paying what is asked, as the rules decide it."""
-    text, wallet = visit.language.text, standing.wallet
+    text, wallet = visit.language.text, wallet_status.wallet
     tenant, amount, now = asked.tenant, asked.row.amount, asked.now
     if wallet.frozen_at is not None:
         return [frozen_words(visit)]
     moment = await moment_at(visit.backend, tenant.mode, tenant, now, wallets.counted(wallet))
     spending = wallets.spent_now(wallet, moment)
-    found = wallets.spending_blocks(wallet, standing.tier, amount, spending)
+    found = wallets.spending_blocks(wallet, wallet_status.tier, amount, spending)
     return [
         text("checkout.short_balance", missing=money(amount - block.left))
         if block.limit is None
@@ -54,8 +54,8 @@ async def refused_words(
     """What a customer reads whose payment was just refused."""
     blocks: list[Markup] = []
     if refusal.code in ("insufficient_balance", "wallet_limit_exceeded"):
-        standing = await visit.backend.wallets.get(account)
-        blocks = await blocks_in_words(visit, standing, asked) if standing else []
+        wallet_status = await visit.backend.wallets.get(account)
+        blocks = await blocks_in_words(visit, wallet_status, asked) if wallet_status else []
     if not blocks:
         return visit.language.text("checkout.busy")
     return Markup(" ").join([*blocks, visit.language.text("checkout.untouched")])

@@ -44,18 +44,18 @@ WINDOW_REQUESTS = 60  # per account and window of 60 seconds, over all endpoints
 
 
 async def balance(backend: Backend, account: int, given: Parameters) -> WalletList[Balance]:
-    standing = await backend.wallets.get(account)
-    assert standing is not None  # a key belongs to a wallet, and wallets stay
-    return WalletList(success=True, data=[balance_shape(standing.wallet)])
+    wallet_status = await backend.wallets.get(account)
+    assert wallet_status is not None  # a key belongs to a wallet, and wallets stay
+    return WalletList(success=True, data=[balance_shape(wallet_status.wallet)])
 
 
 async def usage(backend: Backend, account: int, given: Parameters) -> WalletData[Usage]:
-    standing = await backend.wallets.get(account)
-    assert standing is not None
-    wallet, clock = standing.wallet, standing.clock
+    wallet_status = await backend.wallets.get(account)
+    assert wallet_status is not None
+    wallet, clock = wallet_status.wallet, wallet_status.clock
     now = local_time(datetime.now(UTC), clock)
     moment = await moment_at(backend, wallet.mode, clock, now, counted(wallet))
-    return WalletData(success=True, data=usage_shape(wallet, standing.tier, moment))
+    return WalletData(success=True, data=usage_shape(wallet, wallet_status.tier, moment))
 
 
 async def transactions(

@@ -63,7 +63,7 @@ async def count_use(connection: asyncpg.Connection, digests: list[bytes]) -> lis
     return uses
 
 
-class Standing(NamedTuple):
+class WalletStatus(NamedTuple):
     """A wallet with its limits in force, and the clock of the sandbox it belongs to, if any."""
 
     wallet: Wallet
@@ -71,7 +71,9 @@ class Standing(NamedTuple):
     clock: TenantClock | None
 
 
-async def by_account(connection: asyncpg.Connection, accounts: list[int]) -> dict[int, Standing]:
+async def by_account(
+    connection: asyncpg.Connection, accounts: list[int]
+) -> dict[int, WalletStatus]:
     wallet_columns = ", ".join(f"w.{field}" for field in Wallet.__struct_fields__)
     tier_columns = ", ".join(f"t.{limit}" for limit in ("name", *LIMITS))
     rows = await connection.fetch(
@@ -81,8 +83,8 @@ async def by_account(connection: asyncpg.Connection, accounts: list[int]) -> dic
         accounts,
     )
     end = 2 + 1 + len(LIMITS)
-    standings = (
-        Standing(
+    statuses = (
+        WalletStatus(
             wallet,
             limits_in_force(wallet, Tier(*row[2:end])),
             None if row[0] is None else TenantClock(row[0], row[1]),
@@ -90,7 +92,7 @@ async def by_account(connection: asyncpg.Connection, accounts: list[int]) -> dic
         for row in map(tuple, rows)
         for wallet in (Wallet(*row[end:]),)
     )
-    return {standing.wallet.account: standing for standing in standings}
+    return {wallet_status.wallet.account: wallet_status for wallet_status in statuses}
 
 
 async def topups_by_slip(

@@ -38,7 +38,7 @@ async def show(desk: Desk, problem: Refusal | None = None) -> Reply:
     return desk.page(
         "sandbox.html",
         problem=problem,
-        standing=await desk.backend.wallets.get(account),
+        wallet_status=await desk.backend.wallets.get(account),
         api_key=sandbox_wallet_key(desk.backend.master_key, account),
         tiers=await desk.backend.ask(all_tiers),
         units=SECONDS,

@@ -14,7 +14,7 @@ from laari.edge.pages.dashboard.desk import Desk, desk_route
 from laari.edge.pages.dashboard.listing import older, read_list
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.events import EVENTS, SAMPLE_EVENT, sample_event
+from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody, sample_event
 from laari.rules.records import Event
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.webhooks import check_webhook_url
@@ -108,11 +108,7 @@ class Told(Struct, frozen=True):
     amount: int | None = None
 
 
-class EventBody(Struct, frozen=True):
-    data: Told
-
-
-_read_body = msgspec.json.Decoder(EventBody).decode
+_read_body = msgspec.json.Decoder(EventBody[Told]).decode
 
 
 def _about(desk: Desk, event: Event) -> About | None:

@@ -17,12 +17,12 @@ from laari.rules.wallets import counted, spent_now
 from laari.rules.world import local_time
 from laari.store.people.sessions import CustomerSession
 from laari.store.reads import wallets
-from laari.store.reads.wallets import Standing
+from laari.store.reads.wallets import WalletStatus
 
 RECENT = 5  # transactions on the first page
 
 
-class Usage(NamedTuple):
+class PeriodUsage(NamedTuple):
     """One limit of the wallet's tier; None is no limit."""
 
     interval: Interval
@@ -40,20 +40,20 @@ class Usage(NamedTuple):
         return share(self.spent, self.limit)
 
 
-def usage_of(standing: Standing, moment: Moment) -> list[Usage]:
-    tier = standing.tier
-    day, week, month = spent_now(standing.wallet, moment)
+def usage_of(wallet_status: WalletStatus, moment: Moment) -> list[PeriodUsage]:
+    tier = wallet_status.tier
+    day, week, month = spent_now(wallet_status.wallet, moment)
     return [
-        Usage("day", day.spent, tier.daily, period_after(day.start, "day")),
-        Usage("week", week.spent, tier.weekly, period_after(week.start, "week")),
-        Usage("month", month.spent, tier.monthly, period_after(month.start, "month")),
+        PeriodUsage("day", day.spent, tier.daily, period_after(day.start, "day")),
+        PeriodUsage("week", week.spent, tier.weekly, period_after(week.start, "week")),
+        PeriodUsage("month", month.spent, tier.monthly, period_after(month.start, "month")),
     ]
 
 
 async def show_home(visit: Visit, customer: CustomerSession) -> Reply:
-    standing = await visit.backend.wallets.get(customer.account)
-    assert standing is not None  # a customer has a wallet, and wallets stay
-    wallet, clock = standing.wallet, standing.clock
+    wallet_status = await visit.backend.wallets.get(customer.account)
+    assert wallet_status is not None  # a customer has a wallet, and wallets stay
+    wallet, clock = wallet_status.wallet, wallet_status.clock
     now = local_time(visit.now, clock)
     moment = await moment_at(visit.backend, wallet.mode, clock, now, counted(wallet))
     history = await visit.backend.ask(wallets.history, customer.account, None, RECENT)
@@ -62,9 +62,9 @@ async def show_home(visit: Visit, customer: CustomerSession) -> Reply:
         visit,
         customer,
         "home",
-        standing=standing,
+        wallet_status=wallet_status,
         frozen=None if wallet.frozen_at is None else frozen_words(visit),
-        usage=usage_of(standing, moment),
+        usage=usage_of(wallet_status, moment),
         waiting=await first_waiting(visit, customer),
         transactions=history[0],
     )

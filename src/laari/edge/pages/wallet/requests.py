@@ -76,14 +76,14 @@ async def _page(
     status: int = 200,
     **values: object,
 ) -> Reply:
-    standing = await visit.backend.wallets.get(customer.account)
-    assert standing is not None
+    wallet_status = await visit.backend.wallets.get(customer.account)
+    assert wallet_status is not None
     shown = {
         "asked": asked,
         "request": asked.row,
-        "balance": standing.wallet.balance,
-        "is_frozen": standing.wallet.frozen_at is not None,
-        "blocks": await blocks_in_words(visit, standing, asked),
+        "balance": wallet_status.wallet.balance,
+        "is_frozen": wallet_status.wallet.frozen_at is not None,
+        "blocks": await blocks_in_words(visit, wallet_status, asked),
         "ask_password": not is_fresh(visit, customer),
         "failed": None,
     }
