@@ -131,17 +131,6 @@ class CreateAuthorization(TenantCommand[Authorization]):
             created_at=now,
             approval_expires_at=default_deadline(now),
             expires_at=draft.expires_at,
-            status="pending",
-            account=None,
-            payment_count=0,
-            total_paid=0,
-            period_start=None,
-            period_paid=0,
-            approved_at=None,
-            rejected_at=None,
-            revoked_at=None,
-            cancelled_at=None,
-            last_used_at=None,
             updated_at=now,
         )
         world.authorizations.add(authorization.id, authorization)

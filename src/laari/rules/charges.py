@@ -1,4 +1,4 @@
-"""Charges: the merchant takes a payment on an authorization, within its limits."""
+"""Charges: the merchant takes a payment under an authorization, within its limits."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -20,7 +20,7 @@ from laari.rules.world import Needs, World
 
 
 def may_charge(authorization: Authorization, amount: int, left: RemainingLimits) -> Refusal | None:
-    """Every check of a new charge but those of the customer's wallet."""
+    """All checks of a new charge except those of the customer's wallet."""
     if authorization.status == "pending":
         return refuse("authorization_unapproved")
     if authorization.status == "expired":
@@ -39,12 +39,8 @@ class ChargeAuthorization(TenantCommand[Payment]):
     authorization_id: UUID
     draft: PaymentDraft
 
-    @property
-    def _slot(self) -> tuple[int, str]:
-        return (self.tenant.id, self.draft.reference)
-
     def needs(self, needs: Needs) -> None:
-        needs.read(World.references, self._slot)
+        needs.read(World.references, (self.tenant.id, self.draft.reference))
         needs.charging(self.tenant, self.authorization_id)
 
     def busy(self) -> Refusal:
@@ -55,7 +51,7 @@ class ChargeAuthorization(TenantCommand[Payment]):
         authorization = find(world, tenant, self.authorization_id)
         if authorization is None or not self._payer_is_of_mode(world, authorization):
             return refuse("authorization_not_found")
-        claim = world.references.get(self._slot)
+        claim = world.references.get((tenant.id, draft.reference))
         if claim is not None:
             return self._retry(world, claim)
         period = current_period(authorization, moment)
@@ -74,13 +70,13 @@ class ChargeAuthorization(TenantCommand[Payment]):
         move(world, tenant, authorization, action, **usage)
         made = new_payment(world, tenant, "charge", draft, authorization_id=authorization.id)
         payment = replace(made, status="paid", **book_payment(world, tenant, made, account, tid))
-        world.references.add(self._slot, ReferenceClaim(*self._slot, "charge", payment.id))
+        references.claim(world, tenant, draft.reference, "charge", payment.id)
         world.payments.add(payment.id, payment)
         announce(PAYMENTS, world, tenant, "payment.paid", payment)
         return payment
 
     def _payer_is_of_mode(self, world: World, authorization: Authorization) -> bool:
-        """Whether its payer, if there is one, is of the tenant's mode."""
+        """Whether the payer, if there is one, belongs to the tenant's mode."""
         account = authorization.account
         return account is None or world.same_mode(self.tenant, account)
 

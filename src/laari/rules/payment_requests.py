@@ -1,7 +1,7 @@
-"""Payment requests: a payment asked of one customer, who pays or rejects it in the wallet.
+"""Payment requests: a merchant requests a payment from one customer, who pays or rejects it.
 
-A paid request makes its ordinary payment in the same transaction. The reference stays claimed by
-the request. As with payments, a request is reserved while an attempt to pay it is processed.
+Paying a request creates an ordinary payment in the same transaction. The reference stays claimed
+by the request.
 """
 
 import math
@@ -24,15 +24,15 @@ from laari.rules.payable import (
     announce,
     move,
 )
-from laari.rules.payments import PaymentDraft, book_payment, default_deadline, new_payment
-from laari.rules.records import CustomerType, Payment, PaymentRequest, ReferenceClaim, Tenant
+from laari.rules.payments import book_payment, default_deadline, new_payment
+from laari.rules.records import CustomerType, PaymentRequest, ReferenceClaim, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
 
 
 @dataclass(frozen=True, slots=True)
 class RequestDraft:
-    """What a merchant asks for, its fields already checked and the customer's name normalised."""
+    """A request as a merchant sends it, its fields checked and the customer's name normalised."""
 
     reference: str
     amount: int
@@ -47,11 +47,11 @@ class RequestDraft:
 
     @property
     def recipient(self) -> tuple[CustomerType, str]:
-        """The customer in the form that is compared: an email address is kept as it was written."""
+        """The customer in the form that is compared; `customer_value` keeps an email's case."""
         return self.customer_type, self.customer_value.lower()
 
     def differences(self, original: PaymentRequest) -> list[str]:
-        """The fields in which this asks for something else than what was asked before."""
+        """The fields in which this differs from the stored request."""
         same = {
             "amount": self.amount == original.amount,
             "customer": self.recipient == (original.customer_type, original.customer_value.lower()),
@@ -67,11 +67,11 @@ class RequestDraft:
 
 @dataclass(frozen=True, slots=True)
 class CreateRequest(TenantCommand[PaymentRequest]):
-    """Asks a customer for a payment.
+    """Requests a payment from a customer.
 
-    `designated` says that the customer is the sandbox's designated recipient, the only one that a
-    sandbox may ask. `wait_seconds` is above 0 for a merchant that has lately named too many
-    customers who do not exist: it may not look for another one so soon.
+    `designated` means that the customer is the designated recipient, the only one allowed in a
+    sandbox. `wait_seconds` is above 0 if the merchant has recently named too many unknown
+    customers: it must wait before it looks up another one.
     """
 
     tenant: Tenant
@@ -109,19 +109,8 @@ class CreateRequest(TenantCommand[PaymentRequest]):
             account=account,
             created_at=now,
             expires_at=draft.expires_at or default_deadline(now),
-            status="pending",
-            fee=None,
-            paid_at=None,
-            payment_id=None,
-            payment_reference=None,
-            reserved_at=None,
-            cancelled_at=None,
-            rejected_at=None,
         )
-        world.references.add(
-            (tenant.id, draft.reference),
-            ReferenceClaim(tenant.id, draft.reference, "request", request.id),
-        )
+        references.claim(world, tenant, draft.reference, "request", request.id)
         world.requests.add(request.id, request)
         announce(REQUESTS, world, tenant, "payment_request.created", request)
         return request
@@ -135,13 +124,13 @@ class CreateRequest(TenantCommand[PaymentRequest]):
         return references.differs(claim, *different) if different else original
 
     def _resolve(self, world: World) -> int | Refusal:
-        """The wallet that is asked."""
+        """The recipient's wallet."""
         if self.tenant.mode == "sandbox":
             if not self.designated:
                 return refuse("sandbox_recipient_not_allowed", field="customer.value")
             return self.tenant.sandbox_account
         if self.wait_seconds > 0:
-            # Whether or not this customer exists, or the response would tell.
+            # Checked before the look-up, or the response would show whether the customer exists.
             return refuse("rate_limited", "Too many unknown recipients; wait and retry.")._replace(
                 retry_after=math.ceil(self.wait_seconds)
             )
@@ -176,7 +165,15 @@ class PayRequest(Pay[PaymentRequest]):
     kind = REQUESTS
 
     def book(self, world: World, payable: PaymentRequest, tid: str) -> PaymentRequest:
-        tenant, made = self.tenant, self._payment(world, payable)
+        tenant = self.tenant
+        made = new_payment(
+            world,
+            tenant,
+            "request",
+            payable,
+            expires_at=payable.expires_at,
+            request_id=payable.id,
+        )
         booked = book_payment(world, tenant, made, self.payer.account, tid)
         payment = replace(made, status="paid", **booked)
         world.payments.add(payment.id, payment)
@@ -194,23 +191,3 @@ class PayRequest(Pay[PaymentRequest]):
         )
         announce(PAYMENTS, world, tenant, "payment.paid", payment)
         return paid
-
-    def _payment(self, world: World, request: PaymentRequest) -> Payment:
-        """The ordinary payment that this request becomes."""
-        draft = PaymentDraft(
-            reference=request.reference,
-            amount=request.amount,
-            title=request.title,
-            description=request.description,
-            terminal_label=request.terminal_label,
-            bill_number=request.bill_number,
-            return_url=request.return_url,
-        )
-        return new_payment(
-            world,
-            self.tenant,
-            "request",
-            draft,
-            expires_at=request.expires_at,
-            request_id=request.id,
-        )

@@ -30,6 +30,7 @@ from laari.rules.payable import (
 from laari.rules.records import (
     Payment,
     PaymentKind,
+    PaymentRequest,
     ReasonedRefund,
     ReferenceClaim,
     RefundReason,
@@ -43,12 +44,12 @@ DEFAULT_LIFE = timedelta(hours=24)
 
 
 def default_deadline(now: datetime) -> datetime:
-    """A whole second, like the deadlines merchants send, so that it equals what is shown."""
+    """In whole seconds, as deadlines are shown."""
     return (now + DEFAULT_LIFE).replace(microsecond=0)
 
 
 class PaymentDraft(Struct, frozen=True):
-    """What a merchant asks for, its fields already checked."""
+    """A payment as a merchant requests it, its fields already checked."""
 
     reference: str
     amount: int
@@ -65,40 +66,31 @@ def new_payment(
     world: World,
     tenant: Tenant,
     kind: PaymentKind,
-    draft: PaymentDraft,
+    asked: PaymentDraft | PaymentRequest,
     *,
     expires_at: datetime | None = None,
+    metadata: str = "{}",
     request_id: UUID | None = None,
     authorization_id: UUID | None = None,
 ) -> Payment:
-    """A payment of any kind as it begins: nobody has paid it yet."""
+    """A pending payment of any kind."""
     return Payment(
         id=world.new_id(),
         tenant_id=tenant.id,
         kind=kind,
         token=world.new_token(),
-        reference=draft.reference,
-        amount=draft.amount,
-        title=draft.title,
-        description=draft.description,
-        terminal_label=draft.terminal_label,
-        bill_number=draft.bill_number,
-        return_url=draft.return_url,
-        metadata=draft.metadata,
+        reference=asked.reference,
+        amount=asked.amount,
+        title=asked.title,
+        description=asked.description,
+        terminal_label=asked.terminal_label,
+        bill_number=asked.bill_number,
+        return_url=asked.return_url,
+        metadata=metadata,
         created_at=world.at(tenant),
         expires_at=expires_at,
         request_id=request_id,
         authorization_id=authorization_id,
-        status="pending",
-        fee=None,
-        paid_at=None,
-        payment_reference=None,
-        payer_account=None,
-        reserved_at=None,
-        reserved_by=None,
-        cancelled_at=None,
-        rejected_at=None,
-        refunded_at=None,
     )
 
 
@@ -118,11 +110,10 @@ class CreatePayment(TenantCommand[Payment]):
         if draft.expires_at is not None and draft.expires_at <= now:
             return invalid("expires_at", "expires_at must be in the future.")
         deadline = draft.expires_at or default_deadline(now)
-        payment = new_payment(world, tenant, "hosted", draft, expires_at=deadline)
-        world.references.add(
-            (tenant.id, draft.reference),
-            ReferenceClaim(tenant.id, draft.reference, "payment", payment.id),
+        payment = new_payment(
+            world, tenant, "hosted", draft, expires_at=deadline, metadata=draft.metadata
         )
+        references.claim(world, tenant, draft.reference, "payment", payment.id)
         world.payments.add(payment.id, payment)
         announce(PAYMENTS, world, tenant, "payment.created", payment)
         return payment

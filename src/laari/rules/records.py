@@ -1,7 +1,7 @@
 """The rows the rules decide over, as immutable values.
 
-The fields of a record are the columns of its table, in order: the store derives its statements
-from them. Amounts are laari, always `int`.
+The fields of a record are the columns of its table: the store derives its statements from them.
+Amounts are laari, always `int`.
 """
 
 from datetime import date, datetime
@@ -20,10 +20,10 @@ BigInt = Annotated[int, "numeric"]
 
 
 class Tenant(Struct, frozen=True):
-    """A merchant in one mode: what every resource belongs to and every command carries.
+    """A merchant in one mode: every resource belongs to one, and every command carries one.
 
-    `clock_offset_seconds` moves the sandbox's time; it is 0 in live mode. `active` is what was read
-    with the rest: a command that takes money asks again, under lock (`World.is_active`).
+    `clock_offset_seconds` moves the sandbox's time; it is 0 in live mode. A command that takes
+    money checks `active` again, under lock (`World.is_active`).
     """
 
     id: int
@@ -38,7 +38,7 @@ class Tenant(Struct, frozen=True):
 
 
 class MerchantActivity(Struct, frozen=True):
-    """Whether a merchant may take money."""
+    """A merchant may take money only while it is active."""
 
     id: str
     active: bool
@@ -49,12 +49,15 @@ class TenantClock(Struct, frozen=True):
     clock_offset_seconds: int
 
 
+ReferenceKind = Literal["payment", "charge", "request"]
+
+
 class ReferenceClaim(Struct, frozen=True):
-    """A reference taken in the one name space of payments, charges and payment requests."""
+    """A reference in use; payments, charges and payment requests share one name space."""
 
     tenant_id: int
     reference: str
-    kind: Literal["payment", "charge", "request"]
+    kind: ReferenceKind
     resource_id: UUID
 
 
@@ -79,24 +82,24 @@ class Payment(Struct, frozen=True):
     expires_at: datetime | None
     request_id: UUID | None
     authorization_id: UUID | None
-    # What changes after creation:
-    status: PaymentStatus
-    fee: int | None
-    paid_at: datetime | None
-    payment_reference: str | None
-    payer_account: int | None
-    reserved_at: datetime | None
-    reserved_by: int | None
-    cancelled_at: datetime | None
-    rejected_at: datetime | None
-    refunded_at: datetime | None
+    # These change after creation:
+    status: PaymentStatus = "pending"
+    fee: int | None = None
+    paid_at: datetime | None = None
+    payment_reference: str | None = None
+    payer_account: int | None = None
+    reserved_at: datetime | None = None
+    reserved_by: int | None = None
+    cancelled_at: datetime | None = None
+    rejected_at: datetime | None = None
+    refunded_at: datetime | None = None
 
 
 CustomerType = Literal["mobile", "email", "vpa"]
 
 
 class PaymentRequest(Struct, frozen=True):
-    """A payment asked of a customer, who finds it in the wallet application."""
+    """A payment that a merchant requests from one customer, in the wallet application."""
 
     id: UUID
     tenant_id: int
@@ -112,15 +115,15 @@ class PaymentRequest(Struct, frozen=True):
     account: int  # the recipient's wallet
     created_at: datetime
     expires_at: datetime
-    # What changes after creation:
-    status: PaymentStatus
-    fee: int | None
-    paid_at: datetime | None
-    payment_id: UUID | None
-    payment_reference: str | None
-    reserved_at: datetime | None
-    cancelled_at: datetime | None
-    rejected_at: datetime | None
+    # These change after creation:
+    status: PaymentStatus = "pending"
+    fee: int | None = None
+    paid_at: datetime | None = None
+    payment_id: UUID | None = None
+    payment_reference: str | None = None
+    reserved_at: datetime | None = None
+    cancelled_at: datetime | None = None
+    rejected_at: datetime | None = None
 
 
 AuthorizationType = Literal["recurring", "unscheduled", "one_time"]
@@ -130,7 +133,7 @@ AuthorizationStatus = Literal[
 
 
 class Authorization(Struct, frozen=True):
-    """A customer's permission to be charged later, within limits; None is no limit of that kind."""
+    """A customer's permission to be charged later; a limit that is None does not apply."""
 
     id: UUID
     tenant_id: int
@@ -149,24 +152,24 @@ class Authorization(Struct, frozen=True):
     created_at: datetime
     approval_expires_at: datetime
     expires_at: datetime | None
-    # What changes after creation:
-    status: AuthorizationStatus  # as stored; `expired` is derived from the deadlines
-    account: int | None  # the wallet of the customer who approved
-    payment_count: int
-    total_paid: BigInt
-    period_start: date | None
-    period_paid: BigInt
-    approved_at: datetime | None
-    rejected_at: datetime | None
-    revoked_at: datetime | None
-    cancelled_at: datetime | None
-    last_used_at: datetime | None
+    # These change after creation:
     updated_at: datetime
+    status: AuthorizationStatus = "pending"  # as stored; `expired` is derived from the deadlines
+    account: int | None = None  # the wallet of the customer who approved
+    payment_count: int = 0
+    total_paid: BigInt = 0
+    period_start: date | None = None
+    period_paid: BigInt = 0
+    approved_at: datetime | None = None
+    rejected_at: datetime | None = None
+    revoked_at: datetime | None = None
+    cancelled_at: datetime | None = None
+    last_used_at: datetime | None = None
     counted_offset_seconds: int = 0  # of the sandbox's clock, when the period was last counted
 
 
 class Wallet(Struct, frozen=True):
-    """A customer's account: its balance and what it has spent in the running periods."""
+    """A customer's account: its balance, and its spending in the current periods."""
 
     account: int
     customer_id: UUID
@@ -180,12 +183,12 @@ class Wallet(Struct, frozen=True):
     month_start: date
     month_spent: BigInt
     counted_offset_seconds: int = 0  # of the sandbox's clock, when the periods were last counted
-    frozen_at: datetime | None = None  # nothing leaves a frozen wallet
-    frozen_reason: str | None = None  # the operator's, shown to nobody else
+    frozen_at: datetime | None = None  # while it is set, the wallet cannot pay or approve
+    frozen_reason: str | None = None  # only the operator sees it
 
 
 class WalletFreeze(Struct, frozen=True):
-    """A wallet was frozen, or let go again; never changed, never deleted."""
+    """A wallet was frozen or unfrozen; never changed, never deleted."""
 
     account: int
     time: datetime
@@ -194,7 +197,7 @@ class WalletFreeze(Struct, frozen=True):
 
 
 class SandboxPeriod(Struct, frozen=True):
-    """What a sandbox's wallet or authorization counted in a period that it has left."""
+    """The sum that a sandbox's wallet or authorization counted in a period it has left."""
 
     owner: UUID  # the customer or the authorization
     unit: Interval
@@ -203,7 +206,7 @@ class SandboxPeriod(Struct, frozen=True):
 
 
 class Tier(Struct, frozen=True):
-    """What a verification tier lets a wallet spend; None is no limit."""
+    """How much a wallet of this verification tier can spend; None is no limit."""
 
     name: str
     per_transaction: int | None
@@ -239,7 +242,7 @@ class ReasonedRefund(Struct, frozen=True):
 
 
 class TopupSlip(Struct, frozen=True):
-    """The bank's reference of the transfer that a top-up brought in: each counts once."""
+    """The bank's reference of the transfer behind a top-up; each counts once."""
 
     mode: Mode
     slip: str
@@ -263,10 +266,10 @@ class Transaction(Struct, frozen=True):
 
 
 class AccessToken(Struct, frozen=True):
-    """A Bearer token that was issued, known by its digest only.
+    """An issued Bearer token, known by its digest only.
 
-    Times are real time. `sandbox_offset_seconds` is how far the merchant's sandbox clock stood off
-    when it was issued, so that its age on that clock can be told.
+    Times are real time. `sandbox_offset_seconds` is the offset of the merchant's sandbox clock at
+    issue: the token also ages on that clock.
     """
 
     digest: bytes
@@ -278,15 +281,17 @@ class AccessToken(Struct, frozen=True):
 
 
 class SavedResponse(Struct, frozen=True):
-    """The response to a request with an idempotency key, kept for replay, and how often that has
-    happened; `resource_id` is what it shows."""
+    """The response to a request with an idempotency key, kept for replay.
+
+    `resource_id` is the resource that the body shows.
+    """
 
     tenant_id: int
     operation: str
     key: str
     fingerprint: bytes
     status: int
-    code: str  # of the refusal, if it is one
+    code: str  # of a refusal; otherwise empty
     body: bytes
     completed_at: datetime
     replays: int = 0
@@ -295,7 +300,7 @@ class SavedResponse(Struct, frozen=True):
 
 
 class Event(Struct, frozen=True):
-    """A notification with its exact bytes, frozen in the transaction that caused it."""
+    """A notification with its exact bytes, stored in the transaction that caused it."""
 
     id: UUID
     tenant_id: int

@@ -1,8 +1,11 @@
-"""A reference that is taken: by what, and why a retry does not match it."""
+"""References in use: what claimed them, and why a retry does not match."""
+
+from uuid import UUID
 
 from laari.rules import ids
-from laari.rules.records import ReferenceClaim
+from laari.rules.records import ReferenceClaim, ReferenceKind, Tenant
 from laari.rules.refusals import Refusal, refuse
+from laari.rules.world import World
 
 _NAMES = {
     "payment": ("payment", ids.PAYMENT),
@@ -11,15 +14,22 @@ _NAMES = {
 }
 
 
+def claim(
+    world: World, tenant: Tenant, reference: str, kind: ReferenceKind, resource_id: UUID
+) -> None:
+    claimed = ReferenceClaim(tenant.id, reference, kind, resource_id)
+    world.references.add((tenant.id, reference), claimed)
+
+
 def other_kind(claim: ReferenceClaim, wanted: str) -> Refusal:
-    """The reference belongs to something else than what is asked for, such as a charge."""
+    """The reference belongs to a resource of another kind."""
     return _taken(claim, f"which is not a {wanted}")
 
 
 def differs(claim: ReferenceClaim, *names: str) -> Refusal:
-    """A retry that asks for something else; only names are told, never what was stored.
+    """A retry with other values. The message names the fields and never shows stored values.
 
-    A credential that may create payments does not have to be one that may read them.
+    A credential that may create payments may not be allowed to read them.
     """
     return _taken(claim, f"which has a different {_listed(names)}")
 

@@ -1,20 +1,19 @@
-"""How the rules name what the database holds: tables, lookups and journals.
+"""How the rules name the tables of the database: tables, lookups and journals.
 
-Each is declared once, on the class `World`, and means two things there: `World.payments` is the
-table, which a command names to have its rows loaded, and `world.payments` are the rows that one
-batch has loaded. The store makes its statements from the same declarations.
+Each is declared once, on the class `World`. There `World.payments` is the table, which a command
+names in its needs; `world.payments` are the rows that one batch has loaded. The store makes its
+statements from the same declarations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable
-from typing import Generic, TypeVar, overload
+from typing import Any, Generic, Self, TypeAlias, TypeVar, cast, overload
 
 from msgspec import Struct
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 R = TypeVar("R", bound=Struct)
+Held = TypeVar("Held")
 
 
 class UnlockedRowError(Exception):
@@ -61,21 +60,42 @@ class Rows(Generic[K, V]):
         self.seen[key] = row
 
 
-class Loaded(Generic[K]):
-    """What a command can name in its needs, by a key."""
+class Declared(Generic[Held]):
+    """One declaration on `World`. A world holds its part of it as `holder`, made at first use."""
 
     name: str
+    holder: type
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
+    @overload
+    def __get__(self, world: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, world: object, owner: type) -> Held: ...
+    def __get__(self, world: object, owner: type) -> Self | Held:
+        if world is None:
+            return self
+        # From now on the world has an attribute of this name, which Python finds first.
+        held: Held = self.holder()
+        vars(world)[self.name] = held
+        return held
+
+    def of(self, world: object) -> Held:
+        return cast("Held", getattr(world, self.name))
+
+    def touched(self, world: object) -> Held | None:
+        """What this world has loaded or added, if anything."""
+        held: Held | None = vars(world).get(self.name)
+        return held
+
 
 class Stored(Generic[R]):
-    """What the store writes rows of: a record, whose fields are the columns of this table.
+    """A record, and the table whose columns are its fields.
 
-    `contested` names a unique index that rows of two batches may meet on. The second one to come
-    waits there for the first, so every batch inserts in the order of those fields: two that went
-    crosswise would wait for each other.
+    `contested` names a unique index on which the rows of two batches may meet: the second batch
+    waits there for the first. Every batch inserts in the order of these fields, so that two
+    batches never wait for each other.
     """
 
     def __init__(self, record: type[R], table: str, contested: tuple[str, ...] = ()) -> None:
@@ -84,13 +104,15 @@ class Stored(Generic[R]):
         self.contested = contested
 
 
-class Table(Loaded[K], Stored[R], Generic[K, R]):
+class Table(Declared[Rows[K, R]], Stored[R], Generic[K, R]):
     """Rows that are read, locked, added and changed by their key.
 
-    `changes_from` is the first of the fields that change after creation. Where `replaced_from` is
-    set, a row that is added takes the place of one that has its key, from that field on. `shared`
-    rows are locked together with others who do so, and never changed.
+    `changes_from` is the first field that changes after creation. If `replaced_from` is set, an
+    added row replaces the fields of the row with its key, from that field on. Rows of a `shared`
+    table are never changed, and many batches can lock them at once.
     """
+
+    holder = Rows
 
     def __init__(
         self,
@@ -109,64 +131,18 @@ class Table(Loaded[K], Stored[R], Generic[K, R]):
         self.replaced_from = replaced_from
         self.shared = shared
 
-    @overload
-    def __get__(self, world: None, owner: type) -> Table[K, R]: ...
-    @overload
-    def __get__(self, world: object, owner: type) -> Rows[K, R]: ...
-    def __get__(self, world: object, owner: type) -> Table[K, R] | Rows[K, R]:
-        if world is None:
-            return self
-        # From now on the world has an attribute of this name, which Python finds first.
-        rows: Rows[K, R] = Rows()  # `Rows[K, R]()` would be four times as slow
-        vars(world)[self.name] = rows
-        return rows
 
-    def of(self, world: object) -> Rows[K, R]:
-        """The rows of this world."""
-        rows = self.touched(world)
-        return self.__get__(world, type(world)) if rows is None else rows
+class Lookup(Declared[dict[K, V]], Generic[K, V]):
+    """Values that are only read, by a key other than a table's own."""
 
-    def touched(self, world: object) -> Rows[K, R] | None:
-        """The rows of this world, if anything was loaded or added."""
-        rows: Rows[K, R] | None = vars(world).get(self.name)
-        return rows
+    holder = dict
 
 
-class Lookup(Loaded[K], Generic[K, V]):
-    """Values that are only read, by a key that is no table's own."""
+class Journal(Declared[list[R]], Stored[R], Generic[R]):
+    """Rows that are only added."""
 
-    @overload
-    def __get__(self, world: None, owner: type) -> Lookup[K, V]: ...
-    @overload
-    def __get__(self, world: object, owner: type) -> dict[K, V]: ...
-    def __get__(self, world: object, owner: type) -> Lookup[K, V] | dict[K, V]:
-        if world is None:
-            return self
-        found: dict[K, V] = {}
-        vars(world)[self.name] = found
-        return found
+    holder = list
 
 
-class Journal(Stored[R], Generic[R]):
-    """Rows that are only ever added."""
-
-    name: str
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    @overload
-    def __get__(self, world: None, owner: type) -> Journal[R]: ...
-    @overload
-    def __get__(self, world: object, owner: type) -> list[R]: ...
-    def __get__(self, world: object, owner: type) -> Journal[R] | list[R]:
-        if world is None:
-            return self
-        rows: list[R] = []
-        vars(world)[self.name] = rows
-        return rows
-
-    def touched(self, world: object) -> list[R] | None:
-        """What this world has added, if anything."""
-        rows: list[R] | None = vars(world).get(self.name)
-        return rows
+# A command can name these in its needs, by a key.
+Loaded: TypeAlias = Table[K, Any] | Lookup[K, Any]

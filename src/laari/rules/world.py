@@ -84,7 +84,7 @@ class World:
         Authorization,
         "authorizations",
         ("id",),
-        changes_from="status",
+        changes_from="updated_at",
         contested=("tenant_id", "reference"),
     )
     # The wallets of live customers by how they were named, each in the form that is compared.
