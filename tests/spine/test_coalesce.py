@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from laari.spine.coalesce import Coalesced
+from laari.spine.gather import Coalesced
 
 
 class Source:

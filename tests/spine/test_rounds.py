@@ -2,8 +2,7 @@
 
 import asyncio
 
-from laari.spine.coalesce import Coalesced
-from laari.spine.gather import Gathered
+from laari.spine.gather import Coalesced, Gathered
 
 
 async def test_a_look_up_that_is_stuck_is_overtaken_and_answered_later() -> None:

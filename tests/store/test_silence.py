@@ -14,8 +14,8 @@ from laari.rules.operator import OPERATOR, MoveMoney
 from laari.rules.records import AccessToken
 from laari.rules.refusals import refuse
 from laari.rules.tokens import IssueToken
-from laari.spine.coalesce import Coalesced
 from laari.spine.engine import OutcomeUnknown, Spine
+from laari.spine.gather import Coalesced
 from laari.store.batch.runner import BatchRunner
 from laari.store.people import customers, installation
 from laari.store.postgres import migrate

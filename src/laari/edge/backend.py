@@ -16,9 +16,8 @@ from laari.edge.load.metrics import Metrics
 from laari.edge.load.rate import RateBuckets
 from laari.errors import UnavailableError
 from laari.settings import Settings
-from laari.spine.coalesce import Coalesced
 from laari.spine.engine import Spine
-from laari.spine.gather import Gathered
+from laari.spine.gather import Coalesced, Gathered
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.last_seal_file import shown_seals

@@ -21,7 +21,7 @@ from laari.rules.refusals import Refusal, RefusalCode
 from laari.rules.shapes.authorizations import authorization_shape
 from laari.rules.shapes.payments import payment_shape
 from laari.rules.shapes.requests import request_shape
-from laari.spine.coalesce import Coalesced
+from laari.spine.gather import Coalesced
 from laari.store.reads import authorizations, payment_requests, payments
 from laari.store.reads.listing import Listing
 

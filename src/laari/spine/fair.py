@@ -1,7 +1,7 @@
 """A queue in which one owner's many items do not delay another's few.
 
-Items of one owner keep their order. Owners take turns, one item each; those that are urgent come
-first, but an eighth of what is taken stays with the others, so that they make progress too.
+Items of one owner keep their order. If not all fit, owners take turns with one item each. Urgent
+owners come first, but an eighth of the places is reserved for the others.
 """
 
 from collections import deque
@@ -12,7 +12,7 @@ from laari.rules.command import Share
 
 T = TypeVar("T")
 
-UNHURRIED_PART = 8  # of what is taken, one in so many is reserved for them
+UNHURRIED_PART = 8  # one in eight items is taken from owners that are not urgent
 
 
 class FairQueue(Generic[T]):
@@ -33,18 +33,24 @@ class FairQueue(Generic[T]):
         self._length += 1
 
     def take(self, most: int) -> list[T]:
-        """The next items, at most so many."""
+        """The next items, at most this number."""
         taken: list[T] = []
-        unhurried = sum(map(len, self._unhurried.values()))
-        kept_free = min(unhurried, most // UNHURRIED_PART)
-        self._take_turns(self._urgent, most - kept_free, taken)
-        self._take_turns(self._unhurried, most - len(taken), taken)
-        self._take_turns(self._urgent, most - len(taken), taken)
+        if self._length <= most:
+            for owners in (self._urgent, self._unhurried):
+                for waiting in owners.values():
+                    taken += waiting
+                owners.clear()
+        else:
+            unhurried = sum(map(len, self._unhurried.values()))
+            kept_free = min(unhurried, most // UNHURRIED_PART)
+            self._take_turns(self._urgent, most - kept_free, taken)
+            self._take_turns(self._unhurried, most - len(taken), taken)
+            self._take_turns(self._urgent, most - len(taken), taken)
         self._length -= len(taken)
         return taken
 
     def drop_while(self, is_old: Callable[[T], bool]) -> Iterator[T]:
-        """Removes the items at the head of each owner's that are too old."""
+        """Removes the items at the head of each owner's queue that are too old."""
         for owners in (self._urgent, self._unhurried):
             for owner in [owner for owner, waiting in owners.items() if is_old(waiting[0])]:
                 waiting = owners[owner]
@@ -56,16 +62,9 @@ class FairQueue(Generic[T]):
 
     @staticmethod
     def _take_turns(owners: dict[object, deque[T]], most: int, taken: list[T]) -> None:
-        """One item of each owner in turn; the one served last is last the next time."""
+        """Takes one item of each owner in turn; an owner just served comes last next time."""
         left = most
         while left > 0 and owners:
-            if len(owners) == 1:  # mostly
-                ((owner, waiting),) = owners.items()
-                number = min(left, len(waiting))
-                taken.extend(waiting.popleft() for _ in range(number))
-                if not waiting:
-                    del owners[owner]
-                return
             for owner in list(owners)[:left]:
                 waiting = owners.pop(owner)
                 taken.append(waiting.popleft())

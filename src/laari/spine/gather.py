@@ -1,61 +1,116 @@
-"""Requests of the same kind that arrive together share one statement, and each has its own effect.
+"""Requests of the same kind that arrive together share one statement.
 
-Unlike a coalesced look-up, an equal request made twice is run twice: it may count.
+One statement runs at a time, and the next one's requests gather meanwhile. If a statement takes
+long, for example because its connection is silent, the next one does not wait for it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Generic, TypeAlias, TypeVar
 
 from laari.rules.command import Share
 from laari.spine.fair import FairQueue
-from laari.spine.rounds import Rounds
 
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 Request = TypeVar("Request")
 Response = TypeVar("Response")
 
-MAX_REQUESTS = 512  # in one statement, where responses are small
+MAX_REQUESTS = 512  # in one statement, if responses are small
+PATIENCE_SECONDS = 0.5  # the next statement waits this long for the current one
 
-
-class _Waiting(NamedTuple, Generic[Request, Response]):
-    request: Request
-    response: asyncio.Future[Response]
+_ONE_OWNER = Share(0)
+_Waiting: TypeAlias = tuple[Request, "asyncio.Future[Response]"]
 
 
 class Gathered(Generic[Request, Response]):
     """Turns `run(requests) -> responses`, in the same order, into calls of one request each.
 
-    While one statement is running the next one's requests gather, unless it takes long. If more
-    gather than fit, owners take turns; `owner` says whose a request is.
+    Every request has its own effect: an equal one made twice is run twice. If more than `most`
+    wait, owners take turns; `owner` returns the owner of a request.
     """
 
     def __init__(
         self,
         run: Callable[[list[Request]], Awaitable[list[Response]]],
         most: int = MAX_REQUESTS,
-        owner: Callable[[Request], object] = lambda request: 0,
+        owner: Callable[[Request], object] | None = None,
     ) -> None:
         self._run = run
         self._most = most
         self._owner = owner
-        self._gathering: FairQueue[_Waiting[Request, Response]] = FairQueue()
-        self._rounds = Rounds(self._run_round, lambda: len(self._gathering) > 0)
+        self._waiting: FairQueue[_Waiting[Request, Response]] = FairQueue()
+        self._current = 0  # number of the task that takes requests; an overtaken task stops
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_working = False
+        self._began = 0.0
+        self._timer: asyncio.TimerHandle | None = None
 
     async def call(self, request: Request) -> Response:
+        # Every caller waits on its own future: cancelling one does not affect the others.
         future: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
-        self._gathering.put(Share(self._owner(request)), _Waiting(request, future))
-        self._rounds.wake()
+        share = _ONE_OWNER if self._owner is None else Share(self._owner(request))
+        self._waiting.put(share, (request, future))
+        if not self._is_working:
+            self._start()
         return await future
 
-    async def _run_round(self) -> None:
-        taken = self._gathering.take(self._most)
+    def _start(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._is_working = True
+        self._current += 1
+        self._began = loop.time()
+        task = loop.create_task(self._work(self._current))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        if self._timer is None:
+            self._timer = loop.call_later(PATIENCE_SECONDS, self._check)
+
+    async def _work(self, number: int) -> None:
+        loop = asyncio.get_running_loop()
+        while self._current == number and self._waiting:
+            self._began = loop.time()
+            await self._run_next()
+        if self._current == number:
+            self._is_working = False
+
+    async def _run_next(self) -> None:
+        taken = self._waiting.take(self._most)
         try:
-            responses = await self._run([waiting.request for waiting in taken])
+            responses = await self._run([request for request, _ in taken])
         except Exception as error:
-            for waiting in taken:
-                if not waiting.response.done():
-                    waiting.response.set_exception(error)
+            for _, future in taken:
+                if not future.done():
+                    future.set_exception(error)
         else:
-            for waiting, response in zip(taken, responses, strict=True):
-                if not waiting.response.done():  # the caller may have gone away
-                    waiting.response.set_result(response)
+            for (_, future), response in zip(taken, responses, strict=True):
+                if not future.done():  # the caller may have gone away
+                    future.set_result(response)
+
+    def _check(self) -> None:
+        """Starts another task if the current statement takes long; one timer serves them all."""
+        loop = asyncio.get_running_loop()
+        self._timer = None
+        if not self._is_working:
+            return
+        if self._waiting and loop.time() - self._began >= PATIENCE_SECONDS:
+            self._start()
+        else:
+            self._timer = loop.call_later(PATIENCE_SECONDS / 2, self._check)
+
+
+class Coalesced(Gathered[K, V | None]):
+    """Turns `fetch(keys) -> found` into look-ups of one key each; equal ones share a result.
+
+    A result is always read after it was requested, so there is no cache that could be stale: a
+    mode switch or a revoked key counts from the next request.
+    """
+
+    def __init__(self, fetch: Callable[[list[K]], Awaitable[dict[K, V]]]) -> None:
+        async def run(keys: list[K]) -> list[V | None]:
+            found = await fetch(list(dict.fromkeys(keys)))
+            return [found.get(key) for key in keys]
+
+        super().__init__(run)
+
+    get = Gathered.call
