@@ -1,14 +1,13 @@
-"""What payments and payment requests have in common: a customer pays them, or does not.
+"""The commands that payments and payment requests share: cancel, expire, pay, reject, reserve.
 
-The commands here are those of both. What the two differ in is a `Kind`: a request is addressed to
-one customer, and the merchant hears of more that becomes of it.
+`Kind` holds the differences: a request is addressed to one customer, and has more events.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Generic
+from typing import ClassVar, Generic
 from uuid import UUID
 
 from msgspec import Struct
@@ -37,19 +36,18 @@ from laari.rules.world import Needs, World
 
 @dataclass(frozen=True)
 class Kind(Generic[Payable]):
-    """What payments and payment requests differ in."""
+    """The differences between payments and payment requests."""
 
     table: Table[UUID, Payable]
     noun: str
-    missing: RefusalCode  # the code if there is none that the caller may see
+    missing: RefusalCode
     not_cancellable: RefusalCode
-    not_cancellable_now: RefusalCode  # while an attempt to pay is being processed
+    not_cancellable_now: RefusalCode  # while an attempt to pay is processed
     transitions: Transitions
-    events: Mapping[Action, EventType]  # what the merchant hears of
+    events: Mapping[Action, EventType]  # the others have none
     shape: Callable[[Payable, str], Struct]
     is_for: Callable[[Payable, Payer], bool]
-    # Whether another payer's attempt is being processed.
-    is_taken: Callable[[Payable, Payer], bool]
+    is_taken: Callable[[Payable, Payer], bool]  # whether another payer's attempt is processed
     reservation: Callable[[Payer, datetime], dict[str, object]]
     no_reservation: Mapping[str, None]
 
@@ -98,7 +96,6 @@ REQUESTS = Kind[PaymentRequest](
 def announce(
     kind: Kind[Payable], world: World, tenant: Tenant, event_type: EventType, payable: Payable
 ) -> None:
-    """Tells the merchant."""
     emit(world, tenant, event_type, payable.id, kind.shape(payable, world.origin))
 
 
@@ -110,7 +107,7 @@ def move(
     action: Action,
     **changes: object,
 ) -> Payable:
-    """Makes a transition that the lifecycle allows, and tells the merchant where it is told."""
+    """Makes a transition that the lifecycle allows, and emits its event."""
     state = state_of(payable, world.at(tenant))
     status = kind.transitions[state].get(action)
     if status is None:
@@ -122,26 +119,6 @@ def move(
     return moved
 
 
-def refusal_of(
-    kind: Kind[Payable], payable: Payable, action: Action, now: datetime
-) -> Refusal | None:
-    """Why the lifecycle does not allow this now, if so."""
-    state = state_of(payable, now)
-    if action in kind.transitions[state]:
-        return None
-    code = kind.not_cancellable if action == "cancel" else "payment_conflict"
-    if state == "processing":
-        code = kind.not_cancellable_now if action == "cancel" else code
-        return refuse(code, "An attempt to pay is being processed.")
-    if state == "overdue":
-        return refuse(code, f"The {kind.noun} has expired.")
-    if action == "release" and state == "pending":
-        return refuse(code, "No attempt to pay is being processed.")
-    if action == "refund":
-        return refuse(code, f"The {kind.noun} is {state}, not paid.")
-    return refuse(code, f"The {kind.noun} is {state}.")
-
-
 def not_taking(world: World, tenant: Tenant) -> Refusal | None:
     """Why nobody can pay this merchant now, if so."""
     if world.is_active(tenant):
@@ -151,8 +128,9 @@ def not_taking(world: World, tenant: Tenant) -> Refusal | None:
 
 @dataclass(frozen=True, slots=True)
 class OnePayable(TenantCommand[Payable], Generic[Payable]):
-    """A command about one payment or payment request of the tenant's, locked."""
+    """One action on one payment or payment request of the tenant, locked."""
 
+    action: ClassVar[Action]
     tenant: Tenant
     id: UUID
 
@@ -174,39 +152,61 @@ class OnePayable(TenantCommand[Payable], Generic[Payable]):
         payable = self.find(world)
         return refuse(self.kind.missing) if payable is None else self.act(world, payable)
 
-    @abstractmethod
     def act(self, world: World, payable: Payable) -> Payable | Refusal:
-        """Decides about what was found."""
+        refusal = self.refusal(world, payable)
+        if refusal is not None:
+            return refusal
+        changes = self.changes(world.at(self.tenant))
+        return move(self.kind, world, self.tenant, payable, self.action, **changes)
 
-    def refusal(self, world: World, payable: Payable, action: Action) -> Refusal | None:
-        return refusal_of(self.kind, payable, action, world.at(self.tenant))
+    def changes(self, now: datetime) -> Mapping[str, object]:
+        """The fields that the action sets, besides the status."""
+        return {}
+
+    def refusal(self, world: World, payable: Payable) -> Refusal | None:
+        """Why the lifecycle does not allow the action now, if so."""
+        kind, state = self.kind, state_of(payable, world.at(self.tenant))
+        if self.action in kind.transitions[state]:
+            return None
+        is_cancel = self.action == "cancel"
+        code = kind.not_cancellable if is_cancel else "payment_conflict"
+        if state == "processing":
+            code = kind.not_cancellable_now if is_cancel else code
+            return refuse(code, "An attempt to pay is being processed.")
+        if state == "overdue":
+            return refuse(code, f"The {kind.noun} has expired.")
+        if self.action == "release" and state == "pending":
+            return refuse(code, "No attempt to pay is being processed.")
+        if self.action == "refund":
+            return refuse(code, f"The {kind.noun} is {state}, not paid.")
+        return refuse(code, f"The {kind.noun} is {state}.")
 
 
 class Cancel(OnePayable[Payable]):
-    """The merchant no longer asks for it; done again, it returns what is cancelled."""
+    """The merchant withdraws it; if it is already cancelled, nothing changes."""
+
+    action = "cancel"
 
     def act(self, world: World, payable: Payable) -> Payable | Refusal:
-        if payable.status == "cancelled":
-            return payable
-        refusal = self.refusal(world, payable, "cancel")
-        if refusal is not None:
-            return refusal
-        now = world.at(self.tenant)
-        return move(self.kind, world, self.tenant, payable, "cancel", cancelled_at=now)
+        return payable if payable.status == "cancelled" else OnePayable.act(self, world, payable)
+
+    def changes(self, now: datetime) -> Mapping[str, object]:
+        return {"cancelled_at": now}
 
 
 class Expire(OnePayable[Payable]):
-    """Expires what is overdue; returns it as it then is."""
+    """Expires it if it is overdue, and returns it in any case."""
+
+    action = "expire"
 
     def act(self, world: World, payable: Payable) -> Payable | Refusal:
-        if self.refusal(world, payable, "expire") is not None:
-            return payable
-        return move(self.kind, world, self.tenant, payable, "expire")
+        outcome = OnePayable.act(self, world, payable)
+        return payable if isinstance(outcome, Refusal) else outcome
 
 
 @dataclass(frozen=True, slots=True)
 class ByPayer(OnePayable[Payable], Generic[Payable]):
-    """A command of a customer; what is asked of others or in the other mode does not exist."""
+    """An action of a customer, who finds only their own requests, and only in their own mode."""
 
     payer: Payer
 
@@ -220,14 +220,16 @@ class ByPayer(OnePayable[Payable], Generic[Payable]):
             return None
         return payable if world.knows(self.tenant, self.payer) else None
 
-    def refusal(self, world: World, payable: Payable, action: Action) -> Refusal | None:
+    def refusal(self, world: World, payable: Payable) -> Refusal | None:
         if self.kind.is_taken(payable, self.payer):
             return refuse("payment_conflict", "Another attempt to pay is being processed.")
-        return OnePayable.refusal(self, world, payable, action)
+        return OnePayable.refusal(self, world, payable)
 
 
 class Pay(ByPayer[Payable]):
-    """Pays, completing the attempt in processing if there is one; a refused attempt has ended."""
+    """Pays, and ends the attempt in processing, if any; so does a refused attempt."""
+
+    action = "pay"
 
     def needs(self, needs: Needs) -> None:
         needs.lock(World.merchants, self.tenant.merchant_id)
@@ -235,7 +237,7 @@ class Pay(ByPayer[Payable]):
         needs.spending(self.tenant, self.payer.account)
 
     def act(self, world: World, payable: Payable) -> Payable | Refusal:
-        refusal = self.refusal(world, payable, "pay")
+        refusal = self.refusal(world, payable)
         if refusal is not None:
             return refusal
         account, details = self.payer.account, payable.title or payable.reference
@@ -245,49 +247,44 @@ class Pay(ByPayer[Payable]):
         if not isinstance(tid, Refusal):
             return self.book(world, payable, tid)
         if payable.reserved_at is not None:
-            self.release(world, payable)
+            none = self.kind.no_reservation
+            move(self.kind, world, self.tenant, payable, "release", **none)
         return tid
 
     @abstractmethod
     def book(self, world: World, payable: Payable, tid: str) -> Payable:
-        """Books what has left the payer's wallet, and returns what is paid."""
-
-    def release(self, world: World, payable: Payable) -> None:
-        move(self.kind, world, self.tenant, payable, "release", **self.kind.no_reservation)
+        """Books the money that has left the payer's wallet, and returns what is paid."""
 
 
 class Reject(ByPayer[Payable]):
-    """The customer declines: final."""
+    """The customer declines; this is final."""
 
-    def act(self, world: World, payable: Payable) -> Payable | Refusal:
-        refusal = self.refusal(world, payable, "reject")
-        if refusal is not None:
-            return refusal
-        now = world.at(self.tenant)
-        return move(self.kind, world, self.tenant, payable, "reject", rejected_at=now)
+    action = "reject"
+
+    def changes(self, now: datetime) -> Mapping[str, object]:
+        return {"rejected_at": now}
 
 
 class Reserve(ByPayer[Payable]):
     """An attempt to pay starts and stays in processing."""
 
+    action = "reserve"
+
     def needs(self, needs: Needs) -> None:
         ByPayer.needs(self, needs)
         needs.lock(World.merchants, self.tenant.merchant_id)
 
-    def act(self, world: World, payable: Payable) -> Payable | Refusal:
-        refusal = self.refusal(world, payable, "reserve") or not_taking(world, self.tenant)
-        if refusal is not None:
-            return refusal
-        reservation = self.kind.reservation(self.payer, world.at(self.tenant))
-        return move(self.kind, world, self.tenant, payable, "reserve", **reservation)
+    def refusal(self, world: World, payable: Payable) -> Refusal | None:
+        return ByPayer.refusal(self, world, payable) or not_taking(world, self.tenant)
+
+    def changes(self, now: datetime) -> Mapping[str, object]:
+        return self.kind.reservation(self.payer, now)
 
 
 class Release(ByPayer[Payable]):
-    """The attempt in processing is given up."""
+    """The customer gives up the attempt in processing."""
 
-    def act(self, world: World, payable: Payable) -> Payable | Refusal:
-        refusal = self.refusal(world, payable, "release")
-        if refusal is not None:
-            return refusal
-        none = self.kind.no_reservation
-        return move(self.kind, world, self.tenant, payable, "release", **none)
+    action = "release"
+
+    def changes(self, now: datetime) -> Mapping[str, object]:
+        return self.kind.no_reservation

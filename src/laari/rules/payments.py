@@ -1,7 +1,7 @@
-"""Hosted payments: created by the merchant, decided by the customer.
+"""Hosted payments: a merchant creates them, a customer pays or rejects them.
 
-A payment is reserved while an attempt to pay it is being processed: it then neither expires nor
-can it be cancelled, and no other attempt may pay it.
+A payment is reserved while an attempt to pay it is processed. A reserved payment does not expire,
+cannot be cancelled, and cannot be paid by another attempt.
 """
 
 from dataclasses import dataclass
@@ -131,7 +131,7 @@ class CreatePayment(TenantCommand[Payment]):
 def book_payment(
     world: World, tenant: Tenant, payment: Payment, account: int, tid: str
 ) -> dict[str, object]:
-    """Books what has left the payer's wallet, and returns what changes on the payment with it."""
+    """Books money that has left the payer's wallet; returns the changed fields of the payment."""
     now, wallet = world.at(tenant), world.wallets.get(account)
     assert wallet is not None
     fee = fee_for(payment.amount, tenant.fee_bps, tenant.fee_fixed)
@@ -182,12 +182,13 @@ class PayPayment(Pay[Payment]):
 
 @dataclass(frozen=True, slots=True)
 class RefundPayment(OnePayable[Payment]):
-    """Returns the whole amount to the payer; the fee stays with the service.
+    """Returns the whole amount to the payer; the fee is not returned.
 
-    The request that the payment was made from becomes refunded with it.
+    If the payment was made from a request, the request becomes refunded too.
     """
 
     kind = PAYMENTS
+    action = "refund"
     actor: Operator | Tenant  # the operator, or the merchant's own people
     reason: RefundReason | None = None
 
@@ -199,7 +200,7 @@ class RefundPayment(OnePayable[Payment]):
         return OnePayable.find(self, world) if is_own else None
 
     def act(self, world: World, payable: Payment) -> Payment | Refusal:
-        refusal = self.refusal(world, payable, "refund")
+        refusal = self.refusal(world, payable)
         if refusal is not None:
             return refusal
         account = payable.payer_account

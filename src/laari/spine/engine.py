@@ -1,8 +1,8 @@
-"""The one stream of write commands of a process.
+"""Runs all write commands of a process, in batches.
 
-A command joins the batch that is forming; the batch leaves when the previous one has committed.
-There is no timer: at low load a batch holds one command and nothing waits, at high load the cost
-of a transaction is shared by all that came while the last one was running.
+A command joins the batch that is forming; the batch starts when the previous one has committed.
+There is no timer: at low load a batch holds one command and nothing waits. At high load all
+commands that arrived during the last transaction share the next one.
 """
 
 import asyncio
@@ -21,20 +21,19 @@ T = TypeVar("T")
 MAX_BATCH = 256  # commands: keeps a batch's locks short; larger ones gained nothing
 MAX_WAITING = 4096  # commands: beyond this a refusal is better than a long wait
 MAX_RERUNS = 3  # of one batch, after deadlocks and serialization failures
-# A client waits ten seconds at most, its look-ups included. A command that has waited so long to be
-# begun is refused, sooner while the database is away; a batch that has failed is not begun again
-# later than so; nor are its commands. What waits for a slow commit is begun again until its oldest
-# command has waited `WAIT_SECONDS`: a lock and a commit of its own fit into the rest.
-WAIT_SECONDS = 4.5
-AWAY_WAIT_SECONDS = 3.0
-RERUN_SECONDS = 3.0
-SINGLY_SECONDS = 3.0
+# A client waits ten seconds at most, its look-ups included. A batch that waits for a slow commit
+# starts again until its oldest command has waited `WAIT_SECONDS`: a lock and a commit fit into the
+# rest.
+WAIT_SECONDS = 4.5  # a command that has waited longer in the queue is refused
+AWAY_WAIT_SECONDS = 3.0  # the same, while the database is away
+RERUN_SECONDS = 3.0  # a failed batch does not start again later than this
+SINGLY_SECONDS = 3.0  # nor does any of its commands, run alone
 PATIENT_LOCK_SECONDS = 1.0
-IMPATIENT_LOCK_SECONDS = 0.05  # for commands already waited for once, alone
+IMPATIENT_LOCK_SECONDS = 0.05  # for a command run alone: its batch has already waited
 
 
 class LostRace(Exception):  # noqa: N818  # named for what happened
-    """A unique index found that another transaction was first; fresh rows will show it."""
+    """A unique index found that another transaction was first; a rerun sees its rows."""
 
 
 class LockTimeout(Exception):  # noqa: N818
@@ -42,27 +41,27 @@ class LockTimeout(Exception):  # noqa: N818
 
 
 class Rerun(Exception):  # noqa: N818
-    """Nothing was committed, and the same batch may well succeed now."""
+    """Nothing was committed, and the same batch may succeed now."""
 
 
 class Away(Rerun):
-    """The database cannot be reached, or not written: nothing was begun."""
+    """The database cannot be reached or cannot be written: nothing was begun."""
 
 
 class SlowCommit(Rerun):
-    """A row is held by a transaction whose commit waits for the disk, or for a standby."""
+    """A row is locked by a transaction whose commit waits for the disk or for a standby."""
 
 
 class TooSlow(Exception):  # noqa: N818
-    """A statement ran into the server's limit, and was undone."""
+    """A statement reached the server's time limit and was undone."""
 
 
 class OutcomeUnknown(Exception):  # noqa: N818
-    """The commit was sent and its result lost: to run the batch again could do its work twice."""
+    """The commit was sent and its result lost: running the batch again could do its work twice."""
 
 
-# Loads, decides, saves and commits commands in one transaction, waiting so long for each lock.
-# The commands of a batch are of many types, so what comes of them is `object` in here.
+# Loads, decides, saves and commits commands in one transaction; the number is the time to wait for
+# each lock, in seconds. Commands of a batch have different types, so their outcomes are `object`.
 RunBatch: TypeAlias = Callable[[Sequence[Command[object]], float], Awaitable[list[object]]]
 
 
@@ -87,7 +86,7 @@ class Spine:
         self._waiting: FairQueue[_Waiting] = FairQueue()
         self._arrived = asyncio.Event()
         self._closing = False
-        self._is_away = False  # as the last batch found the database
+        self._is_away = False  # whether the last batch found the database away
         self._task: asyncio.Task[None] | None = None
         self.batches = 0
         self.commands = 0
@@ -100,7 +99,7 @@ class Spine:
         self._task = asyncio.create_task(self._work(), name="spine")
 
     async def close(self) -> None:
-        """Finishes everything that was submitted, then stops."""
+        """Finishes all submitted commands, then stops."""
         self._closing = True
         self._arrived.set()
         if self._task is not None:
@@ -109,7 +108,7 @@ class Spine:
     async def submit(self, command: Command[T]) -> T | Refusal:
         """Returns the command's outcome once it is committed.
 
-        A caller that goes away does not stop the commit: the batch runs in the spine's own task.
+        A caller that is cancelled does not stop the commit: the batch runs in the spine's task.
         """
         if self._closing or len(self._waiting) >= self._max_waiting:
             return refuse("service_unavailable")
@@ -137,7 +136,7 @@ class Spine:
             await self._complete(batch)
 
     def _next_batch(self) -> list[_Waiting]:
-        """The next commands, as many as fit, in fair turns; refuses those that waited too long."""
+        """The next commands, in fair turns; refuses those that have waited too long."""
         patience = AWAY_WAIT_SECONDS if self._is_away else WAIT_SECONDS
         oldest = asyncio.get_running_loop().time() - patience
         for late in self._waiting.drop_while(lambda waiting: waiting.since < oldest):
@@ -146,7 +145,7 @@ class Spine:
         return self._waiting.take(self._max_batch)
 
     async def _complete(self, batch: list[_Waiting]) -> None:
-        """Brings every command of the batch to an outcome, whatever goes wrong."""
+        """Gives every command of the batch an outcome, whatever fails."""
         commands = [waiting.command for waiting in batch]
         since = min(waiting.since for waiting in batch)
         self._is_away = False
@@ -161,14 +160,14 @@ class Spine:
             self._is_away = True
             outcomes = [refuse("service_unavailable") for _ in batch]
         except SlowCommit:
-            log.warning("batch of %d given up: commits of other processes take long", len(batch))
+            log.warning("batch of %d given up: commits of other processes are slow", len(batch))
             outcomes = [refuse("service_unavailable") for _ in batch]
         except Exception as error:
             if not isinstance(error, LockTimeout):
                 log.warning("batch of %d failed, running singly", len(batch), exc_info=error)
             outcomes = await self._run_singly(commands)
         for waiting, outcome in zip(batch, outcomes, strict=True):
-            if waiting.outcome.done():  # the client has gone away
+            if waiting.outcome.done():  # the caller was cancelled
                 continue
             if isinstance(outcome, Exception):
                 waiting.outcome.set_exception(outcome)
@@ -178,9 +177,9 @@ class Spine:
     async def _run(
         self, commands: Sequence[Command[object]], lock_seconds: float, since: float
     ) -> list[object]:
-        """Runs a batch, again if that can help: once after a lost race, three times in all.
+        """Runs a batch, again if that can help: once after a lost race, at most three times.
 
-        `since` is when the first of its commands came. Waiting for a slow commit does not count.
+        `since` is when its first command arrived. Waiting for a slow commit is not counted.
         """
         loop = asyncio.get_running_loop()
         last_start = loop.time() + RERUN_SECONDS
@@ -204,7 +203,7 @@ class Spine:
                 await asyncio.sleep(wait_seconds)
 
     async def _run_singly(self, commands: Sequence[Command[object]]) -> list[object]:
-        """One bad command must not fail its neighbours; nor may they wait forever."""
+        """One bad command must not fail the others, and they must not wait forever."""
         loop = asyncio.get_running_loop()
         last_start = loop.time() + SINGLY_SECONDS
         outcomes: list[object] = []
@@ -216,7 +215,7 @@ class Spine:
                 outcomes.append(await self._run_alone(command, last_start - WAIT_SECONDS))
             except Away:
                 outcomes.append(refuse("service_unavailable"))
-                last_start = loop.time()  # the others would find the same
+                last_start = loop.time()  # the others would fail too
         return outcomes
 
     async def _run_alone(self, command: Command[object], since: float) -> object:
