@@ -108,9 +108,7 @@ class CreateAuthorization(TenantCommand[Authorization]):
         now, draft = world.at(self.tenant), self.draft
         taken = world.authorization_ids.get(self._slot)
         if taken is not None:
-            original = world.authorizations.get(taken)
-            assert original is not None
-            return as_of(original, now)
+            return as_of(world.authorizations[taken], now)
         if draft.expires_at is not None and draft.expires_at <= now:
             return invalid("expires_at", "expires_at must be in the future.")
         authorization = Authorization(

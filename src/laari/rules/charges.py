@@ -83,8 +83,7 @@ class ChargeAuthorization(TenantCommand[Payment]):
     def _retry(self, world: World, claim: ReferenceClaim) -> Payment | Refusal:
         if claim.kind != "charge":
             return references.other_kind(claim, "charge")
-        original = world.payments.get(claim.resource_id)
-        assert original is not None
+        original = world.payments[claim.resource_id]
         if original.authorization_id != self.authorization_id:
             return references.differs(claim, "authorization")
         if original.amount != self.draft.amount:

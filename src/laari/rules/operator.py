@@ -1,8 +1,9 @@
-"""The operator, and what the operator does to a wallet: money, its tier, and freezing it.
+"""The operator's commands about a wallet: move money, set the tier, freeze, unfreeze.
 
-Only the command line imports this: whoever can run it on the machine is the operator.
+Only the command line imports this: a person who can run it on the machine is the operator.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -18,16 +19,17 @@ from laari.rules.world import Needs, World
 
 
 class Operator(Struct, frozen=True):
-    """The one who runs the service."""
+    """The organisation that runs the service."""
 
 
 OPERATOR = Operator()
 
 
 class MovedMoney(NamedTuple):
-    """Money that was moved, and the wallet's balance before and after.
+    """A movement of money, and the wallet's balance before and after.
 
-    `repeated` is a top-up whose bank slip was entered before: the first one, and nothing moved now.
+    If the bank slip was entered before, `repeated` is set: nothing moved now, and `transaction` is
+    the first top-up.
     """
 
     transaction: Transaction
@@ -38,10 +40,10 @@ class MovedMoney(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MoveMoney(Command[MovedMoney]):
-    """The operator tops a wallet up, or corrects it in either direction.
+    """The operator tops a wallet up, or corrects its balance in either direction.
 
     `tenant` is the merchant whose sandbox the wallet belongs to, for its clock. `slip` is the
-    bank's reference of the transfer behind a top-up: it brings its money in once.
+    bank's reference of the transfer behind a top-up: each slip counts once.
     """
 
     operator: Operator
@@ -56,7 +58,7 @@ class MoveMoney(Command[MovedMoney]):
     def needs(self, needs: Needs) -> None:
         needs.lock(World.wallets, self.account)
         if self.slip is not None:
-            for mode in MODES:  # the wallet's, which only its row says
+            for mode in MODES:  # the wallet's mode is known once its row is loaded
                 needs.read(World.topups, (mode, self.slip))
 
     def decide(self, world: World) -> MovedMoney | Refusal:
@@ -64,15 +66,17 @@ class MoveMoney(Command[MovedMoney]):
         if wallet is None:
             return _no_wallet(self.account)
         if self.amount == 0 or (self.kind == "topup" and self.amount < 0):
-            return invalid("amount", "The amount must move money in the right direction.")
+            allowed = "positive" if self.kind == "topup" else "positive or negative, not zero"
+            return invalid("amount", f"The amount must be {allowed}.")
         if self.slip is not None and (wallet.mode, self.slip) in world.topups:
             return self._again(wallet, world.topups[wallet.mode, self.slip])
         before, after = wallet.balance, wallet.balance + self.amount
         if abs(after) > MAX_MONEY:
             return invalid("amount", "The balance would be too large.")
         if self.amount < 0 and after < 0 and not self.below_zero:
-            shown = f"MVR {rufiyaa(before)}, and would be MVR {rufiyaa(after)}"
-            return invalid("amount", f"The balance is {shown}: it does not go below zero unasked.")
+            change = f"from MVR {rufiyaa(before)} to MVR {rufiyaa(after)}"
+            message = f"This would change the balance {change}. Use --below-zero to allow it."
+            return invalid("amount", message)
         moved = move_outside_money(world, self.tenant, wallet, self.kind, self.amount, self.details)
         if self.slip is not None:
             world.topups[wallet.mode, self.slip] = moved
@@ -82,74 +86,66 @@ class MoveMoney(Command[MovedMoney]):
     def _again(self, wallet: Wallet, first: Transaction) -> MovedMoney | Refusal:
         if (first.account, first.amount) == (self.account, self.amount):
             return MovedMoney(first, wallet.balance, wallet.balance, repeated=True)
-        was = f"MVR {rufiyaa(first.amount)} into account {first.account}"
-        return refuse("conflict", f"This slip was entered before, for {was}: {first.tid}.")
+        used = f"MVR {rufiyaa(first.amount)} to account {first.account} ({first.tid})"
+        return refuse("conflict", f"This slip was already used to top up {used}.")
 
 
 @dataclass(frozen=True, slots=True)
-class SetTier(Command[Wallet]):
-    """Puts a wallet under the limits of another tier; what it has spent stays counted."""
+class OneWallet(Command[Wallet]):
+    """The operator changes one wallet, locked."""
 
     operator: Operator
     account: int
+
+    def needs(self, needs: Needs) -> None:
+        needs.lock(World.wallets, self.account)
+
+    def decide(self, world: World) -> Wallet | Refusal:
+        wallet = world.wallets.get(self.account)
+        if wallet is None:
+            return _no_wallet(self.account)
+        changed = self.changed(world, wallet)
+        if not isinstance(changed, Refusal):
+            world.wallets.change(self.account, changed)
+        return changed
+
+    @abstractmethod
+    def changed(self, world: World, wallet: Wallet) -> Wallet | Refusal: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SetTier(OneWallet):
+    """Gives a wallet the limits of another tier; its spending stays counted."""
+
     tier: str
 
-    def needs(self, needs: Needs) -> None:
-        needs.lock(World.wallets, self.account)
-
-    def decide(self, world: World) -> Wallet | Refusal:
-        wallet = world.wallets.get(self.account)
-        if wallet is None:
-            return _no_wallet(self.account)
+    def changed(self, world: World, wallet: Wallet) -> Wallet | Refusal:
         if self.tier not in world.tiers:
             return invalid("tier", f"The tier must be one of: {', '.join(sorted(world.tiers))}.")
-        return _changed(world, replace(wallet, tier=self.tier))
+        return replace(wallet, tier=self.tier)
 
 
 @dataclass(frozen=True, slots=True)
-class FreezeWallet(Command[Wallet]):
-    """Stops money from leaving a wallet; frozen again it stays as it was frozen first."""
+class FreezeWallet(OneWallet):
+    """Stops money from leaving a wallet; if it is already frozen, nothing changes."""
 
-    operator: Operator
-    account: int
     reason: str
 
-    def needs(self, needs: Needs) -> None:
-        needs.lock(World.wallets, self.account)
-
-    def decide(self, world: World) -> Wallet | Refusal:
-        wallet = world.wallets.get(self.account)
-        if wallet is None:
-            return _no_wallet(self.account)
+    def changed(self, world: World, wallet: Wallet) -> Wallet | Refusal:
         if wallet.frozen_at is not None:
             return wallet
         world.freezes.append(WalletFreeze(self.account, world.now, "frozen", self.reason))
-        return _changed(world, replace(wallet, frozen_at=world.now, frozen_reason=self.reason))
+        return replace(wallet, frozen_at=world.now, frozen_reason=self.reason)
 
 
-@dataclass(frozen=True, slots=True)
-class UnfreezeWallet(Command[Wallet]):
-    """Puts a wallet's own limits back in force."""
+class UnfreezeWallet(OneWallet):
+    """Restores the limits of the wallet's tier."""
 
-    operator: Operator
-    account: int
-
-    def needs(self, needs: Needs) -> None:
-        needs.lock(World.wallets, self.account)
-
-    def decide(self, world: World) -> Wallet | Refusal:
-        wallet = world.wallets.get(self.account)
-        if wallet is None:
-            return _no_wallet(self.account)
+    def changed(self, world: World, wallet: Wallet) -> Wallet | Refusal:
         if wallet.frozen_at is None:
             return wallet
         world.freezes.append(WalletFreeze(self.account, world.now, "unfrozen", None))
-        return _changed(world, replace(wallet, frozen_at=None, frozen_reason=None))
-
-
-def _changed(world: World, wallet: Wallet) -> Wallet:
-    world.wallets.change(wallet.account, wallet)
-    return wallet
+        return replace(wallet, frozen_at=None, frozen_reason=None)
 
 
 def _no_wallet(account: int) -> Refusal:

@@ -118,8 +118,7 @@ class CreateRequest(TenantCommand[PaymentRequest]):
     def _retry(self, world: World, claim: ReferenceClaim) -> PaymentRequest | Refusal:
         if claim.kind != "request":
             return references.other_kind(claim, "payment request")
-        original = world.requests.get(claim.resource_id)
-        assert original is not None
+        original = world.requests[claim.resource_id]
         different = self.draft.differences(original)
         return references.differs(claim, *different) if different else original
 

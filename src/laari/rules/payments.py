@@ -121,8 +121,7 @@ class CreatePayment(TenantCommand[Payment]):
     def _retry(self, world: World, claim: ReferenceClaim) -> Payment | Refusal:
         if claim.kind != "payment":
             return references.other_kind(claim, "hosted payment")
-        original = world.payments.get(claim.resource_id)
-        assert original is not None
+        original = world.payments[claim.resource_id]
         if original.amount != self.draft.amount:
             return references.differs(claim, "amount")
         return original
@@ -132,10 +131,10 @@ def book_payment(
     world: World, tenant: Tenant, payment: Payment, account: int, tid: str
 ) -> dict[str, object]:
     """Books money that has left the payer's wallet; returns the changed fields of the payment."""
-    now, wallet = world.at(tenant), world.wallets.get(account)
-    assert wallet is not None
+    now = world.at(tenant)
     fee = fee_for(payment.amount, tenant.fee_bps, tenant.fee_fixed)
-    payer, merchant = ledger.wallet_account(wallet), ledger.merchant_account(tenant)
+    payer = ledger.wallet_account(world.wallets[account])
+    merchant = ledger.merchant_account(tenant)
     ledger.transfer(
         world, "payment", payer, merchant, payment.amount, tid, now, payment_id=payment.id
     )
@@ -206,12 +205,11 @@ class RefundPayment(OnePayable[Payment]):
         account = payable.payer_account
         if account is None or not world.same_mode(self.tenant, account):
             return refuse("not_found")
-        refund_to_wallet(world, self.tenant, payable)
+        refund_to_wallet(world, self.tenant, payable, world.wallets[account])
         if self.reason is not None:
             world.refund_reasons.append(ReasonedRefund(payable.id, self.reason))
         if payable.request_id is not None:
-            request = world.requests.get(payable.request_id)
-            assert request is not None
+            request = world.requests[payable.request_id]
             move(REQUESTS, world, self.tenant, request, "refund")
         now = world.at(self.tenant)
         return move(PAYMENTS, world, self.tenant, payable, "refund", refunded_at=now)

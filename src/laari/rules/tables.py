@@ -46,6 +46,10 @@ class Rows(Generic[K, V]):
     def get(self, key: K) -> V | None:
         return self.seen.get(key)
 
+    def __getitem__(self, key: K) -> V:
+        """A row that the batch must have loaded; its absence is a defect."""
+        return self.seen[key]
+
     def add(self, key: K, row: V) -> None:
         self.seen[key] = self.added[key] = row
 

@@ -1,8 +1,13 @@
-"""Customers' wallets: what they may spend, and how money enters and leaves them."""
+"""Customers' wallets: how much they can spend, and how money enters and leaves them.
+
+A frozen wallet cannot pay and cannot approve an authorization. Refunds and top-ups still arrive.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal, NamedTuple
+from uuid import UUID
 
 from msgspec.structs import replace
 
@@ -15,7 +20,7 @@ from laari.rules.world import Needs, World
 
 
 class Spending(NamedTuple):
-    """The periods that a wallet's limits count in, and what was spent in each."""
+    """The periods that a wallet's limits apply to, with the amount spent in each."""
 
     day: Period
     week: Period
@@ -23,7 +28,7 @@ class Spending(NamedTuple):
 
 
 def counted(wallet: Wallet) -> tuple[Counted, Counted, Counted]:
-    """The periods that the wallet keeps."""
+    """The periods stored on the wallet."""
     owner, offset = wallet.customer_id, wallet.counted_offset_seconds
     return (
         Counted(owner, "day", wallet.day_start, wallet.day_spent, offset),
@@ -33,7 +38,7 @@ def counted(wallet: Wallet) -> tuple[Counted, Counted, Counted]:
 
 
 def spent_now(wallet: Wallet, moment: Moment) -> Spending:
-    """What counts against the daily, weekly and monthly limits at this moment."""
+    """The amounts that count against the daily, weekly and monthly limits at this moment."""
     day, week, month = counted(wallet)
     return Spending(running(day, moment), running(week, moment), running(month, moment))
 
@@ -42,14 +47,11 @@ LimitName = Literal["per_transaction", "daily", "weekly", "monthly"]
 
 
 class SpendingBlock(NamedTuple):
-    """Why an amount cannot be spent: the balance is short, or a limit would be passed.
-
-    `left` is what could be spent instead.
-    """
+    """Why an amount cannot be spent: the balance is too low, or a limit would be exceeded."""
 
     limit: LimitName | None  # None: the balance
     allowed: int
-    left: int
+    left: int  # the amount that can still be spent
 
     @property
     def refusal(self) -> Refusal:
@@ -57,7 +59,7 @@ class SpendingBlock(NamedTuple):
 
 
 def limits_in_force(wallet: Wallet, tier: Tier) -> Tier:
-    """The limits of the wallet's tier; while it is frozen they are zero, and nothing leaves it."""
+    """The limits of the wallet's tier; all are zero while the wallet is frozen."""
     if wallet.frozen_at is None:
         return tier
     return Tier(tier.name, per_transaction=0, daily=0, weekly=0, monthly=0)
@@ -66,9 +68,9 @@ def limits_in_force(wallet: Wallet, tier: Tier) -> Tier:
 def spending_blocks(
     wallet: Wallet, tier: Tier, amount: int, spending: Spending
 ) -> Iterator[SpendingBlock]:
-    """All that keeps a wallet from spending: its balance, then the limits in force.
+    """All reasons why a wallet cannot spend: its balance, then the limits in force.
 
-    The interfaces answer with the first.
+    The interfaces respond with the first.
     """
     if wallet.balance < amount:
         yield SpendingBlock(None, wallet.balance, wallet.balance)
@@ -82,12 +84,12 @@ def spending_blocks(
     )
     for name, limit, spent in limits:
         if limit is not None and spent + amount > limit:
-            # A tier that was lowered may leave more spent than it allows.
+            # After a tier was lowered, more may be spent than it allows.
             yield SpendingBlock(name, limit, max(0, limit - spent))
 
 
 def spend(wallet: Wallet, amount: int, spending: Spending, moment: Moment) -> Wallet:
-    """The wallet after a payment, which counts in these periods."""
+    """The wallet after a payment, counted in these periods."""
     day, week, month = spending
     return replace(
         wallet,
@@ -105,13 +107,11 @@ def spend(wallet: Wallet, amount: int, spending: Spending, moment: Moment) -> Wa
 def take_payment(
     world: World, tenant: Tenant, account: int, amount: int, details: str
 ) -> str | Refusal:
-    """Takes a payment out of a wallet and records it in the customer's history.
+    """Takes a payment out of a wallet and adds it to the customer's history.
 
-    Returns the transaction reference. A refused attempt is recorded too, as failed.
+    Returns the transaction reference. A refused attempt is added too, as failed.
     """
-    moment = world.moment(tenant)
-    wallet = world.wallets.get(account)
-    assert wallet is not None
+    moment, wallet = world.moment(tenant), world.wallets[account]
     spending = spent_now(wallet, moment)
     block = next(spending_blocks(wallet, world.tiers[wallet.tier], amount, spending), None)
     tid = world.new_tid()
@@ -134,33 +134,14 @@ def take_payment(
     return tid
 
 
-def refund_to_wallet(world: World, tenant: Tenant, payment: Payment) -> None:
+def refund_to_wallet(world: World, tenant: Tenant, payment: Payment, wallet: Wallet) -> None:
     """Returns a payment's whole amount from the merchant to the wallet that paid it.
 
-    What the wallet has spent in its periods is not given back: limits count what left it.
+    Its spending stays counted in the periods: limits apply to all money that left the wallet.
     """
-    account = payment.payer_account
-    assert account is not None
-    wallet = world.wallets.get(account)
-    assert wallet is not None
-    now, tid = world.at(tenant), world.new_tid()
-    merchant, payer = ledger.merchant_account(tenant), ledger.wallet_account(wallet)
-    ledger.transfer(
-        world, "refund", merchant, payer, payment.amount, tid, now, payment_id=payment.id
-    )
-    world.wallets.change(account, replace(wallet, balance=wallet.balance + payment.amount))
-    world.transactions.append(
-        Transaction(
-            tid=tid,
-            account=account,
-            time=now,
-            type="refund",
-            name=tenant.merchant_name,
-            details=payment.title or payment.reference,
-            amount=payment.amount,
-            status="success",
-        )
-    )
+    merchant, details = ledger.merchant_account(tenant), payment.title or payment.reference
+    now, name, amount = world.at(tenant), tenant.merchant_name, payment.amount
+    _move_money(world, now, wallet, "refund", merchant, amount, name, details, payment.id)
 
 
 def move_outside_money(
@@ -171,18 +152,33 @@ def move_outside_money(
     amount: int,
     details: str,
 ) -> Transaction:
-    """Brings money into a wallet from outside the books, or takes it out where negative."""
-    now, tid = world.at(tenant), world.new_tid()
-    outside, own = ledger.outside_account(wallet.mode), ledger.wallet_account(wallet)
-    debit, credit = (outside, own) if amount > 0 else (own, outside)
-    ledger.transfer(world, kind, debit, credit, abs(amount), tid, now)
+    """Moves money from outside the books into a wallet, or out of it if the amount is negative."""
+    outside, now = ledger.outside_account(wallet.mode), world.at(tenant)
+    name = "Top-up" if kind == "topup" else "Adjustment"
+    return _move_money(world, now, wallet, kind, outside, amount, name, details)
+
+
+def _move_money(
+    world: World,
+    now: datetime,
+    wallet: Wallet,
+    kind: Literal["refund", "topup", "adjustment"],
+    other: ledger.Account,
+    amount: int,
+    name: str,
+    details: str,
+    payment_id: UUID | None = None,
+) -> Transaction:
+    tid, own = world.new_tid(), ledger.wallet_account(wallet)
+    debit, credit = (other, own) if amount > 0 else (own, other)
+    ledger.transfer(world, kind, debit, credit, abs(amount), tid, now, payment_id=payment_id)
     world.wallets.change(wallet.account, replace(wallet, balance=wallet.balance + amount))
     transaction = Transaction(
         tid=tid,
         account=wallet.account,
         time=now,
         type=kind,
-        name="Top-up" if kind == "topup" else "Adjustment",
+        name=name,
         details=details,
         amount=amount,
         status="success",
@@ -193,7 +189,7 @@ def move_outside_money(
 
 @dataclass(frozen=True, slots=True)
 class SetSandboxWallet(TenantCommand[Wallet]):
-    """Gives a merchant's own sandbox customer the balance and tier that a test needs."""
+    """Sets the balance and the tier of a merchant's sandbox customer, for tests."""
 
     tenant: Tenant
     balance: int | None
@@ -210,18 +206,9 @@ class SetSandboxWallet(TenantCommand[Wallet]):
         if self.tier is not None and self.tier not in world.tiers:
             return invalid("tier", f"tier must be one of: {', '.join(sorted(world.tiers))}.")
         if self.balance is not None and self.balance != wallet.balance:
-            move_outside_money(
-                world,
-                self.tenant,
-                wallet,
-                "adjustment",
-                self.balance - wallet.balance,
-                "Sandbox balance set",
-            )
+            change, details = self.balance - wallet.balance, "Sandbox balance set"
+            move_outside_money(world, self.tenant, wallet, "adjustment", change, details)
         if self.tier is not None:
-            moved = world.wallets.get(account)
-            assert moved is not None
+            moved = world.wallets[account]
             world.wallets.change(account, replace(moved, tier=self.tier))
-        changed = world.wallets.get(account)
-        assert changed is not None
-        return changed
+        return world.wallets[account]

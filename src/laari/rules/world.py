@@ -158,7 +158,7 @@ class World:
 
     def is_active(self, tenant: Tenant) -> bool:
         """Whether the tenant's merchant may take money; it stays so until the batch is done."""
-        return self.merchants.seen[tenant.merchant_id].active
+        return self.merchants[tenant.merchant_id].active
 
     def same_mode(self, tenant: Tenant, account: int) -> bool:
         """Whether this wallet exists in the tenant's mode.
