@@ -102,3 +102,16 @@ def test_authorizations_of_a_frozen_wallet_go_on_without_charges(
     assert shop.control(f"payments/{held['id']}/reserve")["status"] == "pending"
     assert refused(shop.post(f"/sandbox/payments/{held['id']}/pay"))[0] == 422
     assert shop.post(f"/payments/{held['id']}/cancel").status_code == 200  # the attempt has ended
+
+
+def test_a_frozen_wallet_approves_nothing(shop: Merchant, account: str) -> None:
+    """Or a thief could approve now, and the merchant charge once the wallet is unfrozen."""
+    asked, declined = shop.authorization(), shop.authorization()
+    freeze(shop, account)
+    approve = f"/sandbox/authorizations/{asked['id']}/approve"
+    refusal = shop.post(approve)
+    assert refused(refusal) == (409, "authorization_unavailable")
+    assert "roz" not in refusal.text
+    assert shop.control(f"authorizations/{declined['id']}/reject")["status"] == "rejected"
+    laari(shop, "customer", "unfreeze", account)
+    assert shop.post(approve).json()["data"]["status"] == "active"

@@ -1,13 +1,13 @@
 """Authorizations: a customer's permission to be charged later.
 
-`expired` is never stored: it follows from the deadlines and the time of asking. Commands therefore
-look at an authorization as it is at their moment, and return it so.
+The status `expired` is never stored: it follows from the deadlines and the current time. Commands
+work on an authorization as it is at their moment (`as_of`), and return it that way.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import ClassVar, Literal
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -33,7 +33,7 @@ CURRENCY: Literal["MVR"] = "MVR"
 
 
 def as_of(authorization: Authorization, now: datetime) -> Authorization:
-    """The authorization as it is at this moment: expired where a deadline has passed."""
+    """The authorization as it is at this moment: expired if a deadline has passed."""
     state = authorization_state(authorization, now)
     return authorization if state == authorization.status else replace(authorization, status=state)
 
@@ -41,12 +41,11 @@ def as_of(authorization: Authorization, now: datetime) -> Authorization:
 def _announce(
     world: World, tenant: Tenant, event_type: EventType, authorization: Authorization
 ) -> None:
-    """Tells the merchant."""
     shape = authorization_shape(authorization, world.origin)
     emit(world, tenant, event_type, authorization.id, shape)
 
 
-# What the merchant hears of, by the action and the status that it leads to.
+# Events by the action and the new status; other transitions have none.
 _EVENTS: Mapping[tuple[AuthorizationAction, AuthorizationStatus], EventType] = {
     ("approve", "active"): "authorization.approved",
     ("reject", "rejected"): "authorization.rejected",
@@ -62,7 +61,7 @@ def move(
     action: AuthorizationAction,
     **changes: object,
 ) -> Authorization:
-    """Makes a transition that the lifecycle allows, and tells the merchant of some of them."""
+    """Makes a transition that the lifecycle allows, and emits its event."""
     status = AUTHORIZATION_TRANSITIONS[authorization.status].get(action)
     if status is None:
         raise TransitionError(f"{action} of an authorization that is {authorization.status}")
@@ -76,7 +75,7 @@ def move(
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationDraft:
-    """What a merchant asks for, its fields already checked."""
+    """An authorization as a merchant requests it, its fields already checked."""
 
     reference: str
     title: str
@@ -104,7 +103,7 @@ class CreateAuthorization(TenantCommand[Authorization]):
         needs.read(World.authorization_ids, self._slot)
 
     def decide(self, world: World) -> Authorization | Refusal:
-        """A reference that is taken returns its original: other details do not change it."""
+        """A reference in use returns its authorization, whatever the other fields are."""
         now, draft = world.at(self.tenant), self.draft
         taken = world.authorization_ids.get(self._slot)
         if taken is not None:
@@ -139,7 +138,7 @@ class CreateAuthorization(TenantCommand[Authorization]):
 
 @dataclass(frozen=True, slots=True)
 class OneAuthorization(TenantCommand[Authorization]):
-    """A command about one authorization of the tenant's, locked."""
+    """A command about one authorization of the tenant, locked."""
 
     tenant: Tenant
     authorization_id: UUID
@@ -157,7 +156,7 @@ class OneAuthorization(TenantCommand[Authorization]):
         return self.act(world, authorization)
 
     def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
-        """Whether the actor of the command may see this authorization of the tenant."""
+        """Whether the actor of the command may see this authorization."""
         return True
 
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
@@ -168,7 +167,7 @@ class OneAuthorization(TenantCommand[Authorization]):
 
 
 def find(world: World, tenant: Tenant, authorization_id: UUID) -> Authorization | None:
-    """The authorization as it is now, if it is this tenant's."""
+    """The authorization as it is now, if it belongs to this tenant."""
     authorization = world.authorizations.get(authorization_id)
     if authorization is None or authorization.tenant_id != tenant.id:
         return None
@@ -177,7 +176,7 @@ def find(world: World, tenant: Tenant, authorization_id: UUID) -> Authorization 
 
 @dataclass(frozen=True, slots=True)
 class CustomerDecision(OneAuthorization):
-    """A decision of any customer of the tenant's mode who was sent the link."""
+    """A decision of a customer; any customer of the tenant's mode who has the link may decide."""
 
     payer: Payer
 
@@ -190,7 +189,7 @@ class CustomerDecision(OneAuthorization):
 
 
 class ApproveAuthorization(CustomerDecision):
-    """The payer who approves becomes the customer: charges go to this account from now on."""
+    """The payer who approves becomes the customer: charges are taken from this account."""
 
     def needs(self, needs: Needs) -> None:
         CustomerDecision.needs(self, needs)
@@ -206,11 +205,13 @@ class ApproveAuthorization(CustomerDecision):
         if authorization.expires_at is not None and authorization.expires_at <= now:
             return refuse("authorization_expired")  # it could not be charged any more
         account = self.payer.account
+        if world.wallets[account].frozen_at is not None:
+            return refuse("authorization_unavailable")  # with no hint at the reason
         return move(world, self.tenant, authorization, "approve", account=account, approved_at=now)
 
 
 class RejectAuthorization(CustomerDecision):
-    """The customer declines: final."""
+    """The customer declines; this is final."""
 
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
         refusal = _undecidable(authorization)
@@ -230,7 +231,7 @@ def _undecidable(authorization: Authorization) -> Refusal | None:
 
 
 class CancelAuthorization(OneAuthorization):
-    """The merchant gives the authorization up."""
+    """The merchant ends the authorization."""
 
     def busy(self) -> Refusal:
         return refuse("authorization_not_cancellable", "A charge is being processed.")
@@ -265,11 +266,10 @@ class RevokeAuthorization(CancelAuthorization):
 
 @dataclass(frozen=True, slots=True)
 class PauseCommand(OneAuthorization):
-    """Suspending and resuming: by the payer or the operator, in a sandbox by the merchant's tests.
+    """The payer or the operator suspends or resumes; in a sandbox, also the merchant's tests."""
 
-    A merchant in live mode cannot do it.
-    """
-
+    action: ClassVar[AuthorizationAction]
+    done: ClassVar[AuthorizationStatus]
     actor: Payer | Operator | Tenant
 
     def needs(self, needs: Needs) -> None:
@@ -286,17 +286,11 @@ class PauseCommand(OneAuthorization):
             case Tenant():
                 return self.actor.id == self.tenant.id and self.actor.mode == "sandbox"
 
-    def turn(
-        self,
-        world: World,
-        authorization: Authorization,
-        action: AuthorizationAction,
-        done: AuthorizationStatus,
-    ) -> Authorization | Refusal:
-        if authorization.status == done:
+    def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
+        if authorization.status == self.done:
             return authorization
-        if self.allows(authorization, action):
-            return move(world, self.tenant, authorization, action)
+        if self.allows(authorization, self.action):
+            return move(world, self.tenant, authorization, self.action)
         if authorization.status == "pending":
             return refuse("authorization_unapproved")
         if authorization.status == "expired":
@@ -305,10 +299,8 @@ class PauseCommand(OneAuthorization):
 
 
 class SuspendAuthorization(PauseCommand):
-    def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
-        return self.turn(world, authorization, "suspend", "suspended")
+    action, done = "suspend", "suspended"
 
 
 class ResumeAuthorization(PauseCommand):
-    def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
-        return self.turn(world, authorization, "resume", "active")
+    action, done = "resume", "active"

@@ -11,13 +11,13 @@ from laari.rules.records import Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import NextTid, Timestamp
-from laari.rules.wallets import limits_in_force, spent_now
+from laari.rules.wallets import spent_now
 
 T = TypeVar("T")
 
 CURRENCY = "MVR"
 
-# A number's own digits: no float stands between the laari and the JSON.
+# The digits of the number: no float is involved.
 Mvr = Annotated[
     Raw,
     Meta(
@@ -39,7 +39,7 @@ def mvr_or_none(laari: int | None) -> Raw | None:
 
 
 class Balance(Struct, frozen=True):
-    """What a wallet holds; nothing is ever held back, so all of it is available."""
+    """A wallet's balance; all of it is available, because there are no holds."""
 
     account_number: str
     currency: str
@@ -49,7 +49,7 @@ class Balance(Struct, frozen=True):
 
 
 class TierLimits(Struct, frozen=True):
-    """What the tier allows; null is no limit."""
+    """The limits of the tier; null is no limit."""
 
     per_transaction: Mvr | None
     daily: Mvr | None
@@ -64,7 +64,7 @@ class Spent(Struct, frozen=True):
 
 
 class Remaining(Struct, frozen=True):
-    """What may still be spent, never below 0; null where there is no limit."""
+    """The amount that can still be spent, never below 0; null if there is no limit."""
 
     daily: Mvr | None
     weekly: Mvr | None
@@ -78,7 +78,7 @@ class ResetAt(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """Limits of the wallet's tier and how much of them is used up now."""
+    """The limits of the wallet's tier, and their current usage."""
 
     tier: str
     limits: TierLimits
@@ -88,7 +88,7 @@ class Usage(Struct, frozen=True):
 
 
 class WalletTransaction(Struct, frozen=True):
-    """A line of the history; a failed one moved no money."""
+    """A line of the history; a failed transaction moved no money."""
 
     tid: str
     time: Timestamp
@@ -107,7 +107,7 @@ class WalletData(Struct, Generic[T], frozen=True):
 
 
 class WalletList(Struct, Generic[T], frozen=True):
-    """All there are of a resource."""
+    """All resources of one kind."""
 
     success: bool
     data: list[T]
@@ -155,7 +155,7 @@ def balance_shape(wallet: Wallet) -> Balance:
 
 
 def usage_shape(wallet: Wallet, tier: Tier, moment: Moment) -> Usage:
-    tier = limits_in_force(wallet, tier)
+    """`tier` has the limits in force."""
     day, week, month = spent_now(wallet, moment)
     spent = (day.spent, week.spent, month.spent)
     limits = (tier.daily, tier.weekly, tier.monthly)
@@ -173,7 +173,7 @@ def usage_shape(wallet: Wallet, tier: Tier, moment: Moment) -> Usage:
 
 
 def _remaining(limit: int | None, spent: int) -> Raw | None:
-    # A tier that was lowered may leave more spent than it allows.
+    # After a tier was lowered, more may be spent than it allows.
     return None if limit is None else mvr(max(0, limit - spent))
 
 
