@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.errors import LaariError
 from laari.rules.idempotency import RETENTION
@@ -51,27 +51,21 @@ DELETE FROM access_tokens WHERE digest = ANY (ARRAY(
 """
 
 
-async def purge_saved_responses(
-    connection: asyncpg.Connection, now: datetime, most: int = MOST
-) -> int:
+async def purge_saved_responses(connection: Connection, now: datetime, most: int = MOST) -> int:
     """Those past their retention, on their tenant's own clock."""
     return await _delete_all(connection, _SAVED_RESPONSES, now - RETENTION, most)
 
 
-async def purge_access_tokens(
-    connection: asyncpg.Connection, now: datetime, most: int = MOST
-) -> int:
+async def purge_access_tokens(connection: Connection, now: datetime, most: int = MOST) -> int:
     return await _delete_all(connection, _ACCESS_TOKENS, now, most)
 
 
-async def purge_sessions(connection: asyncpg.Connection, now: datetime) -> None:
+async def purge_sessions(connection: Connection, now: datetime) -> None:
     """Those that nobody can use any more: a session past its life is not seen."""
     await connection.execute("DELETE FROM sessions WHERE seen_at < $1", now - IDLE)
 
 
-async def _delete_all(
-    connection: asyncpg.Connection, statement: str, before: datetime, most: int
-) -> int:
+async def _delete_all(connection: Connection, statement: str, before: datetime, most: int) -> int:
     total = 0
     while True:
         count = _count(await connection.execute(statement, before, most))
@@ -92,9 +86,7 @@ DELETE FROM deliveries WHERE event_id = ANY (ARRAY(
 """
 
 
-async def purge_deliveries(
-    connection: asyncpg.Connection, before: datetime, most: int = MOST
-) -> int:
+async def purge_deliveries(connection: Connection, before: datetime, most: int = MOST) -> int:
     """Deliveries of events older than this that have ended, and their attempts; events stay.
 
     One step, in a transaction of the caller's; returns how many went.
@@ -117,7 +109,7 @@ class SandboxTenant(NamedTuple):
     account: int  # of its customer
 
 
-async def sandboxes(connection: asyncpg.Connection) -> list[SandboxTenant]:
+async def sandboxes(connection: Connection) -> list[SandboxTenant]:
     rows = await connection.fetch(
         "SELECT t.id, m.sandbox_account FROM tenants t JOIN merchants m ON m.id = t.merchant_id "
         "WHERE t.mode = 'sandbox' ORDER BY t.id"
@@ -126,7 +118,7 @@ async def sandboxes(connection: asyncpg.Connection) -> list[SandboxTenant]:
 
 
 async def purge_failed_lines(
-    connection: asyncpg.Connection, sandbox: SandboxTenant, before: datetime
+    connection: Connection, sandbox: SandboxTenant, before: datetime
 ) -> int:
     """Failed lines of the sandbox's wallet, as old as an event of that time."""
     return _count(
@@ -160,7 +152,7 @@ ORDER BY e.created_at, e.id LIMIT $4
 
 
 async def purge_sandbox_events(
-    connection: asyncpg.Connection,
+    connection: Connection,
     sandbox: SandboxTenant,
     before: datetime,
     after: EventPosition | None = None,
@@ -219,9 +211,7 @@ class Unpaid(NamedTuple):
         return {*self.payments, *self.requests, *self.authorizations}
 
 
-async def _unpaid(
-    connection: asyncpg.Connection, objects: list[UUID], events: list[UUID]
-) -> Unpaid:
+async def _unpaid(connection: Connection, objects: list[UUID], events: list[UUID]) -> Unpaid:
     """Locked, so that nobody pays them meanwhile; what somebody works on is left alone.
 
     Of these objects those that are over and of which no event is left but these.
@@ -242,7 +232,7 @@ async def _unpaid(
     return Unpaid(*([id for id in ids if id not in kept] for ids in locked))
 
 
-async def _delete_unpaid(connection: asyncpg.Connection, unpaid: Unpaid) -> None:
+async def _delete_unpaid(connection: Connection, unpaid: Unpaid) -> None:
     claimed = [*unpaid.payments, *unpaid.requests]
     await connection.execute(
         "DELETE FROM saved_responses WHERE resource_id = ANY($1)", unpaid.payments
@@ -259,7 +249,7 @@ async def _delete_unpaid(connection: asyncpg.Connection, unpaid: Unpaid) -> None
     await connection.execute("DELETE FROM authorizations WHERE id = ANY($1)", unpaid.authorizations)
 
 
-async def _open(connection: asyncpg.Connection, objects: list[UUID]) -> set[UUID]:
+async def _open(connection: Connection, objects: list[UUID]) -> set[UUID]:
     """What may still be paid or charged."""
     rows = await connection.fetch(
         "SELECT id FROM payments WHERE id = ANY($1) AND status = 'pending' "

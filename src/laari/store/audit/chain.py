@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-import asyncpg
+from asyncpg import Connection
 from msgspec import Struct
 
 from laari.store.audit.difference import Difference
@@ -53,7 +53,7 @@ def _first_places() -> dict[str, SealedPlace]:
 
 
 async def verify_links(
-    connection: asyncpg.Connection, key: bytes, after: KnownSeal | None = None
+    connection: Connection, key: bytes, after: KnownSeal | None = None
 ) -> list[Difference]:
     """Every seal against the key and the one before it; with `after`, those that follow this."""
     found: list[Difference] = []
@@ -67,7 +67,7 @@ async def verify_links(
 
 
 async def verify_rows(
-    connection: asyncpg.Connection, table: str, after: KnownSeal | None = None
+    connection: Connection, table: str, after: KnownSeal | None = None
 ) -> list[Difference]:
     """Every seal of this table against the rows it covers; with `after`, those that follow this."""
     found: list[Difference] = []
@@ -78,7 +78,7 @@ async def verify_rows(
 
 
 async def _pages(
-    connection: asyncpg.Connection, number: int, subjects: Sequence[str]
+    connection: Connection, number: int, subjects: Sequence[str]
 ) -> AsyncIterator[list[Seal]]:
     """The seals after this one, so many at a time."""
     while rows := await connection.fetch(
@@ -113,7 +113,7 @@ def _shown(place: SealedPlace) -> str:
     return f"transaction {place.xid}" + ("" if place.key is None else f" row {place.key}")
 
 
-async def _places_at(connection: asyncpg.Connection, number: int) -> dict[str, SealedPlace]:
+async def _places_at(connection: Connection, number: int) -> dict[str, SealedPlace]:
     places = _first_places()
     for table in places:
         row = await connection.fetchrow(
@@ -128,7 +128,7 @@ async def _places_at(connection: asyncpg.Connection, number: int) -> dict[str, S
 
 
 async def _verify_contents(
-    connection: asyncpg.Connection, subject: Subject, seals: list[Seal]
+    connection: Connection, subject: Subject, seals: list[Seal]
 ) -> list[Difference]:
     """What the seals cover, in as few statements as is good for the memory."""
     found: list[Difference] = []
@@ -169,7 +169,7 @@ def steps(seals: list[Seal], most: int) -> Iterator[list[Seal]]:
 
 
 async def _read_together(
-    connection: asyncpg.Connection, subject: Subject, step: list[Seal]
+    connection: Connection, subject: Subject, step: list[Seal]
 ) -> dict[int, Content]:
     """What seals cover that follow each other, by their numbers, of those that agree.
 
@@ -231,7 +231,7 @@ def _covered(seal: Seal) -> str:
     )
 
 
-async def _are_kept(connection: asyncpg.Connection, seal: Seal) -> bool:
+async def _are_kept(connection: Connection, seal: Seal) -> bool:
     """Whether all events of the seal are too young for their deliveries to be purged."""
     subject = SUBJECTS["events"]
     oldest = first_id(datetime.now(UTC) - DELIVERIES_KEPT + CLOCKS_DIFFER)
@@ -253,7 +253,7 @@ def _fewer_deliveries(seal: Seal, content: Content) -> Difference:
     )
 
 
-async def verify_numbers(connection: asyncpg.Connection) -> list[Difference]:
+async def verify_numbers(connection: Connection) -> list[Difference]:
     """No row may name a transaction before the first or after the last: no seal would cover it."""
     found: list[Difference] = []
     async with local_settings(connection, enable_seqscan="off"):
@@ -279,9 +279,7 @@ class Unsealed(Struct, frozen=True):
     events: int
 
 
-async def count_unsealed(
-    connection: asyncpg.Connection, places: dict[str, SealedPlace]
-) -> Unsealed:
+async def count_unsealed(connection: Connection, places: dict[str, SealedPlace]) -> Unsealed:
     counts = {}
     for table, place in places.items():
         subject = SUBJECTS[table]

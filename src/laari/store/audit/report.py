@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 import asyncpg
 import msgspec
+from asyncpg import Connection
 from msgspec import Struct
 
 from laari.store.audit import (
@@ -61,7 +62,7 @@ _LOST = "A seal that was kept is no longer in the chain: seals were removed, or 
 _LOST += "the database was put in place."
 
 Tell: TypeAlias = Callable[[str, int, int], None]
-Step: TypeAlias = Callable[[asyncpg.Connection], Awaitable["CheckResult"]]
+Step: TypeAlias = Callable[[Connection], Awaitable["CheckResult"]]
 
 
 class CheckResult(NamedTuple):
@@ -95,10 +96,10 @@ class Report(Struct, frozen=True):
 
 
 async def audit(
-    connection: asyncpg.Connection,
+    connection: Connection,
     key: bytes | None = None,
     *,
-    beside: Iterable[asyncpg.Connection] = (),
+    beside: Iterable[Connection] = (),
     known: Iterable[KnownSeal] = (),
     since_seal: bool = False,
     tell: Tell = lambda _what, _done, _total: None,
@@ -115,10 +116,10 @@ async def audit(
 
 
 async def look(
-    connection: asyncpg.Connection,
+    connection: Connection,
     key: bytes | None = None,
     *,
-    beside: Iterable[asyncpg.Connection] = (),
+    beside: Iterable[Connection] = (),
     known: Iterable[KnownSeal] = (),
     since_seal: bool = False,
     tell: Tell = lambda _what, _done, _total: None,
@@ -152,7 +153,7 @@ async def look(
     )
 
 
-async def settle(connection: asyncpg.Connection, since_seal: bool) -> None:
+async def settle(connection: Connection, since_seal: bool) -> None:
     """How the statements of this transaction are planned and read."""
     # The few new rows are found along an index, and whole tables are joined as wholes, whatever the
     # planner believes: if it expects few rows and there are many, it compares each with each.
@@ -198,8 +199,8 @@ def _steps(scope: Scope, chain: _Chain, since_seal: bool) -> list[tuple[str, Ste
     return steps
 
 
-def _whole(verify: Callable[[asyncpg.Connection], Awaitable[list[Difference]]]) -> Step:
-    async def step(connection: asyncpg.Connection) -> CheckResult:
+def _whole(verify: Callable[[Connection], Awaitable[list[Difference]]]) -> Step:
+    async def step(connection: Connection) -> CheckResult:
         return _counted(await verify(connection))
 
     return step
@@ -215,7 +216,7 @@ def _counted(differences: list[Difference]) -> CheckResult:
     return CheckResult(shown, counts)
 
 
-async def _newest_seal(key: bytes, chain: _Chain, connection: asyncpg.Connection) -> CheckResult:
+async def _newest_seal(key: bytes, chain: _Chain, connection: Connection) -> CheckResult:
     last = chain.last
     before = await connection.fetchrow(
         "SELECT number, mac FROM seals WHERE number < $1 ORDER BY number DESC LIMIT 1",
@@ -228,7 +229,7 @@ async def _newest_seal(key: bytes, chain: _Chain, connection: asyncpg.Connection
     return _counted(found)
 
 
-async def _known(known: tuple[KnownSeal, ...], connection: asyncpg.Connection) -> CheckResult:
+async def _known(known: tuple[KnownSeal, ...], connection: Connection) -> CheckResult:
     lost = [seal for seal in known if not await is_in_chain(connection, seal)]
     return _counted(
         [
@@ -239,8 +240,8 @@ async def _known(known: tuple[KnownSeal, ...], connection: asyncpg.Connection) -
 
 
 async def _run(
-    connection: asyncpg.Connection,
-    beside: Iterable[asyncpg.Connection],
+    connection: Connection,
+    beside: Iterable[Connection],
     steps: list[tuple[str, Step]],
     since_seal: bool,
     tell: Tell,
@@ -251,13 +252,13 @@ async def _run(
     waiting = list(enumerate(steps))[::-1]
     found: dict[int, CheckResult] = {}
 
-    async def work(own: asyncpg.Connection) -> None:
+    async def work(own: Connection) -> None:
         while waiting:
             number, (name, step) = waiting.pop()
             tell(name, len(found), len(steps))
             found[number] = await step(own)
 
-    async def work_beside(own: asyncpg.Connection) -> None:
+    async def work_beside(own: Connection) -> None:
         async with own.transaction(isolation="repeatable_read", readonly=True):
             await own.execute(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
             await settle(own, since_seal)
@@ -283,7 +284,7 @@ def statement(checks: list[Check]) -> str:
     )
 
 
-async def _check(checks: list[Check], scope: Scope, connection: asyncpg.Connection) -> CheckResult:
+async def _check(checks: list[Check], scope: Scope, connection: Connection) -> CheckResult:
     try:
         async with local_settings(connection, work_mem=checks[0].memory):
             rows = await connection.fetch(scope.apply(statement(checks)), *scope.parameters)
@@ -304,7 +305,7 @@ class _Body(Struct):
 
 
 async def _unreadable(
-    check: Check, scope: Scope, connection: asyncpg.Connection, error: Exception
+    check: Check, scope: Scope, connection: Connection, error: Exception
 ) -> CheckResult:
     """A body that is no JSON stops the statement that reads it: looks for it one by one."""
     differences: list[Difference] = []

@@ -7,7 +7,7 @@ an authorization with all of its charges, a wallet with all of its history.
 
 from typing import NamedTuple
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.store.ledger.sealed_rows import SealedPlace
 
@@ -107,7 +107,7 @@ class Scope(NamedTuple):
 EVERYTHING = Scope(_EVERYTHING)
 
 
-async def since(connection: asyncpg.Connection, places: dict[str, SealedPlace]) -> Scope:
+async def since(connection: Connection, places: dict[str, SealedPlace]) -> Scope:
     """What hangs together with rows that were written after these places."""
     xids = [places[table].xid for table in ("transfers", "transactions", "events")]
     touched = await connection.fetchrow(_TOUCHED, *xids)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import asyncpg
+from asyncpg import Connection
 
 from laari.errors import LaariError
 from laari.store.ledger.last_seal_file import KnownSeal, is_in_chain
@@ -32,9 +33,7 @@ _CONFLICT = (
 
 
 @asynccontextmanager
-async def caught_up(
-    primary: str, standby: str, count: int
-) -> AsyncIterator[list[asyncpg.Connection]]:
+async def caught_up(primary: str, standby: str, count: int) -> AsyncIterator[list[Connection]]:
     """Connections to the standby; refuses one of another cluster, and one that lags.
 
     A copy that went its own way has the same identifier, and not the primary's last seal.
@@ -42,7 +41,7 @@ async def caught_up(
     async with connection_to(primary) as connection:
         seal = await last_seal(connection)
         lsn, identifier, _ = await connection.fetchrow(_MARK)
-    connections: list[asyncpg.Connection] = []
+    connections: list[Connection] = []
     try:
         for _ in range(count):
             connections.append(await connect_to_standby(standby))
@@ -63,7 +62,7 @@ async def caught_up(
             await close(each)
 
 
-async def _await_replay(connection: asyncpg.Connection, lsn: str, identifier: int) -> None:
+async def _await_replay(connection: Connection, lsn: str, identifier: int) -> None:
     try:
         async with asyncio.timeout(CATCH_UP_SECONDS):
             while True:

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.errors import LaariError
 from laari.store.secrets import fingerprint
@@ -73,7 +73,7 @@ class ShownSeals(NamedTuple):
     to_keep: KnownSeal | None
 
 
-async def shown_seals(connection: asyncpg.Connection) -> ShownSeals | None:
+async def shown_seals(connection: Connection) -> ShownSeals | None:
     last: int | None = await connection.fetchval("SELECT max(number) FROM seals")
     if last is None:
         return None
@@ -84,7 +84,7 @@ async def shown_seals(connection: asyncpg.Connection) -> ShownSeals | None:
     return ShownSeals(last, None if row is None else KnownSeal(*row))
 
 
-async def is_in_chain(connection: asyncpg.Connection, seal: KnownSeal) -> bool:
+async def is_in_chain(connection: Connection, seal: KnownSeal) -> bool:
     mac: bytes | None = await connection.fetchval(
         "SELECT mac FROM seals WHERE number = $1", seal.number
     )

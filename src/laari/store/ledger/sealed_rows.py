@@ -6,7 +6,7 @@ docs/audit.md says why these columns.
 import asyncio
 from typing import NamedTuple
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.store.ledger.copy_digest import CopyDigest
 from laari.store.postgres.local_settings import local_settings
@@ -134,7 +134,7 @@ class Content(NamedTuple):
 
 
 async def content_of(
-    connection: asyncpg.Connection, subject: Subject, after: SealedPlace, upto: SealedPlace
+    connection: Connection, subject: Subject, after: SealedPlace, upto: SealedPlace
 ) -> Content:
     """What is between two places, and its digest.
 
@@ -165,9 +165,7 @@ async def content_of(
     return Content(count, digest, deliveries)
 
 
-async def copy(
-    connection: asyncpg.Connection, rows: CopyDigest, query: str, *parameters: object
-) -> int:
+async def copy(connection: Connection, rows: CopyDigest, query: str, *parameters: object) -> int:
     """Copies out what the query returns; how many rows that was."""
 
     async def take(data: bytes) -> None:

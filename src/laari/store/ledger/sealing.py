@@ -4,6 +4,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import asyncpg
+from asyncpg import Connection
 
 from laari.store.ledger.sealed_rows import (
     ALONG_THE_KEY,
@@ -31,7 +32,7 @@ class Sealed(NamedTuple):
     more: bool
 
 
-async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHUNK) -> Sealed:
+async def seal_next(connection: Connection, key: bytes, chunk: int = CHUNK) -> Sealed:
     """Seals the next rows of each table, in a transaction of the caller's.
 
     Makes nothing where all that is complete is sealed, or another process is sealing. A crash
@@ -63,7 +64,7 @@ async def seal_next(connection: asyncpg.Connection, key: bytes, chunk: int = CHU
 
 
 async def end_of(
-    connection: asyncpg.Connection, subject: Subject, place: SealedPlace, upto: int, chunk: int
+    connection: Connection, subject: Subject, place: SealedPlace, upto: int, chunk: int
 ) -> SealedPlace | None:
     """Where the next so many rows of this table end; None where there are none up to `upto`."""
     if place.key is not None:  # in the middle of a large transaction
@@ -92,7 +93,7 @@ async def end_of(
 
 
 async def _nth_key(
-    connection: asyncpg.Connection, subject: Subject, place: SealedPlace, count: int
+    connection: Connection, subject: Subject, place: SealedPlace, count: int
 ) -> str | None:
     """The key of the row so many rows further in its transaction; None where it ends before."""
     async with local_settings(connection, **ALONG_THE_KEY):
@@ -114,7 +115,7 @@ def nth_key_query(subject: Subject, place: SealedPlace) -> str:
 
 
 async def _count(
-    connection: asyncpg.Connection, subject: Subject, after: int, upto: int, most: int
+    connection: Connection, subject: Subject, after: int, upto: int, most: int
 ) -> tuple[int, int]:
     """How many live rows these transactions wrote, counted to one more than `most`.
 
@@ -131,7 +132,7 @@ async def _count(
     return count, guess
 
 
-async def summarize(connection: asyncpg.Connection) -> None:
+async def summarize(connection: Connection) -> None:
     """Takes the newest pages up into the indexes that find rows by their transaction.
 
     A table that is being vacuumed is left for the next time, and everything where another process

@@ -13,7 +13,7 @@ import hmac
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-import asyncpg
+from asyncpg import Connection
 from msgspec import Struct, json
 from msgspec.structs import astuple, replace
 
@@ -70,7 +70,7 @@ def mac_of(key: bytes, seal: Seal, previous: bytes) -> bytes:
     return hmac.digest(key, json.encode(covered), "sha256")
 
 
-async def last_seal(connection: asyncpg.Connection) -> Seal | None:
+async def last_seal(connection: Connection) -> Seal | None:
     row = await connection.fetchrow(f"SELECT {COLUMNS} FROM seals ORDER BY number DESC LIMIT 1")
     return None if row is None else Seal(*row)
 
@@ -101,12 +101,12 @@ def next_seal(key: bytes, previous: Seal | None, covered: Range, content: Conten
     return replace(bare, mac=mac_of(key, bare, b"" if previous is None else previous.mac))
 
 
-async def insert(connection: asyncpg.Connection, seal: Seal) -> None:
+async def insert(connection: Connection, seal: Seal) -> None:
     values = ", ".join(f"${n}" for n, _ in enumerate(Seal.__struct_fields__, 1))
     await connection.execute(f"INSERT INTO seals ({COLUMNS}) VALUES ({values})", *astuple(seal))
 
 
-async def sealed_places(connection: asyncpg.Connection) -> dict[str, SealedPlace]:
+async def sealed_places(connection: Connection) -> dict[str, SealedPlace]:
     """How far each table is sealed; one without a seal is at the beginning."""
     places = dict.fromkeys(SUBJECTS, SealedPlace(0))
     for table in SUBJECTS:

@@ -4,7 +4,7 @@ Seals and daily figures note how far they have come. On a server that counts fro
 what is written next would be taken for what they have covered already.
 """
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.errors import LaariError
 from laari.store.ledger.seals import sealed_places
@@ -14,7 +14,7 @@ class MovedError(LaariError):
     """Transactions count from lower numbers than those that are sealed or added up."""
 
 
-async def xid_horizon(connection: asyncpg.Connection) -> int:
+async def xid_horizon(connection: Connection) -> int:
     """The last transaction before the oldest that still runs: no row up to it can appear later."""
     last: int = await connection.fetchval(
         "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1"
@@ -31,7 +31,7 @@ def require_not_moved(what: str, upto: int, last: int) -> None:
         )
 
 
-async def check_not_moved(connection: asyncpg.Connection) -> None:
+async def check_not_moved(connection: Connection) -> None:
     """Before a service starts: what it wrote until somebody looks would be counted nowhere."""
     places = await sealed_places(connection)
     added = await connection.fetchval("SELECT xid FROM figures_upto")

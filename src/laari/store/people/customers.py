@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import asyncpg
+from asyncpg import Connection
 from msgspec import Struct
 
 from laari.errors import LaariError
@@ -36,7 +37,7 @@ class NewCustomer(Struct, frozen=True):
 
 
 async def create(
-    connection: asyncpg.Connection,
+    connection: Connection,
     *,
     name: str,
     mode: Mode,
@@ -81,14 +82,14 @@ async def create(
     return NewCustomer(customer_id, mode, account, api_key, password)
 
 
-async def new_account(connection: asyncpg.Connection) -> int:
+async def new_account(connection: Connection) -> int:
     """An account number that no wallet has had."""
     account: int = await connection.fetchval("SELECT nextval('wallet_accounts')")
     return account
 
 
 async def create_sandbox_customer(
-    connection: asyncpg.Connection, tenant_id: int, account: int, tier: str, balance: int
+    connection: Connection, tenant_id: int, account: int, tier: str, balance: int
 ) -> None:
     """The one customer of a merchant's sandbox, with the account that the merchant names."""
     customer_id = ids.new_id(datetime.now(UTC), os.urandom)
@@ -101,9 +102,7 @@ async def create_sandbox_customer(
     await open_wallet(connection, customer_id, account, "sandbox", tier, balance)
 
 
-async def let_log_in(
-    connection: asyncpg.Connection, account: int, email: str, password: str
-) -> None:
+async def let_log_in(connection: Connection, account: int, email: str, password: str) -> None:
     """Gives the owner of a wallet a log-in for the wallet application, unless there is one."""
     customer_id = await connection.fetchval(
         "SELECT c.id FROM wallets w JOIN customers c ON c.id = w.customer_id "
@@ -121,7 +120,7 @@ async def let_log_in(
 
 
 async def open_wallet(
-    connection: asyncpg.Connection,
+    connection: Connection,
     customer_id: UUID,
     account: int,
     mode: Mode,

@@ -9,6 +9,7 @@ import hmac
 from contextlib import suppress
 
 import asyncpg
+from asyncpg import Connection
 
 from laari.store.postgres.pool import connection_to
 from laari.store.secrets import MasterKeyError, derive
@@ -38,18 +39,18 @@ async def prove_master_key(dsn: str, master_key: bytes, named: str) -> None:
         )
 
 
-async def _stored(connection: asyncpg.Connection) -> bytes | None:
+async def _stored(connection: Connection) -> bytes | None:
     known: bytes | None = await connection.fetchval("SELECT master_key_check FROM installation")
     return known
 
 
-async def note_public_url(connection: asyncpg.Connection, url: str) -> None:
+async def note_public_url(connection: Connection, url: str) -> None:
     """Remembers where the service is reached, for commands that are not told."""
     await connection.execute(
         "UPDATE installation SET public_url = $1 WHERE public_url IS DISTINCT FROM $1", url
     )
 
 
-async def known_public_url(connection: asyncpg.Connection) -> str | None:
+async def known_public_url(connection: Connection) -> str | None:
     url: str | None = await connection.fetchval("SELECT public_url FROM installation")
     return url

@@ -3,7 +3,7 @@
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.rules.records import Mode
 
@@ -41,7 +41,7 @@ def person(whose: Whose) -> Person:
 
 
 async def of_customer(
-    connection: asyncpg.Connection,
+    connection: Connection,
     mode: Mode,
     *,
     mobile: str | None,
@@ -66,14 +66,14 @@ async def of_customer(
     return None if row is None else Login(*row)
 
 
-async def of_user(connection: asyncpg.Connection, email: str) -> Login | None:
+async def of_user(connection: Connection, email: str) -> Login | None:
     row = await connection.fetchrow(
         "SELECT email, password_hash, password_first FROM merchant_users WHERE email = $1", email
     )
     return None if row is None else Login(*row)
 
 
-async def password_hash_of(connection: asyncpg.Connection, whose: Whose) -> str | None:
+async def password_hash_of(connection: Connection, whose: Whose) -> str | None:
     table, key, *_ = person(whose)
     password_hash: str | None = await connection.fetchval(
         f"SELECT password_hash FROM {table} WHERE {key} = $1", whose
@@ -82,7 +82,7 @@ async def password_hash_of(connection: asyncpg.Connection, whose: Whose) -> str 
 
 
 async def set_password(
-    connection: asyncpg.Connection,
+    connection: Connection,
     whose: Whose,
     password_hash: str,
     *,

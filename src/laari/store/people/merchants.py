@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import asyncpg
+from asyncpg import Connection
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -73,7 +74,7 @@ def new_merchant_id() -> str:
 
 
 async def create(
-    connection: asyncpg.Connection,
+    connection: Connection,
     master_key: bytes,
     *,
     name: str,
@@ -132,7 +133,7 @@ async def create(
 
 
 async def _add_login(
-    connection: asyncpg.Connection,
+    connection: Connection,
     merchant_id: str,
     email: str,
     password_hash: str,
@@ -159,7 +160,7 @@ def _secret_context(merchant_id: str) -> bytes:
 
 
 async def update(
-    connection: asyncpg.Connection,
+    connection: Connection,
     merchant_id: str,
     *,
     mode: Mode | None = None,
@@ -194,7 +195,7 @@ async def update(
     return _found(row, merchant_id)
 
 
-async def show(connection: asyncpg.Connection, merchant_id: str) -> Merchant:
+async def show(connection: Connection, merchant_id: str) -> Merchant:
     row = await connection.fetchrow(f"SELECT {_COLUMNS} FROM merchants WHERE id = $1", merchant_id)
     return _found(row, merchant_id)
 
@@ -205,13 +206,13 @@ def _found(row: asyncpg.Record | None, merchant_id: str) -> Merchant:
     return Merchant(*row)
 
 
-async def every(connection: asyncpg.Connection) -> list[Merchant]:
+async def every(connection: Connection) -> list[Merchant]:
     rows = await connection.fetch(f"SELECT {_COLUMNS} FROM merchants ORDER BY created_at, id")
     return [Merchant(*row) for row in rows]
 
 
 async def rotate_key(
-    connection: asyncpg.Connection, master_key: bytes, merchant_id: str
+    connection: Connection, master_key: bytes, merchant_id: str
 ) -> tuple[Merchant, str]:
     """Gives the merchant a new secret key; the old one stops working at once."""
     secret_key = new_secret(KEY_PREFIX)
@@ -231,7 +232,7 @@ def open_secret(master_key: bytes, merchant_id: str, encrypted: bytes) -> str:
 
 
 async def rotate_marked_key(
-    connection: asyncpg.Connection, master_key: bytes, merchant_id: str, mark: str
+    connection: Connection, master_key: bytes, merchant_id: str, mark: str
 ) -> str | None:
     """The new secret key in place of the marked one, or nothing where that has gone already."""
     async with connection.transaction():
@@ -244,7 +245,7 @@ async def rotate_marked_key(
     return secret_key
 
 
-async def key_mark(connection: asyncpg.Connection, merchant_id: str) -> str:
+async def key_mark(connection: Connection, merchant_id: str) -> str:
     """Tells the merchant's present secret key from others, and nothing else about it."""
     held: bytes = await connection.fetchval(
         "SELECT secret_digest FROM merchants WHERE id = $1", merchant_id
@@ -252,14 +253,14 @@ async def key_mark(connection: asyncpg.Connection, merchant_id: str) -> str:
     return digest(f"mark {held.hex()}").hex()[:16]
 
 
-async def secret_key_of(connection: asyncpg.Connection, master_key: bytes, merchant_id: str) -> str:
+async def secret_key_of(connection: Connection, master_key: bytes, merchant_id: str) -> str:
     encrypted = await connection.fetchval(
         "SELECT secret_encrypted FROM merchants WHERE id = $1", merchant_id
     )
     return open_secret(master_key, merchant_id, encrypted)
 
 
-async def of_login(connection: asyncpg.Connection, email: str) -> Merchant | None:
+async def of_login(connection: Connection, email: str) -> Merchant | None:
     """The merchant a person logs in to."""
     row = await connection.fetchrow(
         f"SELECT {_COLUMNS} FROM merchants WHERE id = "

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 import asyncpg
+from asyncpg import Connection
 from msgspec import Struct
 
 from laari.errors import LaariError
@@ -54,7 +55,7 @@ def is_client_id(text: str) -> bool:
 
 
 async def create_client(
-    connection: asyncpg.Connection, merchant_id: str, scope: str, secret: str | None = None
+    connection: Connection, merchant_id: str, scope: str, secret: str | None = None
 ) -> tuple[Client, str]:
     """Makes a client; its secret is shown only now."""
     client_id = "cl_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
@@ -74,7 +75,7 @@ async def create_client(
 
 
 async def create_next_client(
-    connection: asyncpg.Connection, merchant_id: str, scope: str, made_before: int
+    connection: Connection, merchant_id: str, scope: str, made_before: int
 ) -> tuple[Client, str] | None:
     """Makes a client where the merchant has had exactly so many, so that no form makes two."""
     async with connection.transaction():
@@ -86,9 +87,7 @@ async def create_next_client(
         return await create_client(connection, merchant_id, scope)
 
 
-async def list_clients(
-    connection: asyncpg.Connection, merchant_id: str | None = None
-) -> list[Client]:
+async def list_clients(connection: Connection, merchant_id: str | None = None) -> list[Client]:
     rows = await connection.fetch(
         f"SELECT {_COLUMNS} FROM oauth_clients WHERE $1::text IS NULL OR merchant_id = $1 "
         "ORDER BY created_at, id",
@@ -97,7 +96,7 @@ async def list_clients(
     return [Client(*row) for row in rows]
 
 
-async def revoke_client(connection: asyncpg.Connection, client_id: str) -> Client:
+async def revoke_client(connection: Connection, client_id: str) -> Client:
     """Ends the client, and with it every token it was given; revoking again changes nothing."""
     row = await connection.fetchrow(
         "UPDATE oauth_clients SET revoked_at = coalesce(revoked_at, now()) "
@@ -110,7 +109,7 @@ async def revoke_client(connection: asyncpg.Connection, client_id: str) -> Clien
 
 
 async def usable_clients(
-    connection: asyncpg.Connection, client_ids: list[str]
+    connection: Connection, client_ids: list[str]
 ) -> dict[str, ClientCredential]:
     """Clients that are not revoked, of merchants that are active."""
     rows = await connection.fetch(
@@ -124,7 +123,7 @@ async def usable_clients(
 
 
 async def by_token_digest(
-    connection: asyncpg.Connection, digests: list[bytes]
+    connection: Connection, digests: list[bytes]
 ) -> dict[bytes, TokenCredential]:
     """Tokens of clients that are not revoked and merchants that are active, in their mode now."""
     rows = await connection.fetch(

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.rules.actors import Payer
 from laari.rules.records import Mode
@@ -76,7 +76,7 @@ class UserSession(NamedTuple):
 
 
 async def of_customer(
-    connection: asyncpg.Connection, token: str, now: datetime, page: str | None = None
+    connection: Connection, token: str, now: datetime, page: str | None = None
 ) -> CustomerSession | None:
     """The customer whose session this is, if it is good everywhere or for this very page."""
     row = await connection.fetchrow(
@@ -92,7 +92,7 @@ async def of_customer(
     return None if row is None else CustomerSession(*row)
 
 
-async def of_user(connection: asyncpg.Connection, token: str, now: datetime) -> UserSession | None:
+async def of_user(connection: Connection, token: str, now: datetime) -> UserSession | None:
     row = await connection.fetchrow(
         "SELECT s.digest, s.authenticated_at, s.seen_at, u.email, m.id, m.name, "
         "u.password_must_change FROM sessions s JOIN merchant_users u ON u.email = s.email "
@@ -105,7 +105,7 @@ async def of_user(connection: asyncpg.Connection, token: str, now: datetime) -> 
 
 
 async def open_for(
-    connection: asyncpg.Connection,
+    connection: Connection,
     whose: Whose,
     now: datetime,
     verified: str,
@@ -133,7 +133,7 @@ async def open_for(
     return token if opened else None
 
 
-async def note_seen(connection: asyncpg.Connection, session: Session, now: datetime) -> None:
+async def note_seen(connection: Connection, session: Session, now: datetime) -> None:
     await connection.execute(
         "UPDATE sessions SET seen_at = greatest(seen_at, $2) WHERE digest = $1",
         session.digest,
@@ -142,7 +142,7 @@ async def note_seen(connection: asyncpg.Connection, session: Session, now: datet
 
 
 async def note_authenticated(
-    connection: asyncpg.Connection, session: Session, now: datetime, verified: str
+    connection: Connection, session: Session, now: datetime, verified: str
 ) -> bool:
     """The password was given once more; False where it has been changed since it was verified."""
     table, key, column, _ = person(session.whose)
@@ -159,11 +159,11 @@ async def note_authenticated(
     return noted is not None
 
 
-async def end(connection: asyncpg.Connection, token: str) -> None:
+async def end(connection: Connection, token: str) -> None:
     await connection.execute("DELETE FROM sessions WHERE digest = $1", digest(token))
 
 
-async def end_all(connection: asyncpg.Connection, whose: Whose) -> int:
+async def end_all(connection: Connection, whose: Whose) -> int:
     """Every session of one person; returns how many there were."""
     column = person(whose).column
     ended: int = await connection.fetchval(

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.errors import LaariError
 from laari.store.people import merchants
@@ -16,7 +16,7 @@ class LiveError(LaariError):
 
 
 async def sign_up(
-    connection: asyncpg.Connection,
+    connection: Connection,
     master_key: bytes,
     most: int,
     *,
@@ -53,7 +53,7 @@ async def sign_up(
     )
 
 
-async def why_closed(connection: asyncpg.Connection, most: int) -> Literal["live", "full"] | None:
+async def why_closed(connection: Connection, most: int) -> Literal["live", "full"] | None:
     """Why nobody can sign up now; None while anybody can."""
     if await is_live(connection):
         return "live"
@@ -63,7 +63,7 @@ async def why_closed(connection: asyncpg.Connection, most: int) -> Literal["live
     return "full" if held >= most else None
 
 
-async def is_live(connection: asyncpg.Connection) -> bool:
+async def is_live(connection: Connection) -> bool:
     """Whether a merchant of this installation acts in live mode: real money may move."""
     found: bool = await connection.fetchval(
         "SELECT EXISTS (SELECT FROM merchants WHERE mode = 'live')"

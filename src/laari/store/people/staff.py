@@ -8,6 +8,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 import asyncpg
+from asyncpg import Connection
 
 from laari.errors import LaariError
 from laari.rules.records import Mode
@@ -25,7 +26,7 @@ class User(NamedTuple):
 
 
 async def add_user(
-    connection: asyncpg.Connection, merchant_id: str, email: str, password_hash: str
+    connection: Connection, merchant_id: str, email: str, password_hash: str
 ) -> None:
     try:
         await connection.execute(
@@ -42,7 +43,7 @@ async def add_user(
         raise LaariError(f"no merchant has the id {merchant_id}") from None
 
 
-async def users_of(connection: asyncpg.Connection, merchant_id: str) -> list[User]:
+async def users_of(connection: Connection, merchant_id: str) -> list[User]:
     rows = await connection.fetch(
         "SELECT merchant_id, email, created_at, "
         "(SELECT count(*) FROM sessions s WHERE s.email = u.email) "
@@ -52,7 +53,7 @@ async def users_of(connection: asyncpg.Connection, merchant_id: str) -> list[Use
     return [User(*row) for row in rows]
 
 
-async def remove_user(connection: asyncpg.Connection, merchant_id: str, email: str) -> int:
+async def remove_user(connection: Connection, merchant_id: str, email: str) -> int:
     """Takes the log-in away; returns how many sessions ended with it."""
     async with connection.transaction():
         await _lock_user(connection, merchant_id, email)
@@ -62,7 +63,7 @@ async def remove_user(connection: asyncpg.Connection, merchant_id: str, email: s
 
 
 async def reset_user(
-    connection: asyncpg.Connection, merchant_id: str, email: str, password_hash: str
+    connection: Connection, merchant_id: str, email: str, password_hash: str
 ) -> int:
     """Gives a new password and ends every session; returns how many those were."""
     async with connection.transaction():
@@ -70,7 +71,7 @@ async def reset_user(
         return await set_password(connection, email, password_hash, must_change=True) or 0
 
 
-async def _lock_user(connection: asyncpg.Connection, merchant_id: str, email: str) -> None:
+async def _lock_user(connection: Connection, merchant_id: str, email: str) -> None:
     found = await connection.fetchval(
         "SELECT true FROM merchant_users WHERE email = $1 AND merchant_id = $2 FOR UPDATE",
         email,
@@ -80,7 +81,7 @@ async def _lock_user(connection: asyncpg.Connection, merchant_id: str, email: st
         raise LaariError(f"{email} does not log in to {merchant_id}")
 
 
-async def mode_of_customer(connection: asyncpg.Connection, customer_id: UUID) -> Mode | None:
+async def mode_of_customer(connection: Connection, customer_id: UUID) -> Mode | None:
     """Of a customer who can have a log-in: a merchant's own sandbox customer has none."""
     mode: Mode | None = await connection.fetchval(
         "SELECT mode FROM customers WHERE id = $1 AND sandbox_of IS NULL", customer_id
@@ -88,6 +89,6 @@ async def mode_of_customer(connection: asyncpg.Connection, customer_id: UUID) ->
     return mode
 
 
-async def is_user(connection: asyncpg.Connection, email: str) -> bool:
+async def is_user(connection: Connection, email: str) -> bool:
     found = await connection.fetchval("SELECT true FROM merchant_users WHERE email = $1", email)
     return found is not None

@@ -4,7 +4,7 @@ import base64
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.store.secrets import derive, digest
 
@@ -29,7 +29,7 @@ def sandbox_wallet_key(master_key: bytes, account: int) -> str:
 
 
 async def add_key(
-    connection: asyncpg.Connection,
+    connection: Connection,
     account: int,
     api_key: str,
     name: str = "First key",
@@ -59,7 +59,7 @@ async def add_key(
     return "added" if added == "INSERT 0 1" else "full"
 
 
-async def keys_made(connection: asyncpg.Connection, account: int) -> int:
+async def keys_made(connection: Connection, account: int) -> int:
     """How many keys a wallet has ever had: revoked ones stay, so the number only grows."""
     made: int = await connection.fetchval(
         "SELECT count(*) FROM wallet_keys WHERE account = $1", account
@@ -67,7 +67,7 @@ async def keys_made(connection: asyncpg.Connection, account: int) -> int:
     return made
 
 
-async def list_keys(connection: asyncpg.Connection, account: int) -> list[WalletKey]:
+async def list_keys(connection: Connection, account: int) -> list[WalletKey]:
     """The keys of a wallet that can be used, newest first."""
     rows = await connection.fetch(
         "SELECT digest, name, created_at, last_used_at FROM wallet_keys "
@@ -77,7 +77,7 @@ async def list_keys(connection: asyncpg.Connection, account: int) -> list[Wallet
     return [WalletKey(*row) for row in rows]
 
 
-async def revoke_key(connection: asyncpg.Connection, account: int, key_digest: bytes) -> None:
+async def revoke_key(connection: Connection, account: int, key_digest: bytes) -> None:
     """From the next request on, the key opens nothing; a key of another wallet is left alone."""
     await connection.execute(
         "UPDATE wallet_keys SET revoked_at = now() "

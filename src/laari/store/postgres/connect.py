@@ -14,6 +14,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import asyncpg
+from asyncpg import Connection
 
 from laari.errors import UnavailableError
 
@@ -109,7 +110,7 @@ async def connect(
     settings: Mapping[str, str] | None = None,
     *,
     writing: bool = False,
-) -> asyncpg.Connection:
+) -> Connection:
     """A connection to the primary; for `writing` one that has just committed something."""
     settings = settings or {}
     try:
@@ -125,7 +126,7 @@ async def connect(
     return await _connect_to_first(dsn, hosts, settings, writing)
 
 
-async def connect_to_standby(dsn: str) -> asyncpg.Connection:
+async def connect_to_standby(dsn: str) -> Connection:
     """A connection to the one server of a URL, which has to follow a primary."""
     try:
         (host,) = hosts_of(dsn)
@@ -136,10 +137,10 @@ async def connect_to_standby(dsn: str) -> asyncpg.Connection:
 
 async def _connect_to_first(
     dsn: str, hosts: Sequence[Host], settings: Mapping[str, str], writing: bool
-) -> asyncpg.Connection:
+) -> Connection:
     """Tries the hosts in order, without waiting long for one before the next is tried."""
     left = list(hosts)
-    trying: dict[asyncio.Task[asyncpg.Connection], Host] = {}
+    trying: dict[asyncio.Task[Connection], Host] = {}
     reasons: list[str] = []
     try:
         while left or trying:
@@ -167,7 +168,7 @@ async def _connect_to_first(
     raise DatabaseUnreachableError("; ".join(reasons))
 
 
-def _end_unwanted(task: asyncio.Task[asyncpg.Connection]) -> None:
+def _end_unwanted(task: asyncio.Task[Connection]) -> None:
     """One that was a moment too late to be wanted, and too early to be cancelled."""
     if not task.cancelled() and task.exception() is None:
         task.result().terminate()
@@ -175,8 +176,8 @@ def _end_unwanted(task: asyncio.Task[asyncpg.Connection]) -> None:
 
 async def _connect_to(
     dsn: str, host: Host, settings: Mapping[str, str], writing: bool, standby: bool = False
-) -> asyncpg.Connection:
-    connection: asyncpg.Connection | None = None
+) -> Connection:
+    connection: Connection | None = None
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             connection = await asyncpg.connect(
@@ -213,9 +214,7 @@ def _explained(error: BaseException) -> BaseException:
     return error
 
 
-async def _prepare(
-    connection: asyncpg.Connection, settings: Mapping[str, str], standby: bool
-) -> None:
+async def _prepare(connection: Connection, settings: Mapping[str, str], standby: bool) -> None:
     _keep_alive(connection)
     columns = ["pg_is_in_recovery()"]
     columns += [f"set_config('{name}', '{value}', false)" for name, value in settings.items()]
@@ -230,7 +229,7 @@ async def _prepare(
     )
 
 
-def _keep_alive(connection: asyncpg.Connection) -> None:
+def _keep_alive(connection: Connection) -> None:
     own = connection._transport.get_extra_info("socket")  # asyncpg has no public way to it
     if own is None or own.family == socket.AF_UNIX:
         return
@@ -241,7 +240,7 @@ def _keep_alive(connection: asyncpg.Connection) -> None:
             own.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
-async def prove_writable(connection: asyncpg.Connection) -> None:
+async def prove_writable(connection: Connection) -> None:
     """Commits something tiny; the caller bounds it, since a commit may wait forever."""
     obstacle = await connection.fetchval(_OBSTACLE)
     if obstacle is not None:
@@ -249,7 +248,7 @@ async def prove_writable(connection: asyncpg.Connection) -> None:
     await connection.execute(COMMIT_NOTHING)
 
 
-async def close(connection: asyncpg.Connection) -> None:
+async def close(connection: Connection) -> None:
     """Takes leave of the server where it listens, and goes anyway."""
     try:
         await connection.close(timeout=CLOSE_SECONDS)

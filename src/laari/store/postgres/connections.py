@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias, TypeVar
 
 import asyncpg
+from asyncpg import Connection
 
 from laari.errors import UnavailableError
 from laari.spine.engine import OutcomeUnknown
@@ -17,7 +18,7 @@ log = logging.getLogger(__name__)
 A = TypeVar("A")
 
 # A function of the store, but for its connection.
-Query: TypeAlias = Callable[[asyncpg.Connection], Awaitable[A]]
+Query: TypeAlias = Callable[[Connection], Awaitable[A]]
 
 STATEMENT_SECONDS = 3.0  # the server's own limit
 GRACE_SECONDS = 0.5  # so much later the connection is taken for dead
@@ -47,7 +48,7 @@ class ConnectionGroup:
             self._settings["default_transaction_read_only"] = "on"
         self.seconds = seconds + GRACE_SECONDS
         self._permits = asyncio.Semaphore(most)
-        self._idle: list[tuple[asyncpg.Connection, float]] = []
+        self._idle: list[tuple[Connection, float]] = []
         self._used = 0
         self._watch = Watch()
         self._failure: UnavailableError | None = None
@@ -96,14 +97,14 @@ class ConnectionGroup:
             if not connection.is_closed():
                 self._idle.append((connection, asyncio.get_running_loop().time()))
 
-    async def _take(self) -> asyncpg.Connection:
+    async def _take(self) -> Connection:
         while self._idle:
             connection, since = self._idle.pop()
             if not connection.is_closed() and await self._is_alive(connection, since):
                 return connection
         return await self._connect()
 
-    async def _is_alive(self, connection: asyncpg.Connection, since: float) -> bool:
+    async def _is_alive(self, connection: Connection, since: float) -> bool:
         """Asks first, where it matters, on a connection that was not used for a while."""
         if not self._tries_first or asyncio.get_running_loop().time() - since < STALE_SECONDS:
             return True
@@ -118,7 +119,7 @@ class ConnectionGroup:
             raise
         return True
 
-    async def _connect(self) -> asyncpg.Connection:
+    async def _connect(self) -> Connection:
         """A new connection; while none can be made, most hear of it without trying themselves."""
         loop = asyncio.get_running_loop()
         if self._failure is not None and loop.time() - self._failed_at < FAIL_FAST_SECONDS:

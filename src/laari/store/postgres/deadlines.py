@@ -12,18 +12,18 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import asyncpg
+from asyncpg import Connection
 
 CHECK_SECONDS = 0.25
 
 
 class Watch:
     def __init__(self) -> None:
-        self._due: dict[asyncpg.Connection, float] = {}
+        self._due: dict[Connection, float] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._checked_at = 0.0
 
-    def expect(self, connection: asyncpg.Connection, seconds: float) -> None:
+    def expect(self, connection: Connection, seconds: float) -> None:
         """Drops the connection unless `done` is called, or `expect` again, within the time."""
         loop = asyncio.get_running_loop()
         now = loop.time()
@@ -32,11 +32,11 @@ class Watch:
             self._checked_at = now
             self._timer = loop.call_later(CHECK_SECONDS, self._check_deadlines)
 
-    def done(self, connection: asyncpg.Connection) -> None:
+    def done(self, connection: Connection) -> None:
         self._due.pop(connection, None)
 
     @contextmanager
-    def bound(self, connection: asyncpg.Connection, seconds: float) -> Iterator[None]:
+    def bound(self, connection: Connection, seconds: float) -> Iterator[None]:
         self.expect(connection, seconds)
         try:
             yield

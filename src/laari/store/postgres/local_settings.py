@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import asyncpg
+from asyncpg import Connection
 
 
 @asynccontextmanager
-async def local_settings(connection: asyncpg.Connection, **settings: str) -> AsyncIterator[None]:
+async def local_settings(connection: Connection, **settings: str) -> AsyncIterator[None]:
     """Within it these settings hold, and what fails leaves the transaction to go on.
 
     The savepoint is rolled back in any case: settings would outlive it if it were released.

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import asyncpg
+from asyncpg import Connection
 
 from laari.errors import ConnectionLostError, LaariError, UnavailableError
 from laari.store.postgres.connect import close, connect, is_lost
@@ -78,7 +79,7 @@ async def check(dsn: str) -> None:
         )
 
 
-async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:
+async def _apply(connection: Connection, migration: Migration) -> None:
     try:
         async with connection.transaction():
             await connection.execute(migration.sql)
@@ -93,7 +94,7 @@ async def _apply(connection: asyncpg.Connection, migration: Migration) -> None:
         ) from error
 
 
-async def _version(connection: asyncpg.Connection) -> int:
+async def _version(connection: Connection) -> int:
     if await connection.fetchval("SELECT to_regclass('schema_migrations')") is None:
         return 0
     version: int = await connection.fetchval(
@@ -111,7 +112,7 @@ def _refuse_newer(version: int, known: int) -> None:
 
 
 @asynccontextmanager
-async def _connected(dsn: str) -> AsyncIterator[asyncpg.Connection]:
+async def _connected(dsn: str) -> AsyncIterator[Connection]:
     """A migration may take its time, so only the network bounds it."""
     connection = await connect(dsn)
     try:

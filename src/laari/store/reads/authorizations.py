@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.rules.records import Authorization, Payment
 from laari.store.reads.listing import Listing, Walk, Window
@@ -17,14 +17,12 @@ _DEADLINES = {
 }
 
 
-async def by_id(
-    connection: asyncpg.Connection, authorization_ids: list[UUID]
-) -> dict[UUID, Authorization]:
+async def by_id(connection: Connection, authorization_ids: list[UUID]) -> dict[UUID, Authorization]:
     rows = await connection.fetch(f"{AUTHORIZATIONS.select} WHERE id = ANY($1)", authorization_ids)
     return {row["id"]: AUTHORIZATIONS.read(row) for row in rows}
 
 
-async def by_token(connection: asyncpg.Connection, tokens: list[str]) -> dict[str, Authorization]:
+async def by_token(connection: Connection, tokens: list[str]) -> dict[str, Authorization]:
     rows = await connection.fetch(f"{AUTHORIZATIONS.select} WHERE token = ANY($1)", tokens)
     return {row["token"]: AUTHORIZATIONS.read(row) for row in rows}
 

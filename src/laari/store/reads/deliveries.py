@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-import asyncpg
+from asyncpg import Connection
 from msgspec import Struct
 
 from laari.rules.records import Event
@@ -134,14 +134,12 @@ class Attempt(Struct, frozen=True):
     retry_seconds: float | None  # until the next attempt; None where there is none
 
 
-async def save_events(connection: asyncpg.Connection, events: Sequence[Event]) -> None:
+async def save_events(connection: Connection, events: Sequence[Event]) -> None:
     """Keeps the events, and what is to be delivered of them, in the caller's transaction."""
     await connection.execute(_SAVE_EVENTS, EVENTS.encode(events))
 
 
-async def due_tenants(
-    connection: asyncpg.Connection, after: int, count: int
-) -> tuple[list[int], int]:
+async def due_tenants(connection: Connection, after: int, count: int) -> tuple[list[int], int]:
     """Tenants that have something to send now, and where to go on looking: 0 is the beginning."""
     rows = await connection.fetch(_DUE_TENANTS, after, count)
     following = rows[-1]["tenant_id"] if len(rows) == count else 0
@@ -149,14 +147,14 @@ async def due_tenants(
 
 
 async def lease(
-    connection: asyncpg.Connection, room: Mapping[int, int], lease_seconds: float
+    connection: Connection, room: Mapping[int, int], lease_seconds: float
 ) -> list[LeasedDelivery]:
     """Leases up to so many due deliveries of each tenant, for so long; others skip them."""
     rows = await connection.fetch(_LEASE, list(room), list(room.values()), lease_seconds)
     return [LeasedDelivery(*row) for row in rows]
 
 
-async def release(connection: asyncpg.Connection, unsent: Sequence[LeasedDelivery]) -> None:
+async def release(connection: Connection, unsent: Sequence[LeasedDelivery]) -> None:
     """Makes deliveries that were leased and not attempted due again."""
     await connection.execute(
         "UPDATE deliveries d SET next_attempt_at = now() "
@@ -167,13 +165,13 @@ async def release(connection: asyncpg.Connection, unsent: Sequence[LeasedDeliver
     )
 
 
-async def record(connection: asyncpg.Connection, attempts: Sequence[Attempt]) -> None:
+async def record(connection: Connection, attempts: Sequence[Attempt]) -> None:
     """Keeps the attempts and moves their deliveries on."""
     columns = ([getattr(a, field) for a in attempts] for field in Attempt.__struct_fields__)
     await connection.execute(_RECORD, *columns)
 
 
-async def resend(connection: asyncpg.Connection, event_id: UUID) -> bool:
+async def resend(connection: Connection, event_id: UUID) -> bool:
     """Puts the event up for delivery as if it were new; False where there is no such event.
 
     The lock keeps it from being removed for its age before its delivery is there.
@@ -189,19 +187,19 @@ async def resend(connection: asyncpg.Connection, event_id: UUID) -> bool:
     return made is not None
 
 
-async def announce(connection: asyncpg.Connection) -> None:
+async def announce(connection: Connection) -> None:
     """Wakes the senders. This commit does not wait for the disk: it changes nothing."""
     await connection.execute(
         f"SELECT set_config('synchronous_commit', 'off', true), pg_notify('{CHANNEL}', '')"
     )
 
 
-async def listen(connection: asyncpg.Connection, wake: Callable[[], None]) -> None:
+async def listen(connection: Connection, wake: Callable[[], None]) -> None:
     """Calls `wake` whenever a delivery was made, for as long as the connection lives."""
     await connection.add_listener(CHANNEL, lambda *_: wake())
 
 
-async def backlog(connection: asyncpg.Connection) -> tuple[int, float]:
+async def backlog(connection: Connection) -> tuple[int, float]:
     """How many deliveries wait, counted up to a bound, and how old the oldest event of them is.
 
     The time is in the event's id: its first 48 bits are milliseconds.

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 from uuid import UUID
 
-import asyncpg
+from asyncpg import Connection
 from msgspec import Struct
 
 from laari.rules.records import Event
@@ -52,12 +52,12 @@ class Delivery(Struct, frozen=True):
     attempts: list[AttemptMade]
 
 
-async def by_id(connection: asyncpg.Connection, event_ids: list[UUID]) -> dict[UUID, Event]:
+async def by_id(connection: Connection, event_ids: list[UUID]) -> dict[UUID, Event]:
     rows = await connection.fetch(f"{EVENTS.select} WHERE id = ANY($1)", event_ids)
     return {row["id"]: EVENTS.read(row) for row in rows}
 
 
-async def of_object(connection: asyncpg.Connection, object_id: UUID) -> list[Event]:
+async def of_object(connection: Connection, object_id: UUID) -> list[Event]:
     """What was told about one payment, payment request or authorization, oldest first."""
     rows = await connection.fetch(
         f"{EVENTS.select} WHERE object_id = $1 ORDER BY created_at, id", object_id
@@ -84,7 +84,7 @@ def of_tenant(
 
 
 async def delivery_states(
-    connection: asyncpg.Connection, event_ids: list[UUID]
+    connection: Connection, event_ids: list[UUID]
 ) -> dict[UUID, DeliveryState]:
     """Events that were never to be delivered have none."""
     rows = await connection.fetch(
@@ -98,7 +98,7 @@ async def delivery_states(
 
 
 async def deliveries_of(
-    connection: asyncpg.Connection,
+    connection: Connection,
     *,
     merchant_id: str | None = None,
     status: DeliveryStatus | None = None,
@@ -122,7 +122,7 @@ async def deliveries_of(
 
 
 async def attempts_of(
-    connection: asyncpg.Connection, event_ids: list[UUID]
+    connection: Connection, event_ids: list[UUID]
 ) -> dict[UUID, list[AttemptMade]]:
     rows = await connection.fetch(
         "SELECT event_id, started_at, duration_ms, url, http_status, error, answer "

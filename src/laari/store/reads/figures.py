@@ -14,7 +14,7 @@ from __future__ import annotations
 from datetime import date
 from typing import NamedTuple
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.rules.records import MODES, Mode
 from laari.store.ledger.xid_horizon import require_not_moved, xid_horizon
@@ -119,7 +119,7 @@ class Span(NamedTuple):
     last: date
 
 
-async def of_days(connection: asyncpg.Connection, span: Span) -> list[Day]:
+async def of_days(connection: Connection, span: Span) -> list[Day]:
     """What was paid and refunded on these days, by till; exact up to this moment."""
     async with connection.transaction(readonly=True):
         await connection.execute(_FINDING)
@@ -127,7 +127,7 @@ async def of_days(connection: asyncpg.Connection, span: Span) -> list[Day]:
     return [Day(day, label, Figures(*sums)) for day, label, *sums in rows]
 
 
-async def balances(connection: asyncpg.Connection, merchant_id: str) -> dict[Mode, int | None]:
+async def balances(connection: Connection, merchant_id: str) -> dict[Mode, int | None]:
     """What a merchant has in each mode; None in a mode that it does not have."""
     rows = await connection.fetch(
         "SELECT mode, id FROM tenants WHERE merchant_id = $1", merchant_id
@@ -139,7 +139,7 @@ async def balances(connection: asyncpg.Connection, merchant_id: str) -> dict[Mod
     return found
 
 
-async def add_up(connection: asyncpg.Connection, step: int = STEP) -> bool:
+async def add_up(connection: Connection, step: int = STEP) -> bool:
     """Adds the next ended transactions, in the caller's; whether there may be more of them.
 
     Of two processes that do so one goes first, and the other finds the work done.

@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-import asyncpg
+from asyncpg import Connection
 from msgspec import Struct
 
 from laari.rules.records import Mode, WalletFreeze
@@ -35,18 +35,18 @@ _SELECT = (
 )
 
 
-async def by_customer(connection: asyncpg.Connection, customer_id: UUID) -> Holder | None:
+async def by_customer(connection: Connection, customer_id: UUID) -> Holder | None:
     row = await connection.fetchrow(f"{_SELECT} WHERE c.id = $1", customer_id)
     return None if row is None else Holder(*row)
 
 
-async def by_account(connection: asyncpg.Connection, account: int) -> Holder | None:
+async def by_account(connection: Connection, account: int) -> Holder | None:
     row = await connection.fetchrow(f"{_SELECT} WHERE w.account = $1", account)
     return None if row is None else Holder(*row)
 
 
 async def matching(
-    connection: asyncpg.Connection,
+    connection: Connection,
     name: str,
     limit: int,
     *,
@@ -72,7 +72,7 @@ async def matching(
     return [Holder(*row) for row in rows]
 
 
-async def freezes(connection: asyncpg.Connection, account: int) -> list[WalletFreeze]:
+async def freezes(connection: Connection, account: int) -> list[WalletFreeze]:
     """Every time the wallet was frozen and let go again, in that order."""
     rows = await connection.fetch(
         "SELECT account, time, action, reason FROM wallet_freezes WHERE account = $1 "
@@ -83,7 +83,7 @@ async def freezes(connection: asyncpg.Connection, account: int) -> list[WalletFr
 
 
 async def newest(
-    connection: asyncpg.Connection,
+    connection: Connection,
     limit: int,
     *,
     after: UUID | None = None,

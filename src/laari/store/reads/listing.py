@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.rules.records import Authorization, Event, Payment, PaymentRequest
 from laari.store.tables import Statements
@@ -80,7 +80,7 @@ class Found(Generic[R]):
     shown: bytes | None = field(default=None, compare=False)  # made by one of them, for all
 
 
-async def page(connection: asyncpg.Connection, listing: Listing[R]) -> Found[R]:
+async def page(connection: Connection, listing: Listing[R]) -> Found[R]:
     """The newest `limit` rows of all walks together, and where to go on.
 
     All as of one moment: a row that changes between two statements could be passed over for good.
@@ -89,7 +89,7 @@ async def page(connection: asyncpg.Connection, listing: Listing[R]) -> Found[R]:
         return await _page(connection, listing)
 
 
-async def _page(connection: asyncpg.Connection, listing: Listing[R]) -> Found[R]:
+async def _page(connection: Connection, listing: Listing[R]) -> Found[R]:
     window = listing.window
     rows: list[R] = []
     cut: Position | None = None  # rows older than this may be missing: a walk stopped there
@@ -117,7 +117,7 @@ def _position(row: Listed) -> Position:
 
 
 async def _walk(
-    connection: asyncpg.Connection, table: Statements[R], walk: Walk, window: Window
+    connection: Connection, table: Statements[R], walk: Walk, window: Window
 ) -> tuple[list[R], Position | None]:
     """Up to limit + 1 rows of one walk, and where it stopped for having looked at enough."""
     conditions, _, values = _conditions(table, walk, window)
@@ -172,9 +172,7 @@ def _limit(window: Window) -> str:
     return f"LIMIT {window.limit + 1}"
 
 
-async def plain_pages(
-    connection: asyncpg.Connection, listings: Sequence[Listing[R]]
-) -> list[Found[R]]:
+async def plain_pages(connection: Connection, listings: Sequence[Listing[R]]) -> list[Found[R]]:
     """Plain pages that are asked for together; those of the same form share one statement.
 
     Equal ones are read once, however many tills of a shop look at the same page.

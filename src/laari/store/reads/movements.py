@@ -10,7 +10,7 @@ from datetime import date, datetime, time, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.rules.calendar import MALDIVES
 from laari.rules.records import Payment
@@ -56,7 +56,7 @@ class Movements(NamedTuple):
 
 
 async def of_span(
-    connection: asyncpg.Connection, span: Span, limit: int, after: MovementPlace | None = None
+    connection: Connection, span: Span, limit: int, after: MovementPlace | None = None
 ) -> Movements:
     """The newest movements of these days, or those that come after a place."""
     values: list[object] = [span.tenant_id, _midnight(span.first), _midnight(span.last, 1)]

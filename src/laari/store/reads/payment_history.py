@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.rules.records import Payment, SavedResponse, Transfer
 from laari.store.tables import SAVED_RESPONSES, TRANSFERS
@@ -10,16 +10,14 @@ from laari.store.tables import SAVED_RESPONSES, TRANSFERS
 MOST_SAVED_RESPONSES = 50  # of one payment
 
 
-async def transfers_of(connection: asyncpg.Connection, payment_id: UUID) -> list[Transfer]:
+async def transfers_of(connection: Connection, payment_id: UUID) -> list[Transfer]:
     rows = await connection.fetch(
         f"{TRANSFERS.select} WHERE payment_id = $1 ORDER BY created_at, kind = 'fee'", payment_id
     )
     return [TRANSFERS.read(row) for row in rows]
 
 
-async def saved_responses_of(
-    connection: asyncpg.Connection, payment: Payment
-) -> list[SavedResponse]:
+async def saved_responses_of(connection: Connection, payment: Payment) -> list[SavedResponse]:
     """The responses that show this payment and are kept under idempotency keys, oldest first.
 
     More than one where the merchant asked for the same reference again under another key.

@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.rules.records import PaymentRequest
 from laari.store.reads.listing import Listing, Walk, Window
@@ -11,9 +11,7 @@ from laari.store.reads.payments import walks
 from laari.store.tables import REQUESTS
 
 
-async def by_id(
-    connection: asyncpg.Connection, request_ids: list[UUID]
-) -> dict[UUID, PaymentRequest]:
+async def by_id(connection: Connection, request_ids: list[UUID]) -> dict[UUID, PaymentRequest]:
     rows = await connection.fetch(f"{REQUESTS.select} WHERE id = ANY($1)", request_ids)
     return {row["id"]: REQUESTS.read(row) for row in rows}
 
@@ -31,7 +29,7 @@ def of_account(account: int, window: Window, *, waiting: bool) -> Listing[Paymen
 
 
 async def overdue(
-    connection: asyncpg.Connection, now: datetime, most: int, share: int, after: int = 0
+    connection: Connection, now: datetime, most: int, share: int, after: int = 0
 ) -> list[tuple[UUID, int]]:
     """Requests past their deadline by their own tenant's clock: their ids and tenants' ids.
 

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import get_args
 from uuid import UUID
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.rules.records import Payment, PaymentStatus
 from laari.store.reads.listing import Listing, Walk, Window
@@ -17,12 +17,12 @@ _NOT_OVERDUE = f"NOT coalesce({_OVERDUE}, false)"
 _STATUSES = get_args(PaymentStatus)
 
 
-async def by_id(connection: asyncpg.Connection, payment_ids: list[UUID]) -> dict[UUID, Payment]:
+async def by_id(connection: Connection, payment_ids: list[UUID]) -> dict[UUID, Payment]:
     rows = await connection.fetch(f"{PAYMENTS.select} WHERE id = ANY($1)", payment_ids)
     return {row["id"]: PAYMENTS.read(row) for row in rows}
 
 
-async def refund_reason(connection: asyncpg.Connection, payment_id: UUID) -> str | None:
+async def refund_reason(connection: Connection, payment_id: UUID) -> str | None:
     """Why it was refunded, if the operator said so."""
     reason: str | None = await connection.fetchval(
         "SELECT reason FROM refund_reasons WHERE payment_id = $1", payment_id
@@ -30,7 +30,7 @@ async def refund_reason(connection: asyncpg.Connection, payment_id: UUID) -> str
     return reason
 
 
-async def by_token(connection: asyncpg.Connection, tokens: list[str]) -> dict[str, Payment]:
+async def by_token(connection: Connection, tokens: list[str]) -> dict[str, Payment]:
     rows = await connection.fetch(f"{PAYMENTS.select} WHERE token = ANY($1)", tokens)
     return {row["token"]: PAYMENTS.read(row) for row in rows}
 

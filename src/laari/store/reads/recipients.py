@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.rules.records import CustomerType
 
@@ -17,7 +17,7 @@ _ACCOUNTS = " UNION ALL ".join(
 
 
 async def accounts_of(
-    connection: asyncpg.Connection, recipients: Iterable[tuple[CustomerType, str]]
+    connection: Connection, recipients: Iterable[tuple[CustomerType, str]]
 ) -> dict[tuple[CustomerType, str], int]:
     """The wallets of those recipients who exist."""
     named: dict[str, list[str]] = {type: [] for type in _TYPES}

@@ -4,6 +4,7 @@ the payment reference of the customer's receipt."""
 from typing import NamedTuple
 
 import asyncpg
+from asyncpg import Connection
 
 from laari.rules.ids import is_tid
 from laari.rules.records import Payment, PaymentRequest
@@ -29,9 +30,7 @@ def spellings(beginning: str) -> list[str]:
     return list(dict.fromkeys((*forms, beginning.title())))
 
 
-async def search(
-    connection: asyncpg.Connection, tenant_id: int, beginning: str, most: int
-) -> Matches:
+async def search(connection: Connection, tenant_id: int, beginning: str, most: int) -> Matches:
     """Up to so many payments and payment requests, in the order of the text.
 
     References and bill numbers are sorted by code point, so a beginning is a range of an index and
@@ -64,9 +63,7 @@ async def search(
     return Matches(list(payments.values())[:most], list(found.values())[:most])
 
 
-async def _by_receipt(
-    connection: asyncpg.Connection, tenant_id: int, receipt: str
-) -> list[asyncpg.Record]:
+async def _by_receipt(connection: Connection, tenant_id: int, receipt: str) -> list[asyncpg.Record]:
     """The payment of a receipt, by way of the customer's history: its transaction wrote both."""
     if not is_tid(receipt):
         return []

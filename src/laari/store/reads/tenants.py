@@ -1,6 +1,6 @@
 """Who a credential speaks for: a merchant in its current mode."""
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.rules.records import Mode, Tenant
 
@@ -8,9 +8,7 @@ COLUMNS = ", ".join(f"d.{field}" for field in Tenant.__struct_fields__)
 SELECT = f"SELECT {COLUMNS} FROM tenant_details d"
 
 
-async def by_secret_digest(
-    connection: asyncpg.Connection, digests: list[bytes]
-) -> dict[bytes, Tenant]:
+async def by_secret_digest(connection: Connection, digests: list[bytes]) -> dict[bytes, Tenant]:
     """Whose these secret keys are now, active or not."""
     rows = await connection.fetch(
         f"SELECT m.secret_digest, {COLUMNS} FROM merchants m "
@@ -21,12 +19,12 @@ async def by_secret_digest(
     return {digest: Tenant(*tenant) for digest, *tenant in rows}
 
 
-async def by_id(connection: asyncpg.Connection, tenant_ids: list[int]) -> dict[int, Tenant]:
+async def by_id(connection: Connection, tenant_ids: list[int]) -> dict[int, Tenant]:
     rows = await connection.fetch(f"{SELECT} WHERE d.id = ANY($1)", tenant_ids)
     return {row["id"]: Tenant(*row) for row in rows}
 
 
-async def of_merchant(connection: asyncpg.Connection, merchant_id: str, mode: Mode) -> Tenant:
+async def of_merchant(connection: Connection, merchant_id: str, mode: Mode) -> Tenant:
     """One of the two tenants of a merchant that exists."""
     row = await connection.fetchrow(
         f"{SELECT} WHERE d.merchant_id = $1 AND d.mode = $2", merchant_id, mode
@@ -34,7 +32,7 @@ async def of_merchant(connection: asyncpg.Connection, merchant_id: str, mode: Mo
     return Tenant(*row)
 
 
-async def of_wallet(connection: asyncpg.Connection, account: int) -> Tenant | None:
+async def of_wallet(connection: Connection, account: int) -> Tenant | None:
     """The tenant whose own sandbox customer has this wallet: its clock is the wallet's clock."""
     row = await connection.fetchrow(
         f"{SELECT} JOIN customers c ON c.sandbox_of = d.id JOIN wallets w "

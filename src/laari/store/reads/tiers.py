@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.rules.records import Tier
 
@@ -10,14 +10,12 @@ LIMITS = ("per_transaction", "daily", "weekly", "monthly")
 _COLUMNS = f"name, {', '.join(LIMITS)}"
 
 
-async def all_tiers(connection: asyncpg.Connection) -> dict[str, Tier]:
+async def all_tiers(connection: Connection) -> dict[str, Tier]:
     rows = await connection.fetch(f"SELECT {_COLUMNS} FROM tiers ORDER BY name")
     return {row["name"]: Tier(*row) for row in rows}
 
 
-async def set_tier(
-    connection: asyncpg.Connection, name: str, limits: Mapping[str, int | None]
-) -> Tier:
+async def set_tier(connection: Connection, name: str, limits: Mapping[str, int | None]) -> Tier:
     """Sets the limits given, None for no limit; a new tier starts without any."""
     updates = ", ".join(f"{limit} = excluded.{limit}" for limit in LIMITS if limit in limits)
     row = await connection.fetchrow(

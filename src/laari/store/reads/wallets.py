@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-import asyncpg
+from asyncpg import Connection
 
 from laari.rules.records import Mode, TenantClock, Tier, Transaction, Wallet
 from laari.rules.wallets import limits_in_force
@@ -55,7 +55,7 @@ FROM asked JOIN counted USING (account)
 """
 
 
-async def count_use(connection: asyncpg.Connection, digests: list[bytes]) -> list[KeyUse | None]:
+async def count_use(connection: Connection, digests: list[bytes]) -> list[KeyUse | None]:
     """Finds the keys and counts the requests in one round trip; None where a key is not valid."""
     uses: list[KeyUse | None] = [None] * len(digests)
     for place, *found in await connection.fetch(_COUNT_USE, digests):
@@ -71,9 +71,7 @@ class WalletStatus(NamedTuple):
     clock: TenantClock | None
 
 
-async def by_account(
-    connection: asyncpg.Connection, accounts: list[int]
-) -> dict[int, WalletStatus]:
+async def by_account(connection: Connection, accounts: list[int]) -> dict[int, WalletStatus]:
     wallet_columns = ", ".join(f"w.{field}" for field in Wallet.__struct_fields__)
     tier_columns = ", ".join(f"t.{limit}" for limit in ("name", *LIMITS))
     rows = await connection.fetch(
@@ -96,7 +94,7 @@ async def by_account(
 
 
 async def topups_by_slip(
-    connection: asyncpg.Connection, slips: Collection[str]
+    connection: Connection, slips: Collection[str]
 ) -> dict[tuple[Mode, str], Transaction]:
     """The top-ups that came with these bank slips, in either mode."""
     columns = ", ".join(f"t.{field}" for field in Transaction.__struct_fields__)
@@ -109,7 +107,7 @@ async def topups_by_slip(
 
 
 async def history(
-    connection: asyncpg.Connection, account: int, before: str | None, limit: int
+    connection: Connection, account: int, before: str | None, limit: int
 ) -> tuple[list[Transaction], bool] | None:
     """Up to `limit` transactions, newest recorded first, and whether older ones remain.
 
