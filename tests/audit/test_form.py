@@ -11,7 +11,7 @@ import pytest
 from laari.store.ledger import sealed_rows
 from laari.store.ledger.copy_digest import divider
 from laari.store.ledger.sealed_rows import SealedPlace
-from laari.store.ledger.seals import Range, Seal, insert, mac_of, next_seal
+from laari.store.ledger.seals import Seal, insert, mac_of, next_seal
 from laari.store.postgres.pool import connection_to
 from tests.audit.books import KEY, look, pay, seal_all, write_books, write_more
 
@@ -163,7 +163,7 @@ async def test_bytes_that_look_like_the_end_of_a_seal_hide_nothing(dsn: str) -> 
             previous = None
             for after, upto in pairwise(ends):
                 content = await sealed_rows.content_of(connection, events, after, upto)
-                previous = next_seal(KEY, previous, Range("events", after, upto), content)
+                previous = next_seal(KEY, previous, "events", after, upto, content)
                 await insert(connection, previous)
     before = {each.id for each in (await look(dsn)).differences if each.kind == "sealed_rows"}
     await change_a_body(dsn, 2)

@@ -82,7 +82,7 @@ async def test_a_row_that_is_committed_late_is_sealed_late(dsn: str) -> None:
         report = await look(dsn)
         assert report.differences == []
         assert report.unsealed is not None
-        assert report.unsealed.transactions == 1  # the one that can be seen
+        assert report.unsealed["transactions"] == 1  # the one that can be seen
         await begun.commit()
     [seal] = await seal_all(dsn)
     assert (seal.subject, seal.row_count) == ("transactions", 2)
@@ -125,7 +125,7 @@ async def test_two_that_seal_at_once_make_one_chain(dsn: str) -> None:
     report = await look(dsn)
     assert report.differences == []
     assert report.unsealed is not None
-    assert report.unsealed.transfers == 0
+    assert report.unsealed["transfers"] == 0
 
 
 @pytest.mark.parametrize("another_seals", [True, False])
@@ -309,7 +309,7 @@ async def test_the_sealer_goes_on_until_all_that_is_complete_is_sealed(
     report = await look(dsn)
     assert report.differences == []
     assert report.unsealed is not None
-    assert report.unsealed.transfers == 0
+    assert report.unsealed["transfers"] == 0
 
 
 async def test_seals_that_were_taken_back_are_noticed_though_new_ones_were_made(

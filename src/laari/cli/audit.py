@@ -83,7 +83,7 @@ def _say(report: Report, since_seal: bool) -> None:
         say(f"Sealed up to {report.last_seal.number}:{report.last_seal.mac}")
         say(f"at {report.last_seal.sealed_at}; keep this line elsewhere (docs/audit.md).")
     if report.unsealed is not None:
-        waiting = msgspec.to_builtins(report.unsealed)
+        waiting = report.unsealed
         say("Not sealed yet: " + ", ".join(f"{n} {table}" for table, n in waiting.items()) + ".")
     if report.ok:
         say("The books balance.")

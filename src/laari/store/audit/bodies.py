@@ -5,14 +5,7 @@ Of an address only its end counts: the service may have moved.
 
 from typing import NamedTuple
 
-from laari.store.audit.difference import (
-    IN_ORDER,
-    Check,
-    shown_authorization,
-    shown_event,
-    shown_payment,
-    shown_request,
-)
+from laari.store.audit.difference import IN_ORDER, Check, shown
 
 
 def _second(column: str, offset: str) -> str:
@@ -41,7 +34,7 @@ class _Said(NamedTuple):
 
 # What every event's body says of the event itself.
 _EVENT = [
-    _Said("id", shown_event("e.id"), told="b.body ->> 'id'"),
+    _Said("id", shown("evt", "e.id"), told="b.body ->> 'id'"),
     _Said("type", "e.type", told="b.body ->> 'type'"),
     _Said("payload_version", "'1'", told="b.body ->> 'payload_version'"),
     _Said(
@@ -67,7 +60,7 @@ def _body_check(kind: str, table: str, events: str, said: list[_Said]) -> Check:
     return Check(
         kind,
         "What an event says is not what its row says.",
-        f"""SELECT {shown_event("e.id")} AS id, concat_ws(', ', {held}) AS expected,
+        f"""SELECT {shown("evt", "e.id")} AS id, concat_ws(', ', {held}) AS expected,
             concat_ws(', ', {told}) AS found
         FROM events e
         JOIN (SELECT * FROM {table} ORDER BY id OFFSET 0) AS o ON o.id = e.object_id
@@ -91,7 +84,7 @@ def _ending(field: str, path: str) -> _Said:
 _PAID = "e.type IN ('payment.paid', 'payment_request.paid')"
 _HOSTED = "o.kind <> 'charge'"
 _PAYMENT = [
-    _Said("id", shown_payment("o.id")),
+    _Said("id", shown("pay", "o.id")),
     _Said("reference", "o.reference"),
     _Said("amount", "o.amount::text"),
     _Said("fee", f"CASE WHEN {_PAID} THEN o.fee::text END"),
@@ -113,7 +106,7 @@ _PAYMENT = [
 ]
 
 _REQUEST = [
-    _Said("id", shown_request("o.id")),
+    _Said("id", shown("prq", "o.id")),
     _Said("reference", "o.reference"),
     _Said("amount", "o.amount::text"),
     _Said("fee", f"CASE WHEN {_PAID} THEN o.fee::text END"),
@@ -125,7 +118,7 @@ _REQUEST = [
         "status",
         "CASE e.type WHEN 'payment_request.created' THEN 'pending' ELSE substr(e.type, 17) END",
     ),
-    _Said("payment_id", f"CASE WHEN {_PAID} THEN {shown_payment('o.payment_id')} END"),
+    _Said("payment_id", f"CASE WHEN {_PAID} THEN {shown('pay', 'o.payment_id')} END"),
     _Said("payment_reference", f"CASE WHEN {_PAID} THEN o.payment_reference END"),
     _Said("customer type", "o.customer_type", told="b.data -> 'customer' ->> 'type'"),
     _Said("customer", "o.customer_value", told="b.data -> 'customer' ->> 'value'"),
@@ -136,7 +129,7 @@ _REQUEST = [
 ]
 _APPROVED = "e.type IN ('authorization.approved', 'authorization.revoked')"
 _AUTHORIZATION = [
-    _Said("id", shown_authorization("o.id")),
+    _Said("id", shown("auth", "o.id")),
     _Said("reference", "o.reference"),
     _Said("title", "o.title"),
     _Said("description", "o.description"),
@@ -171,7 +164,7 @@ _SAVED = Check(
     CROSS JOIN LATERAL json_to_record(b.data) AS d (id text, reference text, amount text,
         title text, description text, bill_number text, status text, fee text,
         payment_reference text)
-    LEFT JOIN payments p ON {shown_payment("p.id")} = d.id
+    LEFT JOIN payments p ON {shown("pay", "p.id")} = d.id
         AND p.tenant_id = s.tenant_id
     WHERE CASE WHEN s.status = 201 THEN
         b.error IS NOT NULL OR s.code <> '' OR p.id IS NULL OR s.resource_id <> p.id
@@ -210,4 +203,3 @@ CHECKS = [
     ),
     _SAVED,
 ]
-READS_EVENTS = frozenset(check.kind for check in CHECKS)  # what a body that is no JSON stops

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from asyncpg import Connection
-from msgspec import Struct
 
 from laari.store.audit.difference import Difference
 from laari.store.ledger.copy_digest import CopyDigest, divider
@@ -22,7 +21,7 @@ from laari.store.ledger.sealed_rows import (
     rows_of,
     source,
 )
-from laari.store.ledger.seals import COLUMNS, Seal, mac_of
+from laari.store.ledger.seals import COLUMNS, Seal, mac_of, sealed_places
 from laari.store.postgres.local_settings import local_settings
 from laari.store.purge import DELIVERIES_KEPT, first_id
 
@@ -40,47 +39,51 @@ _DELIVERIES = "Deliveries of sealed events were removed."
 _NUMBER = "The row names a transaction that cannot have written it."
 
 
-class Chain(Struct):
-    """What is known of the chain while it is walked."""
-
-    number: int = 0
-    mac: bytes = b""
-    places: dict[str, SealedPlace] = {}
-
-
-def _first_places() -> dict[str, SealedPlace]:
-    return dict.fromkeys(SUBJECTS, SealedPlace(0))
-
-
 async def verify_links(
     connection: Connection, key: bytes, after: KnownSeal | None = None
 ) -> list[Difference]:
-    """Every seal against the key and the one before it; with `after`, those that follow this."""
+    """Compares each seal, or each that follows `after`, with the key and the seal before it."""
     found: list[Difference] = []
-    chain = Chain(places=_first_places())
-    if after is not None:
-        chain = Chain(after.number, after.mac, await _places_at(connection, after.number))
-    async for seals in _pages(connection, chain.number, tuple(SUBJECTS)):
+    number, mac = after or (0, b"")
+    places = await sealed_places(connection, number)
+    async for seals in _pages(connection, number, tuple(SUBJECTS)):
         for seal in seals:
-            found += _linked(key, chain, seal)
+            name, place = f"seal {seal.number}", places[seal.subject]
+            if seal.number != number + 1:
+                found.append(Difference("seal_chain", name, f"seal {number + 1}", name, _GAP))
+            elif not hmac.compare_digest(mac_of(key, seal, mac), seal.mac):
+                found.append(Difference("seal_mac", name, "a seal of this key", "another", _FORGED))
+            if seal.after != place:
+                expected, shown = _shown(seal.subject, place), _shown(seal.subject, seal.after)
+                found.append(Difference("seal_chain", name, expected, shown, _GAP))
+            number, mac, places[seal.subject] = seal.number, seal.mac, seal.upto
     return found
 
 
-async def verify_rows(
-    connection: Connection, table: str, after: KnownSeal | None = None
-) -> list[Difference]:
-    """Every seal of this table against the rows it covers; with `after`, those that follow this."""
+def _shown(table: str, place: SealedPlace) -> str:
+    row = "" if place.key is None else f" row {place.key}"
+    return f"{table} after transaction {place.xid}{row}"
+
+
+async def verify_rows(connection: Connection, table: str, after: int = 0) -> list[Difference]:
+    """Compares each seal of this table after this number with the rows that it covers."""
     found: list[Difference] = []
-    number = 0 if after is None else after.number
-    async for seals in _pages(connection, number, (table,)):
-        found += await _verify_contents(connection, SUBJECTS[table], seals)
+    subject = SUBJECTS[table]
+    async for seals in _pages(connection, after, (table,)):
+        for step in steps(seals, STEP_ROWS):
+            contents = await _read_together(connection, subject, step) if len(step) > 1 else {}
+            for seal in step:
+                content = contents.get(seal.number)
+                if content is None:
+                    content = await content_of(connection, subject, seal.after, seal.upto)
+                found += await _compare(connection, seal, content)
     return found
 
 
 async def _pages(
     connection: Connection, number: int, subjects: Sequence[str]
 ) -> AsyncIterator[list[Seal]]:
-    """The seals after this one, so many at a time."""
+    """The seals after this one, a page at a time."""
     while rows := await connection.fetch(
         f"SELECT {COLUMNS} FROM seals WHERE number > $1 AND subject = ANY($2) "
         f"ORDER BY number LIMIT {PAGE}",
@@ -92,65 +95,8 @@ async def _pages(
         number = seals[-1].number
 
 
-def _linked(key: bytes, chain: Chain, seal: Seal) -> Iterator[Difference]:
-    """The seal against the one before it; `chain` goes on to it."""
-    name = f"seal {seal.number}"
-    if seal.number != chain.number + 1:
-        yield Difference("seal_chain", name, f"seal {chain.number + 1}", name, _GAP)
-    elif not hmac.compare_digest(mac_of(key, seal, chain.mac), seal.mac):
-        yield Difference("seal_mac", name, "a seal of this key", "another", _FORGED)
-    place = chain.places[seal.subject]
-    if seal.after != place:
-        expected = f"{seal.subject} after {_shown(place)}"
-        yield Difference(
-            "seal_chain", name, expected, f"{seal.subject} after {_shown(seal.after)}", _GAP
-        )
-    chain.number, chain.mac = seal.number, seal.mac
-    chain.places[seal.subject] = seal.upto
-
-
-def _shown(place: SealedPlace) -> str:
-    return f"transaction {place.xid}" + ("" if place.key is None else f" row {place.key}")
-
-
-async def _places_at(connection: Connection, number: int) -> dict[str, SealedPlace]:
-    places = _first_places()
-    for table in places:
-        row = await connection.fetchrow(
-            "SELECT upto_xid, upto_key FROM seals WHERE subject = $1 AND number <= $2 "
-            "ORDER BY number DESC LIMIT 1",
-            table,
-            number,
-        )
-        if row is not None:
-            places[table] = SealedPlace(*row)
-    return places
-
-
-async def _verify_contents(
-    connection: Connection, subject: Subject, seals: list[Seal]
-) -> list[Difference]:
-    """What the seals cover, in as few statements as is good for the memory."""
-    found: list[Difference] = []
-    for step in steps(seals, STEP_ROWS):
-        contents = await _read_together(connection, subject, step) if len(step) > 1 else {}
-        for seal in step:
-            content = contents.get(seal.number)
-            if content is None:
-                content = await content_of(connection, subject, seal.after, seal.upto)
-            found += _compared(seal, content)
-            # One that is sent again may have had none before.
-            if content.deliveries < seal.deliveries and await _are_kept(connection, seal):
-                found.append(_fewer_deliveries(seal, content))
-    return found
-
-
-def _is_of(seal: Seal, content: Content) -> bool:
-    return (seal.row_count, seal.content) == (content.row_count, content.content)
-
-
 def steps(seals: list[Seal], most: int) -> Iterator[list[Seal]]:
-    """Seals that follow each other and cover whole transactions, up to so many rows."""
+    """Groups seals that follow each other and cover whole transactions, up to `most` rows."""
     step: list[Seal] = []
     rows = 0
     for seal in seals:
@@ -171,13 +117,12 @@ def steps(seals: list[Seal], most: int) -> Iterator[list[Seal]]:
 async def _read_together(
     connection: Connection, subject: Subject, step: list[Seal]
 ) -> dict[int, Content]:
-    """What seals cover that follow each other, by their numbers, of those that agree.
+    """What each of these seals covers, by its number, if it agrees; the caller reads the others.
 
-    The others are read alone, also to count their rows. After the rows of each seal comes one in
-    which everything is null.
+    A row in which every column is null comes after the rows of each seal.
     """
     assert all(a.upto == b.after for a, b in pairwise(step))
-    # The transaction before the step, its last one, and the first of each of its seals.
+    # The transaction before the step, its last one, and the first transaction of each seal.
     bounds = step[0].from_xid, step[-1].upto_xid, [seal.from_xid + 1 for seal in step]
     rows = f"FROM {source(subject)} WHERE r.xid > $1 AND r.xid <= $2 AND {subject.live}"
     width = len(subject.sealed)
@@ -212,49 +157,39 @@ async def _read_together(
     }
 
 
-def _compared(seal: Seal, content: Content) -> Iterator[Difference]:
-    if not _is_of(seal, content):
-        yield Difference(
-            "sealed_rows",
-            f"seal {seal.number}",
-            f"{seal.row_count} {_covered(seal)}, digest {seal.content.hex()[:16]}",
-            f"{content.row_count}, digest {content.content.hex()[:16]}",
-            _CHANGED,
-        )
-
-
-def _covered(seal: Seal) -> str:
-    first = seal.from_xid + (seal.from_key is None)
-    return (
-        f"{seal.subject} of transactions {first} to {seal.upto_xid}, "
-        f"sealed {seal.sealed_at:%Y-%m-%d %H:%M:%S}Z"
+async def _compare(connection: Connection, seal: Seal, content: Content) -> list[Difference]:
+    found = []
+    name = f"seal {seal.number}"
+    covered = (
+        f"{seal.subject} of transactions {seal.from_xid + (seal.from_key is None)} to "
+        f"{seal.upto_xid}, sealed {seal.sealed_at:%Y-%m-%d %H:%M:%S}Z"
     )
+    if (seal.row_count, seal.content) != (content.row_count, content.content):
+        sealed = f"{seal.row_count} {covered}, digest {seal.content.hex()[:16]}"
+        present = f"{content.row_count}, digest {content.content.hex()[:16]}"
+        found.append(Difference("sealed_rows", name, sealed, present, _CHANGED))
+    # There may be more: an event that is sent again may have had no delivery before.
+    if content.deliveries < seal.deliveries and await _are_kept(connection, seal):
+        sealed = f"{seal.deliveries} of {covered}"
+        present = str(content.deliveries)
+        found.append(Difference("sealed_deliveries", name, sealed, present, _DELIVERIES))
+    return found
 
 
 async def _are_kept(connection: Connection, seal: Seal) -> bool:
     """Whether all events of the seal are too young for their deliveries to be purged."""
     subject = SUBJECTS["events"]
     oldest = first_id(datetime.now(UTC) - DELIVERIES_KEPT + CLOCKS_DIFFER)
-    are_young: bool = await connection.fetchval(
-        f"SELECT NOT EXISTS (SELECT FROM {source(subject)} "
+    old = await connection.fetchval(
+        f"SELECT EXISTS (SELECT FROM {source(subject)} "
         f"WHERE r.id < $5 AND {rows_of(subject, seal.after, seal.upto)})",
         *(seal.from_xid, seal.from_key, seal.upto_xid, seal.upto_key, oldest),
     )
-    return are_young
-
-
-def _fewer_deliveries(seal: Seal, content: Content) -> Difference:
-    return Difference(
-        "sealed_deliveries",
-        f"seal {seal.number}",
-        f"{seal.deliveries} of {_covered(seal)}",
-        str(content.deliveries),
-        _DELIVERIES,
-    )
+    return not old
 
 
 async def verify_numbers(connection: Connection) -> list[Difference]:
-    """No row may name a transaction before the first or after the last: no seal would cover it."""
+    """Finds rows of transactions before the first or after the last: no seal would cover them."""
     found: list[Difference] = []
     async with local_settings(connection, enable_seqscan="off"):
         for table, subject in SUBJECTS.items():
@@ -271,22 +206,14 @@ async def verify_numbers(connection: Connection) -> list[Difference]:
     return found
 
 
-class Unsealed(Struct, frozen=True):
-    """Live rows that no seal covers yet."""
-
-    transfers: int
-    transactions: int
-    events: int
-
-
-async def count_unsealed(connection: Connection, places: dict[str, SealedPlace]) -> Unsealed:
+async def count_unsealed(connection: Connection, places: dict[str, SealedPlace]) -> dict[str, int]:
+    """The number of live rows of each table that no seal covers yet."""
     counts = {}
     for table, place in places.items():
         subject = SUBJECTS[table]
-        key = subject.key
-        rest = "" if place.key is None else f' OR r.xid = $1 AND r.{key}::text > $2 COLLATE "C"'
         counts[table] = await connection.fetchval(
-            f"SELECT count(*) FROM {source(subject)} WHERE (r.xid > $1{rest}) AND {subject.live}",
-            *((place.xid,) if place.key is None else (place.xid, place.key)),
+            f"SELECT count(*) FROM {source(subject)} WHERE (r.xid > $1 OR r.xid = $1 "
+            f'AND r.{subject.key}::text > $2::text COLLATE "C") AND {subject.live}',
+            *place,
         )
-    return Unsealed(**counts)
+    return counts

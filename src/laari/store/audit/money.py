@@ -1,6 +1,8 @@
-"""Money: transfers against payments, accounts and balances."""
+"""Money: transfers against payments, accounts, balances and the history of wallets."""
 
-from laari.store.audit.difference import Check, shown_payment
+from typing import NamedTuple
+
+from laari.store.audit.difference import Check, shown, unguarded
 
 # Every account there is: the service's own four, one per tenant, and the customers' wallets.
 _ACCOUNTS = """accounts (account, mode) AS (
@@ -9,8 +11,7 @@ _ACCOUNTS = """accounts (account, mode) AS (
     UNION ALL SELECT account, mode FROM wallets
 )"""
 
-# What went from each account to each other, what every account has received and given, and what
-# every tenant's payments come to.
+# Sums from each account to each other, the balance of each account, and each tenant's payments.
 _SUMS = """moved_between (debit, credit, amount) AS MATERIALIZED (
     SELECT debit_account, credit_account, sum(amount) FROM transfers
     GROUP BY debit_account, credit_account
@@ -25,6 +26,116 @@ _SUMS = """moved_between (debit, credit, amount) AS MATERIALIZED (
     FROM payments GROUP BY tenant_id
 )"""
 
+
+class _Called(NamedTuple):
+    """A kind of transfer that some payments call for, and its accounts and amount."""
+
+    kind: str
+    when: str
+    debit: str
+    credit: str
+    amount: str
+    message: str
+
+
+_MERCHANT = "1000000000 + p.tenant_id"
+_FEES = "CASE WHEN p.tenant_id IN (SELECT id FROM tenants WHERE mode = 'live') THEN 1 ELSE 2 END"
+_ALL_CALLED = (
+    _Called(
+        "payment",
+        "p.status IN ('paid', 'refunded')",
+        *("p.payer_account", _MERCHANT, "p.amount"),
+        "A paid payment moves its amount from the payer to the merchant; any other moves nothing.",
+    ),
+    _Called(
+        "fee",
+        "p.fee > 0",
+        *(_MERCHANT, _FEES, "p.fee"),
+        "A payment's fee moves from the merchant to the service; without a fee nothing does.",
+    ),
+    _Called(
+        "refund",
+        "p.status = 'refunded'",
+        *(_MERCHANT, "p.payer_account", "p.amount"),
+        "A refunded payment moves its whole amount back to the payer; any other moves nothing.",
+    ),
+)
+
+_AT = "CASE kind WHEN 'refund' THEN refunded_at ELSE paid_at END"
+_MISTIMED = f"id IS NOT NULL AND moved_at IS DISTINCT FROM {_AT}"
+_MISNAMED = (
+    "id IS NOT NULL AND kind IN ('payment', 'fee') AND tid IS DISTINCT FROM payment_reference"
+)
+_RIGHT = " ".join(
+    f"WHEN '{each.kind}' THEN {each.when} AND t.debit_account = {each.debit} "
+    f"AND t.credit_account = {each.credit} AND t.amount = {each.amount}"
+    for each in _ALL_CALLED
+)
+_COUNTS = " + ".join(f"count(*) FILTER (WHERE {each.when})" for each in _ALL_CALLED)
+_KINDS = ", ".join(f"'{each.kind}'" for each in _ALL_CALLED)
+# No transfer is missing if each is called for, none is there twice and their number is right. Only
+# otherwise the check looks for each of them.
+_MOVES = f"""moves AS MATERIALIZED (
+    SELECT * FROM (
+        SELECT t.id AS transfer_id, t.payment_id, t.kind, t.tid, t.created_at AS moved_at,
+            p.id, p.paid_at, p.refunded_at, p.payment_reference,
+            (CASE t.kind {_RIGHT} ELSE t.payment_id IS NULL END) IS NOT TRUE AS uncalled
+        FROM transfers t LEFT JOIN payments p ON p.id = t.payment_id
+        WHERE t.payment_id IS NOT NULL OR t.kind IN ({_KINDS})
+    ) joined WHERE uncalled OR ({_MISTIMED}) OR ({_MISNAMED})
+), gaps (possible) AS MATERIALIZED (
+    SELECT {unguarded("transfers_once_per_payment")}
+        OR EXISTS (SELECT FROM moves WHERE uncalled) OR (SELECT {_COUNTS} FROM payments p)
+        <> (SELECT count(*) FROM transfers WHERE kind IN ({_KINDS}))
+)"""
+
+
+def _called_for(called: _Called) -> Check:
+    """Payments against their transfers of one kind, in both directions."""
+    kind = called.kind
+    described = "{0}.amount || ' from ' || {0}.debit || ' to ' || {0}.credit"
+    return Check(
+        f"{kind}_transfer",
+        called.message,
+        f"""SELECT {shown("pay", "coalesce(e.payment_id, f.payment_id)")} AS id,
+            coalesce({described.format("e")}, 'no {kind} transfer') AS expected,
+            coalesce({described.format("f")}, 'no {kind} transfer') AS found
+        FROM (
+            SELECT p.id, {called.debit}, {called.credit}, {called.amount}
+            FROM payments p WHERE {called.when}
+        ) e (payment_id, debit, credit, amount)
+        FULL JOIN (
+            SELECT payment_id, debit_account, credit_account, amount
+            FROM transfers WHERE kind = '{kind}'
+        ) f (payment_id, debit, credit, amount) USING (payment_id)
+        WHERE (e.debit, e.credit, e.amount) IS DISTINCT FROM (f.debit, f.credit, f.amount)
+            AND (SELECT possible FROM gaps)""",
+        queries=_MOVES,
+    )
+
+
+# Lines of history that moved money and are not like their transfers.
+_UNLIKE = "(m.type, m.amount, m.account) IS DISTINCT FROM (h.type, h.amount, h.account)"
+_OTHER_TIME = "(m.time, m.xid) <> (h.time, h.xid)"
+_LINES = f"""lines AS MATERIALIZED (
+    SELECT tid, {_UNLIKE} AS unlike, coalesce({_OTHER_TIME}, false) AS mistimed,
+        m.type || ' of ' || m.amount || ' in ' || m.account AS moved,
+        h.type || ' of ' || h.amount || ' in ' || h.account AS told,
+        m.time || ' by ' || m.xid AS moved_at, h.time || ' by ' || h.xid AS told_at
+    FROM (
+        SELECT tid, kind, CASE WHEN incoming THEN amount ELSE -amount END,
+            CASE WHEN incoming THEN credit_account ELSE debit_account END, created_at, xid
+        FROM (
+            SELECT *, kind IN ('refund', 'topup')
+                OR kind = 'adjustment' AND debit_account IN (3, 4) AS incoming
+            FROM transfers WHERE kind <> 'fee'
+        ) t
+    ) m (tid, type, amount, account, time, xid)
+    FULL JOIN (
+        SELECT tid, type, amount, account, time, xid FROM transactions WHERE status = 'success'
+    ) h USING (tid)
+    WHERE {_UNLIKE} OR {_OTHER_TIME}
+)"""
 
 CHECKS = [
     Check(
@@ -64,7 +175,7 @@ CHECKS = [
     Check(
         "transfer_twice",
         "A payment has the same kind of transfer more than once.",
-        f"""SELECT {shown_payment("payment_id")} AS id, '1 ' || kind AS expected,
+        f"""SELECT {shown("pay", "payment_id")} AS id, '1 ' || kind AS expected,
             count(*) || ' ' || kind AS found
         FROM transfers WHERE payment_id IS NOT NULL
         GROUP BY payment_id, kind HAVING count(*) > 1""",
@@ -120,5 +231,84 @@ CHECKS = [
         FROM upto, (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint) AS now (xmax)
         WHERE xid >= xmax""",
         scope="all",
+    ),
+    *map(_called_for, _ALL_CALLED),
+    Check(
+        "transfer_payment",
+        "The transfer belongs to a payment that does not exist.",
+        f"""SELECT transfer_id::text AS id, {shown("pay", "payment_id")} AS expected,
+            'no payment' AS found
+        FROM moves WHERE payment_id IS NOT NULL AND id IS NULL""",
+        queries=_MOVES,
+    ),
+    Check(
+        "transfer_time",
+        "A payment and its transfers are not of one moment.",
+        f"""SELECT {shown("pay", "id")} AS id,
+            kind || ' at ' || coalesce({_AT}::text, 'no time') AS expected,
+            kind || ' at ' || moved_at AS found
+        FROM moves WHERE {_MISTIMED}""",
+        queries=_MOVES,
+    ),
+    Check(
+        "payment_reference",
+        "A paid payment and its transfers carry one transaction reference.",
+        f"""SELECT {shown("pay", "id")} AS id, payment_reference AS expected, tid AS found
+        FROM moves WHERE {_MISNAMED}""",
+        queries=_MOVES,
+    ),
+    Check(
+        "wallet_history",
+        "The wallet's balance is not the sum of its history.",
+        """SELECT w.account::text AS id, coalesce(h.amount, 0)::text AS expected,
+            w.balance::text AS found
+        FROM wallets w LEFT JOIN (
+            SELECT account, sum(amount) AS amount FROM history WHERE status = 'success'
+            GROUP BY account
+        ) h USING (account)
+        WHERE w.balance <> coalesce(h.amount, 0)""",
+        scope="part",
+    ),
+    Check(
+        "transaction",
+        "A successful line of a wallet's history and its transfer do not agree.",
+        """SELECT tid AS id, coalesce(moved, 'nothing') AS expected,
+            coalesce(told, 'nothing') AS found
+        FROM lines WHERE unlike""",
+        queries=_LINES,
+    ),
+    Check(
+        "transaction_time",
+        "A line of history and its transfer are not of one moment and one transaction.",
+        "SELECT tid AS id, moved_at AS expected, told_at AS found FROM lines WHERE mistimed",
+        queries=_LINES,
+    ),
+    Check(
+        "topup_slip",
+        "A bank slip belongs to no top-up, or to one of another mode.",
+        """SELECT s.slip AS id, s.mode || ' topup ' || s.tid AS expected,
+            coalesce(w.mode || ' ' || t.type, 'nothing') AS found
+        FROM topup_slips s LEFT JOIN transactions t ON t.tid = s.tid
+        LEFT JOIN wallets w ON w.account = t.account
+        WHERE (t.type, t.status, w.mode) IS DISTINCT FROM ('topup', 'success', s.mode)""",
+    ),
+    Check(
+        "transaction_twice",
+        "A transaction reference stands for more than one movement of a wallet's money.",
+        """SELECT tid AS id, '1' AS expected, count(*)::text AS found
+        FROM transfers WHERE kind <> 'fee' GROUP BY tid HAVING count(*) > 1""",
+    ),
+    Check(
+        "failed_transaction",
+        "A failed line of a wallet's history moved money.",
+        """SELECT h.tid AS id, 'no transfer' AS expected, t.kind || ' of ' || t.amount AS found
+        FROM transactions h JOIN transfers t ON t.tid = h.tid WHERE h.status = 'failed'""",
+    ),
+    Check(
+        "transaction_account",
+        "A line of history belongs to no wallet.",
+        """SELECT h.tid AS id, h.account::text AS expected, 'no wallet' AS found
+        FROM transactions h LEFT JOIN wallets w ON w.account = h.account
+        WHERE w.account IS NULL""",
     ),
 ]

@@ -1,8 +1,26 @@
-"""Whose payments and requests they are, and what they claim."""
+"""Owners of payments, requests and authorizations, and the claims on their references."""
 
-from laari.store.audit.difference import Check, shown_payment, shown_request
+from laari.store.audit.difference import Check, shown
+
+
+def _owner(kind: str, what: str, prefix: str, table: str, when: str = "true") -> Check:
+    return Check(
+        kind,
+        f"The {what} belongs to no merchant, or its customer to another mode.",
+        f"""SELECT {shown(prefix, "o.id")} AS id, coalesce(t.mode, 'a tenant') AS expected,
+            coalesce(w.mode, 'no wallet') AS found
+        FROM {table} o LEFT JOIN tenants t ON t.id = o.tenant_id
+        LEFT JOIN wallets w ON w.account = o.account
+        WHERE t.id IS NULL OR {when} AND w.mode IS DISTINCT FROM t.mode""",
+    )
+
 
 CHECKS = [
+    _owner("request_owner", "payment request", "prq", "payment_requests"),
+    _owner(
+        *("authorization_owner", "authorization", "auth", "authorizations"),
+        when="o.account IS NOT NULL",  # not before it is approved
+    ),
     Check(
         "sandbox_account",
         "A merchant's sandbox account is not the wallet of its own sandbox.",
@@ -37,7 +55,7 @@ CHECKS = [
     Check(
         "payment_tenant",
         "The payment belongs to no merchant.",
-        f"""SELECT {shown_payment("p.id")} AS id, 'tenant ' || p.tenant_id AS expected,
+        f"""SELECT {shown("pay", "p.id")} AS id, 'tenant ' || p.tenant_id AS expected,
             'no tenant' AS found
         FROM payments p LEFT JOIN tenants t ON t.id = p.tenant_id WHERE t.id IS NULL""",
     ),
@@ -71,19 +89,40 @@ CHECKS = [
                 bill_number, expires_at) AS told
             FROM payments WHERE kind = 'request'
         )
-        SELECT {shown_request("coalesce(r.id, m.id)")} AS id,
+        SELECT {shown("prq", "coalesce(r.id, m.id)")} AS id,
             coalesce(r.payment_id || ': ' || r.told, 'no payment') AS expected,
             coalesce(m.payment_id || ': ' || m.told, 'no payment') AS found
         FROM requests r FULL JOIN made m ON m.id = r.id AND m.payment_id = r.payment_id
         WHERE r.told IS DISTINCT FROM m.told""",
     ),
     Check(
-        "request_owner",
-        "The payment request belongs to no merchant, or its recipient to another mode.",
-        f"""SELECT {shown_request("r.id")} AS id, coalesce(t.mode, 'a tenant') AS expected,
-            coalesce(w.mode, 'no wallet') AS found
-        FROM payment_requests r LEFT JOIN tenants t ON t.id = r.tenant_id
-        LEFT JOIN wallets w ON w.account = r.account
-        WHERE t.id IS NULL OR w.mode IS DISTINCT FROM t.mode""",
+        "authorization_usage",
+        "The authorization's usage is not what its charges add up to.",
+        f"""SELECT {shown("auth", "coalesce(a.id, p.id)")} AS id,
+            coalesce(p.count, 0) || ' of ' || coalesce(p.sum, 0) AS expected,
+            coalesce(a.payment_count || ' of ' || a.total_paid, 'no authorization') AS found
+        FROM authorizations a FULL JOIN (
+            SELECT authorization_id AS id, count(*), sum(amount) FROM charges
+            GROUP BY authorization_id
+        ) p USING (id)
+        WHERE (coalesce(p.count, 0), coalesce(p.sum, 0))
+            IS DISTINCT FROM (a.payment_count, a.total_paid)""",
+    ),
+    Check(
+        "charge_owner",
+        "A charge and its authorization are not of one merchant and customer.",
+        f"""SELECT {shown("pay", "p.id")} AS id,
+            concat_ws(' by ', a.tenant_id, a.account) AS expected,
+            concat_ws(' by ', p.tenant_id, p.payer_account) AS found
+        FROM payments p JOIN authorizations a ON a.id = p.authorization_id
+        WHERE (a.tenant_id, a.account) IS DISTINCT FROM (p.tenant_id, p.payer_account)""",
+    ),
+    Check(
+        "authorization_consumed",
+        "Exactly the one-time authorizations that were charged are consumed.",
+        f"""SELECT {shown("auth", "id")} AS id,
+            type || ' with ' || payment_count || ' payments' AS expected, status AS found
+        FROM authorizations
+        WHERE (status = 'consumed') <> (type = 'one_time' AND payment_count = 1)""",
     ),
 ]

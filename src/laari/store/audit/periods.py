@@ -7,7 +7,7 @@ be moved to any time; there each payment counts in the period of its own time, b
 near a border that two servers' clocks could differ.
 """
 
-from laari.store.audit.difference import Check, shown_authorization
+from laari.store.audit.difference import Check, shown
 
 NEAR = "interval '10 minutes'"  # servers whose clocks differ by more have other troubles
 
@@ -125,7 +125,7 @@ CHECKS = [
             FROM charged c JOIN first f USING (id) WHERE c.recorded >= f.recorded
             GROUP BY id, f.start
         )
-        SELECT {shown_authorization("a.id")} AS id,
+        SELECT {shown("auth", "a.id")} AS id,
             coalesce(c.amount || ' from ' || c.start, 'nothing') AS expected,
             a.period_paid || ' from ' || coalesce(a.period_start::text, 'no day') AS found
         FROM authorizations a JOIN tenants t ON t.id = a.tenant_id AND t.mode = 'live'
@@ -135,7 +135,7 @@ CHECKS = [
     Check(
         "sandbox_authorization_period",
         "What a sandbox's authorization has counted in its period is not what it was charged.",
-        f"""SELECT {shown_authorization("a.id")} AS id,
+        f"""SELECT {shown("auth", "a.id")} AS id,
             coalesce(c.own, 0) || ' from ' || coalesce(a.period_start::text, 'no day') AS expected,
             a.period_paid || ' from ' || coalesce(a.period_start::text, 'no day') AS found
         FROM authorizations a JOIN tenants t ON t.id = a.tenant_id AND t.mode = 'sandbox'

@@ -1,73 +1,37 @@
-"""One audit: every check over one snapshot, so that it can run while payments are made."""
+"""One audit: every check over one snapshot, so that payments can be made at the same time."""
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import asyncpg
 import msgspec
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.store.audit import (
-    authorizations,
-    bodies,
-    deliveries,
-    events,
-    history,
-    money,
-    moves,
-    parties,
-    periods,
-    times,
-)
-from laari.store.audit.chain import (
-    Unsealed,
-    count_unsealed,
-    verify_links,
-    verify_numbers,
-    verify_rows,
-)
-from laari.store.audit.difference import MEMORY, Check, Difference, shown_event
+from laari.store.audit import bodies, events, money, parties, periods
+from laari.store.audit.chain import count_unsealed, verify_links, verify_numbers, verify_rows
+from laari.store.audit.difference import MEMORY, Check, Difference, shown
 from laari.store.audit.schema import verify_schema
 from laari.store.audit.scope import EVERYTHING, Scope, since
 from laari.store.ledger.last_seal_file import KnownSeal, is_in_chain
 from laari.store.ledger.sealed_rows import SUBJECTS
-from laari.store.ledger.seals import Seal, last_seal, sealed_places
+from laari.store.ledger.seals import last_seal, sealed_places
 from laari.store.postgres.local_settings import local_settings
 
-SHOWN = 100  # differences of each kind; how many there are in all is counted
+SHOWN = 100  # differences of each kind; the report counts all of them
 
-CHECKS: list[Check] = [
-    check
-    for part in (
-        bodies,  # what takes longest comes first: the others fit in beside it
-        money,
-        moves,
-        history,
-        periods,
-        times,
-        events,
-        parties,
-        authorizations,
-        deliveries,
-    )
-    for check in part.CHECKS
-]
+# The longest checks come first: the others fit in beside them.
+CHECKS = [check for part in (bodies, money, periods, events, parties) for check in part.CHECKS]
 
 _UNREADABLE = "An event's body is not the JSON that the service writes."
 _LOST = "A seal that was kept is no longer in the chain: seals were removed, or an older copy of "
 _LOST += "the database was put in place."
 
 Tell: TypeAlias = Callable[[str, int, int], None]
-Step: TypeAlias = Callable[[Connection], Awaitable["CheckResult"]]
-
-
-class CheckResult(NamedTuple):
-    differences: Sequence[Difference]
-    counts: Counter[str]
+Step: TypeAlias = Callable[[Connection], Awaitable[list[Difference]]]
 
 
 class LastSeal(Struct, frozen=True):
@@ -79,10 +43,10 @@ class LastSeal(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """What the audit found; `counts` is how many differences of each kind there are in all.
+    """The differences, and in `counts` the number of all differences of each kind.
 
-    `last_seal` and `unsealed` are null where the audit had no key to look at the chain.
-    `kept_seals` are those from outside the database that the chain was compared with.
+    `last_seal` and `unsealed` are null if the audit had no key to verify the chain with.
+    `kept_seals` are the seals from outside the database that the chain was compared with.
     """
 
     ok: bool
@@ -91,7 +55,7 @@ class Report(Struct, frozen=True):
     differences: list[Difference]
     counts: dict[str, int]
     last_seal: LastSeal | None = None
-    unsealed: Unsealed | None = None
+    unsealed: dict[str, int] | None = None  # live rows of each table that no seal covers yet
     kept_seals: tuple[str, ...] = ()
 
 
@@ -104,63 +68,43 @@ async def audit(
     since_seal: bool = False,
     tell: Tell = lambda _what, _done, _total: None,
 ) -> Report:
-    """Every check over one snapshot, shared by the connections `beside` this one.
+    """Runs every check over one snapshot, which the connections `beside` this one share.
 
-    `key` is the one that seals were made with. `since_seal` looks only at what was written after
-    the last seal and at that seal itself.
+    `key` makes the seals. `since_seal` limits the audit to the last seal and to everything that
+    was written after it.
     """
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        return await look(
-            connection, key, beside=beside, known=known, since_seal=since_seal, tell=tell
+        await settle(connection, since_seal)
+        places, known = await sealed_places(connection), list(known)
+        scope = await since(connection, places) if since_seal else EVERYTHING
+        payments, transfers = await connection.fetchrow(
+            scope.apply("SELECT (SELECT count(*) FROM payments), (SELECT count(*) FROM transfers)"),
+            *scope.parameters,
         )
-
-
-async def look(
-    connection: Connection,
-    key: bytes | None = None,
-    *,
-    beside: Iterable[Connection] = (),
-    known: Iterable[KnownSeal] = (),
-    since_seal: bool = False,
-    tell: Tell = lambda _what, _done, _total: None,
-) -> Report:
-    """The audit as the caller's transaction sees the database."""
-    await settle(connection, since_seal)
-    places, last = await sealed_places(connection), await last_seal(connection)
-    scope = await since(connection, places) if since_seal else EVERYTHING
-    payments, transfers = await connection.fetchrow(
-        scope.apply("SELECT (SELECT count(*) FROM payments), (SELECT count(*) FROM transfers)"),
-        *scope.parameters,
-    )
-    kept = tuple(known)
-    steps = _steps(scope, _Chain(key, last, kept), since_seal)
-    found = await _run(connection, beside, steps, since_seal, tell)
-    unsealed = None if key is None else await count_unsealed(connection, places)
-    differences = [difference for each in found for difference in each.differences]
-    counts: Counter[str] = sum((each.counts for each in found), Counter())
-    ends = None
-    if key is not None and last is not None:
-        ends = LastSeal(last.number, last.mac.hex(), last.sealed_at.isoformat())
-    return Report(
-        not differences,
-        payments,
-        transfers,
-        differences,
-        dict(counts),
-        ends,
-        unsealed,
-        kept_seals=tuple(map(str, kept)),
-    )
+        totals: Counter[str] = Counter()
+        steps = _steps(scope, key, known, since_seal, totals)
+        found = await _run(connection, beside, steps, since_seal, tell)
+        unsealed = ends = None
+        if key is not None:
+            unsealed = await count_unsealed(connection, places)
+            if last := await last_seal(connection):
+                ends = LastSeal(last.number, last.mac.hex(), last.sealed_at.isoformat())
+    counts = Counter(each.kind for each in found) | totals
+    differences = [
+        each for kind in counts for each in [other for other in found if other.kind == kind][:SHOWN]
+    ]
+    kept = tuple(map(str, known))
+    return Report(not found, payments, transfers, differences, dict(counts), ends, unsealed, kept)
 
 
 async def settle(connection: Connection, since_seal: bool) -> None:
     """How the statements of this transaction are planned and read."""
-    # The few new rows are found along an index, and whole tables are joined as wholes, whatever the
-    # planner believes: if it expects few rows and there are many, it compares each with each.
+    # New rows are few and found along an index; whole tables are joined as wholes. The planner
+    # compares each row with each if it expects few rows and there are many.
     avoided = "enable_seqscan" if since_seal else "enable_nestloop"
     await connection.execute(f"SET LOCAL {avoided} = off")
-    # The connections share the processors already. What is unqualified is PostgreSQL's own or a
-    # table of ours, whatever somebody has set for this role.
+    # The connections already share the processors. The search path keeps unqualified names
+    # PostgreSQL's own or our tables, whatever somebody has set for this role.
     await connection.execute(
         f"SET LOCAL work_mem = '{MEMORY}'; SET LOCAL jit = off; "
         "SET LOCAL max_parallel_workers_per_gather = 0; "
@@ -169,74 +113,52 @@ async def settle(connection: Connection, since_seal: bool) -> None:
     )
 
 
-class _Chain(NamedTuple):
-    """What the chain is looked at with."""
-
-    key: bytes | None
-    last: Seal | None
-    known: tuple[KnownSeal, ...]
-
-
-def _steps(scope: Scope, chain: _Chain, since_seal: bool) -> list[tuple[str, Step]]:
-    steps: list[tuple[str, Step]] = [("schema", _whole(verify_schema))]
-    if chain.key is not None:
+def _steps(
+    scope: Scope,
+    key: bytes | None,
+    known: list[KnownSeal],
+    since_seal: bool,
+    totals: Counter[str],
+) -> list[tuple[str, Step]]:
+    steps: list[tuple[str, Step]] = [("schema", verify_schema)]
+    if key is not None:
         if since_seal:
-            steps.append(("chain", partial(_newest_seal, chain.key, chain)))
+            steps.append(("chain", partial(_newest_seal, key)))
         else:
-            steps.append(("chain", _whole(partial(verify_links, key=chain.key))))
+            steps.append(("chain", partial(verify_links, key=key)))
             steps += [
-                (f"sealed {table}", _whole(partial(verify_rows, table=table)))
-                for table in reversed(SUBJECTS)  # what takes longest first
+                (f"sealed {table}", partial(verify_rows, table=table))
+                for table in reversed(SUBJECTS)  # the longest first
             ]
-        steps.append(("transactions of rows", _whole(verify_numbers)))
-        steps.append(("kept seals", partial(_known, chain.known)))
+        steps.append(("transactions of rows", verify_numbers))
+        steps.append(("kept seals", partial(_known, known)))
     wanted = ("rows", "part") if since_seal else ("rows", "all")
     together: dict[str, list[Check]] = {}
     for check in CHECKS:
         if check.scope in wanted:
             together.setdefault(check.queries or check.sql, []).append(check)
-    steps += [(checks[0].kind, partial(_check, checks, scope)) for checks in together.values()]
-    return steps
-
-
-def _whole(verify: Callable[[Connection], Awaitable[list[Difference]]]) -> Step:
-    async def step(connection: Connection) -> CheckResult:
-        return _counted(await verify(connection))
-
-    return step
-
-
-def _counted(differences: list[Difference]) -> CheckResult:
-    counts = Counter(difference.kind for difference in differences)
-    shown = [
-        difference
-        for kind in counts
-        for difference in [each for each in differences if each.kind == kind][:SHOWN]
+    return steps + [
+        (checks[0].kind, partial(_check, checks, scope, totals)) for checks in together.values()
     ]
-    return CheckResult(shown, counts)
 
 
-async def _newest_seal(key: bytes, chain: _Chain, connection: Connection) -> CheckResult:
-    last = chain.last
+async def _newest_seal(key: bytes, connection: Connection) -> list[Difference]:
     before = await connection.fetchrow(
-        "SELECT number, mac FROM seals WHERE number < $1 ORDER BY number DESC LIMIT 1",
-        0 if last is None else last.number,
+        "SELECT number, mac FROM seals ORDER BY number DESC OFFSET 1 LIMIT 1"
     )
     after = KnownSeal(*(before or (0, b"")))
     found = await verify_links(connection, key, after)
     for table in SUBJECTS:
-        found += await verify_rows(connection, table, after)
-    return _counted(found)
+        found += await verify_rows(connection, table, after.number)
+    return found
 
 
-async def _known(known: tuple[KnownSeal, ...], connection: Connection) -> CheckResult:
-    lost = [seal for seal in known if not await is_in_chain(connection, seal)]
-    return _counted(
-        [
-            Difference("seal_lost", f"seal {seal.number}", str(seal), "not in the chain", _LOST)
-            for seal in lost
-        ]
-    )
+async def _known(known: list[KnownSeal], connection: Connection) -> list[Difference]:
+    return [
+        Difference("seal_lost", f"seal {seal.number}", str(seal), "not in the chain", _LOST)
+        for seal in known
+        if not await is_in_chain(connection, seal)
+    ]
 
 
 async def _run(
@@ -245,12 +167,12 @@ async def _run(
     steps: list[tuple[str, Step]],
     since_seal: bool,
     tell: Tell,
-) -> list[CheckResult]:
-    """Every step once, on whichever connection is free."""
+) -> list[Difference]:
+    """Runs every step once, on the next connection that is free."""
     beside = list(beside)
     snapshot = await connection.fetchval("SELECT pg_export_snapshot()") if beside else ""
     waiting = list(enumerate(steps))[::-1]
-    found: dict[int, CheckResult] = {}
+    found: dict[int, list[Difference]] = {}
 
     async def work(own: Connection) -> None:
         while waiting:
@@ -265,11 +187,11 @@ async def _run(
             await work(own)
 
     await asyncio.gather(work(connection), *map(work_beside, beside))
-    return [found[number] for number in sorted(found)]
+    return [difference for number in sorted(found) for difference in found[number]]
 
 
 def statement(checks: list[Check]) -> str:
-    """Checks that stand on the same queries, as one statement: the first differences of each."""
+    """Checks that share their queries, as one statement: the first differences of each kind."""
     found = " UNION ALL ".join(
         f"SELECT '{check.kind}' AS kind, id, expected, found FROM ({check.sql}) AS checked"
         for check in checks
@@ -284,20 +206,23 @@ def statement(checks: list[Check]) -> str:
     )
 
 
-async def _check(checks: list[Check], scope: Scope, connection: Connection) -> CheckResult:
+async def _check(
+    checks: list[Check], scope: Scope, totals: Counter[str], connection: Connection
+) -> list[Difference]:
+    """Adds the number of all differences to `totals`."""
     try:
         async with local_settings(connection, work_mem=checks[0].memory):
             rows = await connection.fetch(scope.apply(statement(checks)), *scope.parameters)
     except asyncpg.DataError as error:
-        if checks[0].kind not in bodies.READS_EVENTS:
+        if checks[0] not in bodies.CHECKS:
             raise
-        return await _unreadable(checks[0], scope, connection, error)
+        return await _unreadable(checks[0].kind, scope, totals, connection, error)
+    totals.update({row["kind"]: row["total"] for row in rows})
     messages = {check.kind: check.message for check in checks}
-    differences = [
+    return [
         Difference(row["kind"], row["id"], row["expected"], row["found"], messages[row["kind"]])
         for row in rows
     ]
-    return CheckResult(differences, Counter({row["kind"]: row["total"] for row in rows}))
 
 
 class _Body(Struct):
@@ -305,21 +230,16 @@ class _Body(Struct):
 
 
 async def _unreadable(
-    check: Check, scope: Scope, connection: Connection, error: Exception
-) -> CheckResult:
-    """A body that is no JSON stops the statement that reads it: looks for it one by one."""
+    kind: str, scope: Scope, totals: Counter[str], connection: Connection, error: Exception
+) -> list[Difference]:
+    """Reads the bodies one by one: one that is not JSON has stopped the statement."""
     differences: list[Difference] = []
-    count = 0
-    every = scope.apply(f"SELECT {shown_event('id')} AS id, body FROM events")
+    every = scope.apply(f"SELECT {shown('evt', 'id')} AS id, body FROM events")
     async for row in connection.cursor(every, *scope.parameters, prefetch=1000):
         try:
             msgspec.json.decode(row["body"], type=_Body)
         except msgspec.DecodeError as problem:
-            count += 1
-            if count <= SHOWN:
-                differences.append(
-                    Difference(check.kind, row["id"], "JSON", str(problem), _UNREADABLE)
-                )
-    if not differences:
-        differences, count = [Difference(check.kind, "-", "JSON", str(error), _UNREADABLE)], 1
-    return CheckResult(differences, Counter({check.kind: count}))
+            totals[kind] += 1
+            if len(differences) < SHOWN:
+                differences.append(Difference(kind, row["id"], "JSON", str(problem), _UNREADABLE))
+    return differences or [Difference(kind, "-", "JSON", str(error), _UNREADABLE)]

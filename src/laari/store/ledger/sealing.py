@@ -14,7 +14,7 @@ from laari.store.ledger.sealed_rows import (
     content_of,
     source,
 )
-from laari.store.ledger.seals import Range, Seal, insert, last_seal, next_seal, sealed_places
+from laari.store.ledger.seals import Seal, insert, last_seal, next_seal, sealed_places
 from laari.store.ledger.xid_horizon import require_not_moved, xid_horizon
 from laari.store.postgres.local_settings import local_settings
 
@@ -56,7 +56,7 @@ async def seal_next(connection: Connection, key: bytes, chunk: int = CHUNK) -> S
         if end is None:
             continue
         content = await content_of(connection, subject, place, end)
-        previous = next_seal(key, previous, Range(table, place, end), content)
+        previous = next_seal(key, previous, table, place, end, content)
         made.append(previous)
     for seal in made:
         await insert(connection, seal)

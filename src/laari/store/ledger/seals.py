@@ -11,7 +11,6 @@ say. docs/audit.md says what this proves and what it does not.
 
 import hmac
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from asyncpg import Connection
 from msgspec import Struct, json
@@ -54,19 +53,8 @@ def sealing_key(master_key: bytes) -> bytes:
 
 def mac_of(key: bytes, seal: Seal, previous: bytes) -> bytes:
     """What the seal's MAC has to be, after the one before it (empty before the first)."""
-    covered = (
-        seal.number,
-        seal.subject,
-        seal.from_xid,
-        seal.from_key,
-        seal.upto_xid,
-        seal.upto_key,
-        seal.row_count,
-        seal.deliveries,
-        seal.content.hex(),
-        int(seal.sealed_at.timestamp() * 1_000_000),
-        previous.hex(),
-    )
+    *start, content, sealed_at, _ = astuple(seal)
+    covered = (*start, content.hex(), int(sealed_at.timestamp() * 1_000_000), previous.hex())
     return hmac.digest(key, json.encode(covered), "sha256")
 
 
@@ -75,30 +63,20 @@ async def last_seal(connection: Connection) -> Seal | None:
     return None if row is None else Seal(*row)
 
 
-class Range(NamedTuple):
-    """What a seal is to cover: rows of its subject between two places."""
-
-    subject: str
-    after: SealedPlace
-    upto: SealedPlace
-
-
-def next_seal(key: bytes, previous: Seal | None, covered: Range, content: Content) -> Seal:
-    """The seal that follows the last one in the chain."""
-    bare = Seal(
-        number=1 if previous is None else previous.number + 1,
-        subject=covered.subject,
-        from_xid=covered.after.xid,
-        from_key=covered.after.key,
-        upto_xid=covered.upto.xid,
-        upto_key=covered.upto.key,
-        row_count=content.row_count,
-        deliveries=content.deliveries,
-        content=content.content,
-        sealed_at=datetime.now(UTC),
-        mac=b"",
-    )
-    return replace(bare, mac=mac_of(key, bare, b"" if previous is None else previous.mac))
+def next_seal(
+    key: bytes,
+    previous: Seal | None,
+    table: str,
+    after: SealedPlace,
+    upto: SealedPlace,
+    content: Content,
+) -> Seal:
+    """The seal that follows the last one in the chain, over the rows between two places."""
+    number, mac = (1, b"") if previous is None else (previous.number + 1, previous.mac)
+    row_count, digest, deliveries = content
+    now = datetime.now(UTC)
+    bare = Seal(number, table, *after, *upto, row_count, deliveries, digest, now, b"")
+    return replace(bare, mac=mac_of(key, bare, mac))
 
 
 async def insert(connection: Connection, seal: Seal) -> None:
@@ -106,13 +84,16 @@ async def insert(connection: Connection, seal: Seal) -> None:
     await connection.execute(f"INSERT INTO seals ({COLUMNS}) VALUES ({values})", *astuple(seal))
 
 
-async def sealed_places(connection: Connection) -> dict[str, SealedPlace]:
-    """How far each table is sealed; one without a seal is at the beginning."""
+async def sealed_places(
+    connection: Connection, number: int | None = None
+) -> dict[str, SealedPlace]:
+    """How far the chain, or its seals up to `number`, reaches in each table."""
     places = dict.fromkeys(SUBJECTS, SealedPlace(0))
     for table in SUBJECTS:
         row = await connection.fetchrow(
-            "SELECT upto_xid, upto_key FROM seals WHERE subject = $1 ORDER BY number DESC LIMIT 1",
-            table,
+            "SELECT upto_xid, upto_key FROM seals WHERE subject = $1 "
+            "AND number <= coalesce($2, number) ORDER BY number DESC LIMIT 1",
+            *(table, number),
         )
         if row is not None:
             places[table] = SealedPlace(*row)
