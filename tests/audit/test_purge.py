@@ -238,8 +238,8 @@ async def test_a_payment_that_expires_while_it_is_purged_stays_with_its_event(
     )
     async with connection_to(books) as connection:
         tenant = (await tenants.by_id(connection, [tenant_id]))[tenant_id]
-    slowly = f"({purge._PAYMENT_OVER}) AND (o.id <> '{payment}' OR pg_sleep(1) IS NOT NULL)"
-    monkeypatch.setattr(purge, "_PAYMENT_OVER", slowly)
+    slowly = f"({purge._OVER['payments']}) AND (o.id <> '{payment}' OR pg_sleep(1) IS NOT NULL)"
+    monkeypatch.setitem(purge._OVER, "payments", slowly)
     runner = BatchRunner(books, ORIGIN)
     purging = asyncio.create_task(purge_sandboxes(books, most=MOST))
     await asyncio.sleep(0.5)

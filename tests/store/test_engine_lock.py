@@ -174,7 +174,7 @@ def test_a_server_of_another_namespace_is_replaced_when_that_ends(home: Path) ->
             revive(home)  # it runs already, though its number here is another
             elsewhere = (home / "postgres" / "postmaster.pid").read_text()
             user.kill()  # and with it everything in its namespace, a moment later
-            wait_until(lambda: embedded.running_postmaster(home) is None)
+            wait_until(lambda: embedded._postmaster(embedded.prepare(home)) is None)
             revive(home)
             assert (home / "postgres" / "postmaster.pid").read_text() != elsewhere
             assert ask(dsn, "SELECT n FROM kept") == 7
@@ -186,7 +186,7 @@ def test_the_last_user_stops_a_server_of_a_namespace_within_its_own(home: Path) 
     with another_process(home, *ELSEWHERE, "sh", "-c", '"$@"; exec sleep 60', "sh") as first:
         try:
             with embedded_server(home, durable=False):
-                inner = psutil.Process(embedded.running_postmaster(home) or 0)
+                inner = psutil.Process(embedded._postmaster(embedded.prepare(home)) or 0)
                 assert inner.pid != postmaster(home)
                 assert first.stdin is not None
                 first.stdin.close()  # the user ends, its namespace lives on

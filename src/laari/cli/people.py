@@ -15,7 +15,7 @@ from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.records import Mode
-from laari.store.people import logins, merchants, sessions, staff
+from laari.store.people import logins, merchants, staff
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.postgres.pool import Connection, connection_to
 
@@ -152,13 +152,13 @@ async def end(service: Service, email: str | None, customer_id: UUID | None) -> 
     async with connection_to(service.dsn) as connection:
         if customer_id is not None:
             await _mode_of_customer(connection, customer_id)
-            ended = await sessions.end_all(connection, customer_id)
+            ended = await logins.end_all(connection, customer_id)
             shown = ids.show_id(ids.CUSTOMER, customer_id)
             return {"customer_id": shown, "sessions_ended": ended}
         assert email is not None
         if not await staff.is_user(connection, email):
             raise LaariError(f"{email} does not log in to any merchant")
-        return {"email": email, "sessions_ended": await sessions.end_all(connection, email)}
+        return {"email": email, "sessions_ended": await logins.end_all(connection, email)}
 
 
 async def _mode_of_customer(connection: Connection, customer_id: UUID) -> Mode:

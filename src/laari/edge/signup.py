@@ -25,9 +25,10 @@ from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import Timestamp
 from laari.rules.webhooks import MAX_URL_LENGTH, check_webhook_url
 from laari.store.people import merchants
-from laari.store.people.merchants import SANDBOX_BALANCE, SANDBOX_TIER, EmailTakenError, NewMerchant
+from laari.store.people.merchants import SANDBOX_BALANCE, SANDBOX_TIER, NewMerchant
 from laari.store.people.passwords import new_password
 from laari.store.people.signup import LiveError, sign_up
+from laari.store.people.staff import EmailTakenError
 from laari.store.people.wallet_keys import sandbox_wallet_key
 
 ENDPOINT = Endpoint(

@@ -13,7 +13,6 @@ The manifest is read here: the wheel's `pg_verifybackup` of PostgreSQL 18 crashe
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -32,11 +31,9 @@ MANIFEST = "backup_manifest"
 
 Progress = Callable[[str, int, int], None]  # what is being done, bytes done, bytes in all
 
-_PROGRESS = re.compile(r"\s*(\d+)/(\d+) kB")
-
 
 class BackupError(LaariError):
-    """A backup that cannot be made, or is not whole."""
+    """The backup cannot be made, or is damaged."""
 
 
 class Backup(Struct, frozen=True, kw_only=True):
@@ -124,7 +121,7 @@ def _sealed(backup: Backup) -> Backup:
 
 
 def files_below(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Every file, with its path within the folder; links and devices have no place in a backup."""
+    """Every file with its path in the folder; a backup has no links or devices."""
     for parent, folders, names in os.walk(folder, onerror=_unreadable):
         for name in sorted(folders):
             if Path(parent, name).is_symlink():
@@ -141,7 +138,7 @@ def _unreadable(error: OSError) -> None:
 
 
 def outside_manifest(folder: Path) -> Iterator[tuple[str, Path]]:
-    """The files that PostgreSQL's manifest leaves out: itself, the log, and what is ours."""
+    """The files that PostgreSQL's manifest leaves out: itself, the log and our own."""
     covered = {f"{CLUSTER}/{file.path}" for file in read_manifest(folder).files}
     for name, path in files_below(folder):
         if name not in covered and name != INFO:
@@ -157,7 +154,7 @@ def digest_of(path: Path) -> str:
 
 
 def verify(folder: Path, backup: Backup, progress: Progress) -> None:
-    """Refuses a backup of which one byte is not as it was written."""
+    """Refuses a backup if one byte differs from what was written."""
     found = {name: digest_of(path) for name, path in outside_manifest(folder)}
     for name in sorted(found.keys() | backup.digests.keys()):
         if found.get(name) != backup.digests.get(name):
@@ -167,7 +164,7 @@ def verify(folder: Path, backup: Backup, progress: Progress) -> None:
 
 
 def verify_cluster(folder: Path, progress: Progress) -> None:
-    """Compares each file with the manifest, and reads the log from end to end."""
+    """Compares each file with the manifest and reads the whole log."""
     manifest = read_manifest(folder)
     total, done = sum(file.size for file in manifest.files), 0
     for file in manifest.files:
@@ -179,19 +176,10 @@ def verify_cluster(folder: Path, progress: Progress) -> None:
         done += file.size
         progress("Verifying", done, total)
     for part in manifest.ranges:
-        _read_log(folder, part)
-
-
-def _read_log(folder: Path, part: _Range) -> None:
-    options = ["--quiet", "--path", str(folder / CLUSTER / "pg_wal")]
-    limits = ["--timeline", str(part.timeline), "--start", part.start, "--end", part.end]
-    try:
-        watch("pg_waldump", *options, *limits)
-    except EngineError as error:
-        reason = str(error).partition("error: ")[2] or str(error)
-        raise BackupError(f"{folder} is damaged: its log cannot be read: {reason}") from None
-
-
-def tell(progress: Progress, what: str, line: str) -> None:
-    if figures := _PROGRESS.match(line):
-        progress(what, int(figures[1]) << 10, int(figures[2]) << 10)
+        options = ["--quiet", "--path", str(folder / CLUSTER / "pg_wal")]
+        limits = ["--timeline", str(part.timeline), "--start", part.start, "--end", part.end]
+        try:
+            watch("pg_waldump", *options, *limits)
+        except EngineError as error:
+            reason = str(error).partition("error: ")[2] or str(error)
+            raise BackupError(f"{folder} is damaged: its log cannot be read: {reason}") from None

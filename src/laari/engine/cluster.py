@@ -1,4 +1,4 @@
-"""The files of the embedded PostgreSQL: where they are, how the cluster is made and configured."""
+"""The files of the embedded PostgreSQL and its configuration."""
 
 import hashlib
 import os
@@ -74,10 +74,7 @@ def verify_version(layout: Layout) -> None:
 
 
 def make_cluster(layout: Layout, durable: bool, server: int) -> None:
-    """Makes the cluster aside and renames it, so that a crash on the way leaves nothing half.
-
-    The programs inherit the server's lock: they may outlive a caller that is killed.
-    """
+    """Makes the cluster under another name first: a crash leaves no half of it."""
     if (layout.home / RESTORING).exists():  # an empty database must not take its place
         raise EngineError(
             f"a restore into {layout.home} did not finish: empty it and run `laari restore` again"
@@ -102,7 +99,7 @@ def make_cluster(layout: Layout, durable: bool, server: int) -> None:
         shutil.rmtree(fresh, ignore_errors=True)
         raise EngineError(f"the database cannot be made in {layout.home}: {last_line(made.stderr)}")
     with (fresh / "postgresql.conf").open("a") as file:
-        file.write("\ninclude 'laari.conf'  # written anew at every start\n")
+        file.write("\ninclude 'laari.conf'  # written at every start\n")
     fresh.rename(layout.cluster)
     sync_folder(layout.home)
 
@@ -110,7 +107,7 @@ def make_cluster(layout: Layout, durable: bool, server: int) -> None:
 def write_configuration(
     layout: Layout, durable: bool, more: Mapping[str, str] | None = None
 ) -> None:
-    """Settings fit for this machine, and `more`; `fsync` and `synchronous_commit` stay on."""
+    """Settings that fit this machine, and `more`; `fsync` and `synchronous_commit` stay on."""
     memory = _memory_bytes()
     shared_buffers = min(max(memory // 8, 64 * _MEBIBYTE), 2048 * _MEBIBYTE)
     settings = {
@@ -132,7 +129,12 @@ def write_configuration(
         "timezone": "UTC",
         "log_timezone": "UTC",
         "log_checkpoints": "off",
-    } | _syncing()
+    }
+    # After a crash one call flushes everything: a tenth of a second on a busy disk instead of ten.
+    # Kernels before 5.8 do not report what could not be written that way.
+    release = re.match(r"(\d+)\.(\d+)", platform.release())
+    if sys.platform == "linux" and release and (int(release[1]), int(release[2])) >= (5, 8):
+        settings["recovery_init_sync_method"] = "syncfs"
     if not durable:
         settings |= {
             "fsync": "off",
@@ -140,47 +142,21 @@ def write_configuration(
             "full_page_writes": "off",
             "shared_buffers": "64MB",
         }
-    settings |= _archiving(kept_archive(layout))
+    if archive := kept_archive(layout):
+        settings |= {
+            "archive_mode": "on",
+            "archive_command": keep_command(archive),
+            "archive_timeout": f"{EXCHANGE_SECONDS}s",
+        }
     settings |= more or {}
-    (layout.cluster / "laari.conf").write_text(_setting_lines(settings))
-
-
-def _syncing() -> dict[str, str]:
-    """After a crash everything is flushed first: at once, and not some thousand files in turn.
-
-    On a busy disk that is the difference between a tenth of a second and ten. Kernels before 5.8 do
-    not report what could not be written that way.
-    """
-    release = re.match(r"(\d+)\.(\d+)", platform.release())
-    if sys.platform != "linux" or release is None or (int(release[1]), int(release[2])) < (5, 8):
-        return {}
-    return {"recovery_init_sync_method": "syncfs"}
-
-
-def _setting_lines(settings: Mapping[str, str]) -> str:
-    """Lines of a configuration file, whatever is in the values."""
-    quoted = {
-        name: value.replace("\\", "\\\\").replace("'", "''") for name, value in settings.items()
-    }
-    return "".join(f"{name} = '{value}'\n" for name, value in quoted.items())
-
-
-def _archiving(archive: Path | None) -> dict[str, str]:
-    if archive is None:
-        return {}
-    return {
-        "archive_mode": "on",
-        "archive_command": keep_command(archive),
-        "archive_timeout": f"{EXCHANGE_SECONDS}s",
-    }
+    with (layout.cluster / "laari.conf").open("w") as file:
+        for name, value in settings.items():
+            quoted = value.replace("\\", "\\\\").replace("'", "''")
+            file.write(f"{name} = '{quoted}'\n")
 
 
 def kept_archive(layout: Layout) -> Path | None:
-    """Where this database's log is archived.
-
-    Remembered in the data directory: a command that starts the server without the setting would
-    otherwise leave a gap in the archive.
-    """
+    """The archive of the log. Every start uses it, so that no command leaves a gap in it."""
     try:
         return Path(os.fsdecode(layout.archive.read_bytes()).splitlines()[0])
     except FileNotFoundError:
@@ -188,10 +164,9 @@ def kept_archive(layout: Layout) -> Path | None:
 
 
 def wanted_archive(layout: Layout, setting: str) -> Path | None:
-    """The directory that LAARI_WAL_ARCHIVE names, made where only its last part is missing.
+    """The directory that LAARI_WAL_ARCHIVE names, made if only its last part is missing.
 
-    The one that is in use already is not held against anything: while its disk is away PostgreSQL
-    keeps the log and tries again, and payments go on.
+    The present archive is not checked: payments go on while its disk is away.
     """
     if setting == ARCHIVE_OFF:
         return None
@@ -221,8 +196,7 @@ def wanted_archive(layout: Layout, setting: str) -> Path | None:
 def keep_archive(layout: Layout, archive: Path | None) -> None:
     """Remembers the archive and marks it as taken.
 
-    Segments of two databases have the same names, also where one is a restored copy of the other.
-    So a copy needs an archive of its own, as does one that was not archived for a while.
+    Each database needs its own: segments of two databases have the same names.
     """
     if archive is None:
         layout.archive.unlink(missing_ok=True)

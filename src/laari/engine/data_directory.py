@@ -1,4 +1,4 @@
-"""The data directory: whether there is an installation in it, and whether it is ours alone."""
+"""Checks that the data directory has an installation and belongs to this user alone."""
 
 import os
 import stat
@@ -8,7 +8,7 @@ from laari.errors import LaariError
 
 
 class HomeError(LaariError):
-    """There is nothing at this place, or it is not safe to use."""
+    """The data directory has no installation, or is not safe to use."""
 
 
 def has_installation(data_dir: Path) -> bool:
@@ -25,7 +25,7 @@ def refuse_missing(data_dir: Path) -> None:
 
 
 def refuse_shared(data_dir: Path) -> None:
-    """A user who may write there can put a key and a database of their own in the place of ours."""
+    """A user who may write there could replace our key and database."""
     try:
         found = data_dir.stat()
     except FileNotFoundError:

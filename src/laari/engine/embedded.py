@@ -2,18 +2,18 @@
 
     laari-data/
       postgres/      the database cluster; `postgres.new` while it is being made
-      postgres.log   what the server has to say
+      postgres.log   the server's log
       wal-archive    names the directory where the write-ahead log is archived, if it is
       sockets/       the Unix socket; there is no TCP
-      users.lock     each user holds it shared: who gets it alone is the last one
+      users.lock     held shared by each user: only the last one can lock it alone
       start.lock     held by the process that starts or stops the server
       server.lock    held by the server itself: the postmaster and all its children inherit it
 
 A server left behind by a killed process is found by the next one and used again.
 
-Process numbers prove nothing here: a container that shares the data directory sees no process of
-another. `server.lock` does: the kernel holds it as long as any process of the server lives, in
-whatever PID namespace. Without it no server is started and no file of a server is removed.
+Process numbers prove nothing: containers that share the data directory do not see each other's
+processes. The kernel holds `server.lock` while any process of the server lives, in any PID
+namespace. Without that lock no server is started and no file of a server is removed.
 """
 
 import fcntl
@@ -39,30 +39,29 @@ from laari.engine.cluster import (
 from laari.engine.programs import COMMAND_SECONDS, EngineError, last_line, run
 
 START_SECONDS = 60  # recovery after a crash included
-# For a server of which nothing can be seen from here: it may be between two lives.
-UNREACHABLE_SECONDS = 10
-STOP_SECONDS = 30  # then the server is told to drop everything; it recovers at the next start
+UNREACHABLE_SECONDS = 10  # for a server without a visible process: it may be restarting
+STOP_SECONDS = 30  # then the server drops everything and recovers at the next start
 POLL_SECONDS = 0.02
 INTERRUPTED_SECONDS = 1
 MAX_LOG_BYTES = 5_000_000  # a longer log is put aside at the next start
 
 _ACCEPTS, _REJECTS = 0, 1  # what pg_isready returns; a server that is starting rejects
+_ALONE = fcntl.LOCK_EX | fcntl.LOCK_NB
 
 
 @contextmanager
 def embedded_server(
     data_dir: Path, *, durable: bool = True, create: bool = True, wal_archive: str | None = None
 ) -> Iterator[str]:
-    """Joins the users of the server, starting it where it does not run; gives its URL.
+    """Uses the server, starting it if it does not run; gives its URL. The last user stops it.
 
-    The last one to leave stops it. `durable=False` trades safety for speed and is for tests.
-    Without `create` a database that is not there is not made.
-    `wal_archive` is a directory, `off`, or None: as it was.
+    `durable=False` trades safety for speed, for tests. `create` makes a missing database.
+    `wal_archive` is a directory, `off`, or None for no change.
     """
     layout = prepare(data_dir)
-    with _lock_file(layout, "users.lock") as users, _lock_file(layout, "start.lock") as start:
-        with _held(start):
-            alone = _try_lock(users)
+    with _lock_file(layout, "users.lock") as users:
+        with _start_lock(layout):
+            alone = _lock(users, _ALONE)
             if wal_archive is not None:
                 _choose_archive(layout, wal_archive, alone)
             _lock(users, fcntl.LOCK_SH)
@@ -70,23 +69,22 @@ def embedded_server(
         try:
             yield layout.dsn
         finally:
-            with _held(start):
-                # Nobody can join in between: joining takes the start lock.
-                if _try_lock(users):
+            # Nobody can join in between: joining takes the start lock.
+            with _start_lock(layout):
+                if _lock(users, _ALONE):
                     _stop(layout)
 
 
 def revive(data_dir: Path) -> None:
-    """Starts the server again where it has died under its users; makes no new database."""
+    """Starts a server that has died under its users; makes no new database."""
     layout = prepare(data_dir)
-    if _postmaster(layout) is not None:
-        return
-    with _lock_file(layout, "start.lock") as start, _held(start):
-        _ensure_running(layout, durable=True, create=False)
+    if _postmaster(layout) is None:
+        with _start_lock(layout):
+            _ensure_running(layout, durable=True, create=False)
 
 
 def _choose_archive(layout: Layout, setting: str, alone: bool) -> None:
-    """PostgreSQL takes up or ends archiving only as it starts: a server that runs is stopped."""
+    """PostgreSQL begins or ends archiving only when it starts, so a running server is stopped."""
     archive = wanted_archive(layout, setting)
     if archive == kept_archive(layout):
         return
@@ -102,14 +100,10 @@ def _choose_archive(layout: Layout, setting: str, alone: bool) -> None:
 
 @contextmanager
 def claimed(data_dir: Path) -> Iterator[tuple[Layout, int]]:
-    """A data directory in which no server runs, and its server's lock: nobody else starts one."""
+    """A data directory without a server, and the server's lock: nobody else can start one."""
     layout = prepare(data_dir)
-    with (
-        _lock_file(layout, "start.lock") as start,
-        _held(start),
-        _lock_file(layout, "server.lock") as server,
-    ):
-        if not _try_lock(server):
+    with _start_lock(layout), _lock_file(layout, "server.lock") as server:
+        if not _lock(server, _ALONE):
             raise EngineError(f"{layout.home} is in use by a server")
         yield layout, server
 
@@ -138,11 +132,6 @@ def recovering_server(
         _stop(layout)
 
 
-def running_postmaster(data_dir: Path) -> int | None:
-    """The server's main process, where it runs and can be seen from here."""
-    return _postmaster(prepare(data_dir))
-
-
 @contextmanager
 def _lock_file(layout: Layout, name: str) -> Iterator[int]:
     path = layout.home / name
@@ -156,32 +145,24 @@ def _lock_file(layout: Layout, name: str) -> Iterator[int]:
         os.close(lock)
 
 
-def _lock(lock: int, operation: int) -> None:
+def _lock(lock: int, operation: int) -> bool:
+    """False if another process holds the lock and the operation does not wait."""
     try:
         fcntl.flock(lock, operation)
     except BlockingIOError:
-        raise
+        return False
     except OSError as error:
         raise EngineError(
             f"the data directory cannot be locked ({error.strerror}): put it on a local file system"
         ) from None
-
-
-def _try_lock(lock: int) -> bool:
-    try:
-        _lock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
     return True
 
 
 @contextmanager
-def _held(lock: int) -> Iterator[None]:
-    _lock(lock, fcntl.LOCK_EX)
-    try:
+def _start_lock(layout: Layout) -> Iterator[None]:
+    with _lock_file(layout, "start.lock") as start:
+        _lock(start, fcntl.LOCK_EX)
         yield
-    finally:
-        _lock(lock, fcntl.LOCK_UN)
 
 
 def _ensure_running(layout: Layout, durable: bool, create: bool) -> None:
@@ -189,7 +170,7 @@ def _ensure_running(layout: Layout, durable: bool, create: bool) -> None:
     began = time.monotonic()
     with _lock_file(layout, "server.lock") as server:
         while (state := _state(layout)) != _ACCEPTS:
-            if _try_lock(server):
+            if _lock(server, _ALONE):
                 _start(layout, durable, create, server)
                 return
             # Still starting or stopping, or the last backends of a server that was killed.
@@ -211,17 +192,13 @@ def _state(layout: Layout) -> int | None:
 
 
 def _processes(layout: Layout) -> list[int]:
-    """Every process of a server on this cluster that can be seen from here."""
+    """The visible processes of a server on this cluster."""
     numbers = (int(entry.name) for entry in Path("/proc").glob("[0-9]*"))
     return [pid for pid in numbers if _is_of_cluster(pid, layout)]
 
 
 def _is_of_cluster(pid: int, layout: Layout) -> bool:
-    """All processes of a server work in its cluster's directory.
-
-    A number in `postmaster.pid` alone proves nothing: after a restart of the machine or of a
-    container it may be anybody's.
-    """
+    """The number in `postmaster.pid` may be another process's: a server works in its cluster."""
     process = Path("/proc", str(pid))
     try:
         in_cluster = os.path.samefile(process / "cwd", layout.cluster)
@@ -238,12 +215,10 @@ def _start(
     more: Mapping[str, str] | None = None,
     seconds: int = 0,
 ) -> int:
-    """The caller holds `server`, the server's lock; whatever is started here inherits it.
+    """Returns where in the log this server's lines begin.
 
-    The lock belongs to the open file, not to a process: it stays when the caller closes its own
-    descriptor, or is killed, and goes with the last process that has inherited one.
-
-    Returns where in the log this server's lines begin.
+    All processes of the server inherit `server`, a lock that the caller holds: it stays if the
+    caller ends, and goes with the last of them.
     """
     try:
         if create and not layout.cluster.exists():
@@ -285,8 +260,8 @@ def _stop(layout: Layout) -> None:
     postmaster = _postmaster(layout)
     if postmaster is None:
         return
-    for how, seconds in ((signal.SIGINT, STOP_SECONDS), (signal.SIGQUIT, STOP_SECONDS)):
-        deadline = time.monotonic() + seconds
+    for how in (signal.SIGINT, signal.SIGQUIT):
+        deadline = time.monotonic() + STOP_SECONDS
         os.kill(postmaster, how)
         while time.monotonic() < deadline:
             if _postmaster(layout) is None:
@@ -296,7 +271,7 @@ def _stop(layout: Layout) -> None:
 
 
 def _postmaster(layout: Layout) -> int | None:
-    """The running server's main process, which takes its pid file away when it has ended."""
+    """The running server's main process, which removes its pid file when it ends."""
     try:
         number = int(_pid_file(layout)[0])
         if sys.platform != "linux":
@@ -312,12 +287,10 @@ def _postmaster(layout: Layout) -> int | None:
 
 
 def _pid_file(layout: Layout) -> list[str]:
-    """Its lines. One is the directory's name, which need not be text."""
     return (layout.cluster / "postmaster.pid").read_text(errors="replace").splitlines()
 
 
 def _reported(layout: Layout) -> str:
-    """What the postmaster wrote of its state: starting, standby while it recovers, ready."""
     try:
         return _pid_file(layout)[7].strip()
     except (FileNotFoundError, IndexError):
@@ -325,7 +298,7 @@ def _reported(layout: Layout) -> str:
 
 
 def _own_number(pid: int) -> int | None:
-    """A process's number in its own PID namespace, the innermost that it is in."""
+    """A process's number in its own PID namespace."""
     try:
         status = Path("/proc", str(pid), "status").read_text()
     except OSError:

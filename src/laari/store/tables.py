@@ -1,10 +1,10 @@
 """Statements made from records: the fields of a record are the columns of its table."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Iterable, Sequence
 from datetime import date, datetime
 from operator import attrgetter
 from types import NoneType
-from typing import Generic, TypeVar, cast, get_args, get_type_hints
+from typing import Any, Generic, TypeVar, cast, get_args, get_type_hints
 from uuid import UUID
 
 import asyncpg
@@ -30,10 +30,9 @@ _PG_TYPES: dict[object, str] = {
 
 
 def _encoder(fields: Sequence[str]) -> Callable[[Iterable[Struct]], str]:
-    """Makes JSON of these fields of each row, without those that are null.
+    """Makes JSON of these fields of each row, without nulls.
 
-    The database reads a field that is not there as null, and takes as long to read a null as a
-    value.
+    The database reads a missing field as null, and a null takes as long to read as a value.
     """
     names: list[tuple[str, type, None]] = [(field, object, None) for field in fields]
     sent = defstruct("Sent", names, frozen=True, gc=False, omit_defaults=True)
@@ -52,9 +51,9 @@ def _pg_type(hint: object) -> str:
 
 
 class Statements(Generic[R]):
-    """One table's bulk statements: however many rows, they are one parameter, as JSON.
+    """One table's bulk statements: all rows are one parameter, as JSON.
 
-    The database reads them faster than a driver can encode an array for every column.
+    The database reads JSON faster than a driver can encode an array for every column.
     """
 
     def __init__(self, stored: Stored[R]) -> None:
@@ -68,10 +67,10 @@ class Statements(Generic[R]):
         self.types = {field: _pg_type(hints[field]) for field in stored.record.__struct_fields__}
 
     def select_by(self, *columns: str, lock: str = "", first: int = 1) -> str:
-        """The rows with these values, handed over as one array for each column from `first` on.
+        """The rows with these values; the parameters are an array for each column from `first` on.
 
-        Each is looked up by itself, which `OFFSET 0` insists on: while a table is small the
-        planner would rather walk through it, and a kept plan would still do so when it has grown.
+        `OFFSET 0` makes a look-up for each: a plan made while the table is small would read all of
+        it.
         """
         arrays = (f"${n}::{self.types[column]}[]" for n, column in enumerate(columns, first))
         same = " AND ".join(f"{self.name}.{column} = wanted.{column}" for column in columns)
@@ -83,13 +82,24 @@ class Statements(Generic[R]):
     def read(self, row: asyncpg.Record) -> R:
         return self.record(*row)
 
+    def finder(
+        self, column: str
+    ) -> Callable[[asyncpg.Connection, list[Any]], Awaitable[dict[Any, R]]]:
+        """A function that reads rows by the values of a column."""
+        statement = f"{self.select} WHERE {column} = ANY($1)"
+
+        async def find(connection: asyncpg.Connection, values: list[Any]) -> dict[Any, R]:
+            rows = await connection.fetch(statement, values)
+            return {row[column]: self.record(*row) for row in rows}
+
+        return find
+
     def encode(self, rows: Iterable[R]) -> str:
-        """Rows as the parameter of the statements below."""
         ordered = rows if self._order is None else sorted(rows, key=self._order)
         return self._to_json(ordered)
 
     def given(self, parameter: int, fields: Collection[str] | None = None) -> str:
-        """The rows that are handed over, as a query; of a change only the fields it needs."""
+        """The rows of the parameter as a query; a change names the fields it needs."""
         types = {field: self.types[field] for field in fields or self.types}
         taken = (
             f"decode({field}, 'base64') AS {field}" if kind == "bytea" else field
@@ -106,7 +116,7 @@ class Statements(Generic[R]):
 
 
 class KeyedStatements(Statements[R], Generic[K, R]):
-    """What is done by a table's own key besides: rows are locked, read, changed and replaced."""
+    """Adds statements by the table's own key: lock, read, change and replace."""
 
     def __init__(self, table: Table[K, R]) -> None:
         super().__init__(table)
@@ -142,7 +152,6 @@ class KeyedStatements(Statements[R], Generic[K, R]):
         return f"UPDATE {self.name} old SET {values} FROM ({given}) AS new WHERE {same}"
 
     def upsert(self, parameter: int) -> str:
-        """Replaces the row that has the same key."""
         values = ", ".join(f"{field} = excluded.{field}" for field in self._replaces)
         key = ", ".join(self._key)
         return f"{self.insert(parameter)} ON CONFLICT ({key}) DO UPDATE SET {values}"

@@ -1,6 +1,6 @@
-"""What events and saved responses say, against the rows they speak of.
+"""Compares events and saved responses with their rows.
 
-Of an address only its end counts: the service may have moved.
+Only the end of an address is compared: the service may have moved.
 """
 
 from typing import NamedTuple
@@ -15,42 +15,37 @@ def _second(column: str, offset: str) -> str:
 
 
 def _time(column: str) -> str:
-    """As the merchant interface shows it."""
     return f"{_second(column, '5 hours')} || '+05:00'"
 
 
 class _Said(NamedTuple):
-    """What a body says of its object, what the row says, and for which events that is the same."""
+    """A field of a body, its value in the row, and when the two have to agree."""
 
     name: str
     held: str
     when: str = "true"
-    told: str = ""  # where it is not the field of that name
+    told: str = ""  # if it is not the field of that name
 
     @property
     def found(self) -> str:
         return self.told or f"b.data ->> '{self.name}'"
 
 
-# What every event's body says of the event itself.
+# The fields of every event's body that are about the event itself.
 _EVENT = [
-    _Said("id", shown("evt", "e.id"), told="b.body ->> 'id'"),
-    _Said("type", "e.type", told="b.body ->> 'type'"),
-    _Said("payload_version", "'1'", told="b.body ->> 'payload_version'"),
-    _Said(
-        "mode", "CASE t.mode WHEN 'live' THEN 'active' ELSE t.mode END", told="b.body ->> 'mode'"
-    ),
-    _Said(
-        "created_at", f"{_second('e.created_at', '0 hours')} || 'Z'", told="b.body ->> 'created_at'"
-    ),
+    _Said(name, held, told=f"b.body ->> '{name}'")
+    for name, held in {
+        "id": shown("evt", "e.id"),
+        "type": "e.type",
+        "payload_version": "'1'",
+        "mode": "CASE t.mode WHEN 'live' THEN 'active' ELSE t.mode END",
+        "created_at": f"{_second('e.created_at', '0 hours')} || 'Z'",
+    }.items()
 ]
 
 
 def _body_check(kind: str, table: str, events: str, said: list[_Said]) -> Check:
-    """These events, each against the row of its object.
-
-    A field that is absent or null counts as null.
-    """
+    """Compares these events with the rows of their objects. An absent field counts as null."""
     said = [*_EVENT, *said]
     wrong = " OR ".join(
         f"({each.when} AND {each.found} IS DISTINCT FROM {each.held})" for each in said
@@ -75,7 +70,7 @@ def _body_check(kind: str, table: str, events: str, said: list[_Said]) -> Check:
 
 
 def _ending(field: str, path: str) -> _Said:
-    """The end of an address that was handed out."""
+    """Only the end of an address is compared."""
     held = f"'{path}' || o.token"
     told = f"b.data ->> '{field}'"
     return _Said(field, held, f"{told} IS NOT NULL", f"right({told}, length({held}))")
@@ -83,58 +78,49 @@ def _ending(field: str, path: str) -> _Said:
 
 _PAID = "e.type IN ('payment.paid', 'payment_request.paid')"
 _HOSTED = "o.kind <> 'charge'"
-_PAYMENT = [
-    _Said("id", shown("pay", "o.id")),
-    _Said("reference", "o.reference"),
+# The fields that payments and payment requests have in common.
+_COMMON = [
+    *(_Said(name, f"o.{name}") for name in ("reference", "title", "description", "bill_number")),
     _Said("amount", "o.amount::text"),
     _Said("fee", f"CASE WHEN {_PAID} THEN o.fee::text END"),
+    _Said("payment_reference", f"CASE WHEN {_PAID} THEN o.payment_reference END"),
+    _Said("created_at", _time("o.created_at")),
+    _Said("paid_at", f"CASE WHEN {_PAID} THEN {_time('o.paid_at')} END"),
+]
+_PAYMENT = [
+    *_COMMON,
+    _Said("id", shown("pay", "o.id")),
     _Said("net_amount", f"CASE WHEN {_PAID} THEN (o.amount - o.fee)::text END"),
-    _Said("title", "o.title"),
-    _Said("description", "o.description"),
     _Said("terminal_label", "o.terminal_label", _HOSTED),
-    _Said("bill_number", "o.bill_number"),
     _Said("status", "CASE e.type WHEN 'payment.created' THEN 'pending' ELSE substr(e.type, 9) END"),
     _ending("payment_url", "/pay/"),
     _ending("qr_url", "/merchant/public/qr/"),
-    _Said("payment_reference", f"CASE WHEN {_PAID} THEN o.payment_reference END"),
     _Said("return_url", "o.return_url", _HOSTED),
-    _Said("created_at", _time("o.created_at")),
-    _Said("paid_at", f"CASE WHEN {_PAID} THEN {_time('o.paid_at')} END"),
     _Said("expires_at", _time("o.expires_at"), _HOSTED),
     # Written as it was sent; two forms of the same object are the same.
     _Said("metadata", "o.metadata::jsonb", told="b.data -> 'metadata'"),
 ]
-
 _REQUEST = [
+    *_COMMON,
     _Said("id", shown("prq", "o.id")),
-    _Said("reference", "o.reference"),
-    _Said("amount", "o.amount::text"),
-    _Said("fee", f"CASE WHEN {_PAID} THEN o.fee::text END"),
-    _Said("title", "o.title"),
-    _Said("description", "o.description"),
     _Said("terminal_label", "o.terminal_label"),
-    _Said("bill_number", "o.bill_number"),
     _Said(
         "status",
         "CASE e.type WHEN 'payment_request.created' THEN 'pending' ELSE substr(e.type, 17) END",
     ),
     _Said("payment_id", f"CASE WHEN {_PAID} THEN {shown('pay', 'o.payment_id')} END"),
-    _Said("payment_reference", f"CASE WHEN {_PAID} THEN o.payment_reference END"),
     _Said("customer type", "o.customer_type", told="b.data -> 'customer' ->> 'type'"),
     _Said("customer", "o.customer_value", told="b.data -> 'customer' ->> 'value'"),
     _Said("return_url", "o.return_url"),
-    _Said("created_at", _time("o.created_at")),
-    _Said("paid_at", f"CASE WHEN {_PAID} THEN {_time('o.paid_at')} END"),
     _Said("expires_at", _time("o.expires_at")),
 ]
 _APPROVED = "e.type IN ('authorization.approved', 'authorization.revoked')"
 _AUTHORIZATION = [
     _Said("id", shown("auth", "o.id")),
-    _Said("reference", "o.reference"),
-    _Said("title", "o.title"),
-    _Said("description", "o.description"),
-    _Said("type", "o.type"),
-    _Said("currency", "o.currency"),
+    *(
+        _Said(name, f"o.{name}")
+        for name in ("reference", "title", "description", "type", "currency", "return_url")
+    ),
     _Said("per payment", "o.per_payment::text", told="b.data -> 'limits' ->> 'per_payment'"),
     _Said("period", "o.period_interval", told="b.data -> 'limits' -> 'period' ->> 'interval'"),
     _Said(
@@ -145,7 +131,6 @@ _AUTHORIZATION = [
     _ending("approval_url", "/approve/"),
     _Said("approval_expires_at", _time("o.approval_expires_at")),
     _Said("expires_at", _time("o.expires_at")),
-    _Said("return_url", "o.return_url"),
     _Said("approved_at", f"CASE WHEN {_APPROVED} THEN {_time('o.approved_at')} END"),
     _Said("created_at", _time("o.created_at")),
 ]
@@ -181,7 +166,7 @@ _SAVED = Check(
 )
 
 CHECKS = [
-    # Two statements for the many events of payments: they are read at the same time.
+    # Two statements for the many events of payments, which run at the same time.
     _body_check("event_body", "payments", "e.type = 'payment.created'", _PAYMENT),
     _body_check(
         "event_body",

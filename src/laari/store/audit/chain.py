@@ -1,4 +1,4 @@
-"""The chain over the ledger, verified: every seal against its key, its rows and its neighbours."""
+"""Verifies the chain: every seal against its key, its rows and the seal before it."""
 
 import hmac
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -83,7 +83,6 @@ async def verify_rows(connection: Connection, table: str, after: int = 0) -> lis
 async def _pages(
     connection: Connection, number: int, subjects: Sequence[str]
 ) -> AsyncIterator[list[Seal]]:
-    """The seals after this one, a page at a time."""
     while rows := await connection.fetch(
         f"SELECT {COLUMNS} FROM seals WHERE number > $1 AND subject = ANY($2) "
         f"ORDER BY number LIMIT {PAGE}",
@@ -177,7 +176,7 @@ async def _compare(connection: Connection, seal: Seal, content: Content) -> list
 
 
 async def _are_kept(connection: Connection, seal: Seal) -> bool:
-    """Whether all events of the seal are too young for their deliveries to be purged."""
+    """Whether all events of the seal are too young for a purge of their deliveries."""
     subject = SUBJECTS["events"]
     oldest = first_id(datetime.now(UTC) - DELIVERIES_KEPT + CLOCKS_DIFFER)
     old = await connection.fetchval(

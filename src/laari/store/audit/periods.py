@@ -1,10 +1,9 @@
-"""What wallets and authorizations have counted in their periods, counted again.
+"""Compares the sums that wallets and authorizations keep of their periods with the ledger.
 
-In live mode time goes forward: a row's period is the latest that anything was spent in, and from
-then on everything counts in it, also what a server with a clock behind spends (the order is that
-of `recorded`, since a wallet's history is written under the lock on it). In a sandbox the clock may
-be moved to any time; there each payment counts in the period of its own time, but for those so
-near a border that two servers' clocks could differ.
+In live mode a row's period is the latest in which anything was spent, and everything recorded after
+that counts in it, even from a server whose clock is behind. In a sandbox the clock may be moved to
+any time, so each payment counts in the period of its own time, unless two servers' clocks could
+disagree about it.
 """
 
 from laari.store.audit.difference import Check, shown

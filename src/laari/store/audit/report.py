@@ -114,11 +114,7 @@ async def settle(connection: Connection, since_seal: bool) -> None:
 
 
 def _steps(
-    scope: Scope,
-    key: bytes | None,
-    known: list[KnownSeal],
-    since_seal: bool,
-    totals: Counter[str],
+    scope: Scope, key: bytes | None, known: list[KnownSeal], since_seal: bool, totals: Counter[str]
 ) -> list[tuple[str, Step]]:
     steps: list[tuple[str, Step]] = [("schema", verify_schema)]
     if key is not None:
@@ -191,7 +187,7 @@ async def _run(
 
 
 def statement(checks: list[Check]) -> str:
-    """Checks that share their queries, as one statement: the first differences of each kind."""
+    """One statement for checks that share their queries: the first differences of each kind."""
     found = " UNION ALL ".join(
         f"SELECT '{check.kind}' AS kind, id, expected, found FROM ({check.sql}) AS checked"
         for check in checks

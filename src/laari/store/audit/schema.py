@@ -1,7 +1,7 @@
-"""The live schema against the one that the migrations make.
+"""Compares the live schema with the one that the migrations make.
 
-`schema.json` is the schema as the catalogs describe it, in lines that PostgreSQL 15 and 18 write
-alike. It is written by `python -m tools.audit_schema`.
+`schema.json` describes the schema in lines that PostgreSQL 15 and 18 write alike; `python -m
+tools.audit_schema` writes it.
 """
 
 from pathlib import Path
@@ -13,9 +13,8 @@ from laari.store.audit.difference import Difference
 
 FILE = Path(__file__).parent / "schema.json"
 
-# What can be added to a table of ours without harm: an index for somebody's reports, which does
-# not make anything unique. Other objects of the schema are no business of ours, unless they change
-# what our statements mean.
+# Indexes that are not unique may be added, for somebody's reports. Other objects are reported only
+# if they change what our statements do.
 _DESCRIBE = """
 WITH ours AS (
     SELECT c.oid, c.relname, c.relkind, c.relpersistence, c.relrowsecurity, c.relforcerowsecurity
@@ -86,7 +85,7 @@ _ADDED = "Something was added to the schema that changes what it does."
 
 
 async def describe(connection: Connection) -> dict[str, str]:
-    """Every part of the schema by its name, as the catalogs describe it."""
+    """Every part of the schema by its name."""
     rows = await connection.fetch(_DESCRIBE)
     return {name: " ".join(definition.split()) for name, definition in sorted(rows)}
 
@@ -111,7 +110,7 @@ async def verify_schema(connection: Connection) -> list[Difference]:
 
 
 def _matters(name: str, definition: str, tables: set[str]) -> bool:
-    """Whether it belongs to a table of ours, or changes what our statements mean."""
+    """Whether it belongs to one of our tables or changes what our statements do."""
     kind, _, rest = name.partition(" ")
     match kind:
         case "table" | "view" | "sequence" | "index":
@@ -120,9 +119,7 @@ def _matters(name: str, definition: str, tables: set[str]) -> bool:
             return any(f" ON public.{table} " in definition for table in tables)
         case "column" | "constraint" | "trigger" | "rule" | "policy":
             return rest.partition(".")[0] in tables
-        case "rows":
-            return rest.rpartition(" ")[2] in tables
-        case "check":
+        case "rows" | "check":
             return rest.rpartition(" ")[2] in tables
         case "function":
             return rest.startswith("in the way of")

@@ -1,8 +1,8 @@
-"""What the checks look at: everything, or what was written after the last seal.
+"""The rows that the checks read: all, or those written after the last seal.
 
-The checks name tables. To look at a part, queries of the same names are put in front of them, which
-hold the rows that hang together with the new ones: a payment with all of its transfers and events,
-an authorization with all of its charges, a wallet with all of its history.
+Queries with the names of the tables come before a check. They return the new rows and all rows that
+belong to them: a payment with its transfers and events, an authorization with its charges, a wallet
+with its history.
 """
 
 from typing import NamedTuple
@@ -97,7 +97,6 @@ class Scope(NamedTuple):
     parameters: tuple[object, ...] = ()
 
     def apply(self, sql: str) -> str:
-        """The check's statement over these rows; a name it gives itself comes after."""
         body = sql.lstrip()
         if body.startswith("WITH "):
             return f"WITH {self.queries}, {body.removeprefix('WITH ')}"
@@ -108,7 +107,7 @@ EVERYTHING = Scope(_EVERYTHING)
 
 
 async def since(connection: Connection, places: dict[str, SealedPlace]) -> Scope:
-    """What hangs together with rows that were written after these places."""
+    """The rows that belong to those written after these places."""
     xids = [places[table].xid for table in ("transfers", "transactions", "events")]
     touched = await connection.fetchrow(_TOUCHED, *xids)
     return Scope(_PART, (*touched, *xids))

@@ -1,4 +1,4 @@
-"""A standby for the audit, once it has everything that the primary had when the audit began."""
+"""A standby for the audit that has everything the primary had when the audit began."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -36,7 +36,7 @@ _CONFLICT = (
 async def caught_up(primary: str, standby: str, count: int) -> AsyncIterator[list[Connection]]:
     """Connections to the standby; refuses one of another cluster, and one that lags.
 
-    A copy that went its own way has the same identifier, and not the primary's last seal.
+    A copy with another history has the same identifier, but not the primary's last seal.
     """
     async with connection_to(primary) as connection:
         seal = await last_seal(connection)

@@ -1,7 +1,4 @@
-"""Rows that PostgreSQL copies out in its binary format, digested as they come.
-
-Nothing is done for a single row here, so that a digest costs little more than the reading.
-"""
+"""Digests rows in PostgreSQL's binary copy format, without work for each row."""
 
 import hashlib
 import struct
@@ -17,10 +14,10 @@ def divider(columns: int) -> bytes:
 
 
 class CopyDigest:
-    """Takes what is copied, without its header and end, for one digest or one for each group.
+    """Digests the copied bytes without header and end, as one digest or one for each group.
 
-    A group of rows ends with `divider`, where there is one. Bytes of a row that look like it make
-    more groups than there are: whoever knows how many there have to be counts them.
+    Each group ends with `divider`. Bytes of a row may look like it, so the caller compares the
+    number of groups with the number it expects.
     """
 
     def __init__(self, divider: bytes = b"") -> None:
@@ -48,7 +45,7 @@ class CopyDigest:
         self._held = data[held:]
 
     def end(self) -> list[bytes]:
-        """The digest of each group, and of what came after the last divider."""
+        """The digest of each group, and of the bytes after the last divider."""
         if not self._is_begun or not self._held.endswith(_END):
             raise ValueError("what was copied has no end")
         self._digests[-1].update(self._held[: -len(_END)])
@@ -56,7 +53,7 @@ class CopyDigest:
 
 
 def _length_of_header(data: bytes) -> int:
-    """0 where it has not come yet."""
+    """0 if the header is not complete yet."""
     if len(data) < _HEADER.size:
         return 0
     signature, flags, added = _HEADER.unpack_from(data)

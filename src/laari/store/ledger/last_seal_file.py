@@ -1,9 +1,8 @@
 """The last seal, kept outside the database: a chain does not show that its end was cut off.
 
-Somebody who can write to the database can also remove its newest seals, or put an older copy of it
-in place. So the background process notes the last seal in a file, and the audit asks for it. If the
-database contradicts the file, the file stays: an operator who knows why (a restored backup) removes
-it. The metrics show a seal as well, for installations that keep it elsewhere.
+Somebody with write access to the database can remove its newest seals or restore an older copy. So
+the background process notes the last seal in a file, and the audit compares it. If the database
+contradicts the file, the file stays until an operator removes it.
 """
 
 import re
@@ -19,7 +18,7 @@ _FORM = re.compile(r"([1-9][0-9]{0,18}):([0-9a-f]{64})", re.ASCII)
 
 
 class KnownSeal(NamedTuple):
-    """A seal that was seen: it has to be in the chain for ever."""
+    """A seal that was seen once: it has to stay in the chain."""
 
     number: int
     mac: bytes
@@ -29,21 +28,16 @@ class KnownSeal(NamedTuple):
 
 
 def read_seal(text: str) -> KnownSeal | None:
-    """A seal as the audit and the log write it: its number, a colon, 64 hexadecimal digits."""
     form = _FORM.fullmatch(text.strip())
     return None if form is None else KnownSeal(int(form[1]), bytes.fromhex(form[2]))
 
 
 def last_seal_file(data_dir: Path, master_key: bytes) -> Path:
-    """Where the last seal of an installation is noted.
-
-    The master key names the installation: nothing in the database can lead to another file.
-    """
+    """Named after the master key: nothing in the database can lead to another file."""
     return data_dir / f"last-seal-{fingerprint(master_key)[:16]}"
 
 
 def noted_seal(path: Path) -> KnownSeal | None:
-    """The seal in the file; None if there is no file."""
     try:
         text = path.read_text()
     except FileNotFoundError:
@@ -57,16 +51,16 @@ def noted_seal(path: Path) -> KnownSeal | None:
 
 
 def note_seal(path: Path, seal: KnownSeal) -> None:
-    """Replaces what was noted; a reader finds the old seal or the new one."""
+    """A reader finds the old seal or the new one."""
     new = path.with_name(f"{path.name}.new")
     new.write_text(f"{seal}\n")
     new.replace(path)
 
 
 class ShownSeals(NamedTuple):
-    """The end of the chain, for the metrics; `to_keep` is the last seal before this hour.
+    """The end of the chain, for the metrics.
 
-    `to_keep` changes once an hour, because every value is a time series of its own.
+    `to_keep` is the last seal before this hour: each value is a time series, so it changes rarely.
     """
 
     last_number: int

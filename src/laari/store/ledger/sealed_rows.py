@@ -1,7 +1,4 @@
-"""What is sealed: the tables, what of a row is digested, and the digest of the rows of a range.
-
-docs/audit.md says why these columns.
-"""
+"""The sealed tables, and the digest of a range of their rows (docs/audit.md)."""
 
 import asyncio
 from typing import NamedTuple
@@ -16,9 +13,9 @@ PAUSE_SECONDS = 0.001
 
 
 class Subject(NamedTuple):
-    """A table whose live rows are sealed: its key, what of a row `r` is digested, where that is.
+    """A sealed table: its key, the digested columns of a row `r`, and tables beside it.
 
-    `live` leaves out the rows of sandboxes. A row whose mode cannot be told is sealed.
+    `live` leaves out rows of sandboxes; rows whose mode is not known are sealed.
     """
 
     table: str
@@ -96,15 +93,12 @@ class SealedPlace(NamedTuple):
 
 
 def is_piece(after: SealedPlace, upto: SealedPlace) -> bool:
-    """Whether these are some rows of a single transaction, and not whole ones."""
+    """Whether the places bound a part of one transaction."""
     return after.key is not None or upto.key is not None
 
 
 def rows_of(subject: Subject, after: SealedPlace, upto: SealedPlace) -> str:
-    """The live rows between two places, in the order of (xid, key), as a condition.
-
-    Parameters are the four bounds. Before its first piece a transaction's predecessors are sealed.
-    """
+    """The condition for the live rows between two places, with their four bounds as parameters."""
     if not is_piece(after, upto):
         return (
             "r.xid > $1 AND r.xid <= $3 AND $2::text IS NULL AND $4::text IS NULL "
@@ -118,12 +112,11 @@ def rows_of(subject: Subject, after: SealedPlace, upto: SealedPlace) -> str:
 
 
 def columns(subject: Subject) -> str:
-    """What is digested of a row: it never changes (tests/audit/test_form.py)."""
+    """The digested columns of a row: they never change (tests/audit/test_form.py)."""
     return ", ".join(subject.sealed)
 
 
 def source(subject: Subject) -> str:
-    """Where that is, after FROM."""
     return f"{subject.table} r {subject.beside}"
 
 
@@ -136,10 +129,6 @@ class Content(NamedTuple):
 async def content_of(
     connection: Connection, subject: Subject, after: SealedPlace, upto: SealedPlace
 ) -> Content:
-    """What is between two places, and its digest.
-
-    Rows are digested as they are copied out: nobody takes them apart and puts them together again.
-    """
     where = rows_of(subject, after, upto)
     bounds = (after.xid, after.key, upto.xid, upto.key)
     # PostgreSQL expects next to no rows at the end of a table, and looks up what is beside each.
@@ -166,7 +155,7 @@ async def content_of(
 
 
 async def copy(connection: Connection, rows: CopyDigest, query: str, *parameters: object) -> int:
-    """Copies out what the query returns; how many rows that was."""
+    """Digests the rows of the query; returns their number."""
 
     async def take(data: bytes) -> None:
         rows.take(data)

@@ -1,4 +1,4 @@
-"""Makes the next seals: of rows that are complete, so many at a time."""
+"""Makes the next seals, of complete rows."""
 
 from contextlib import suppress
 from typing import NamedTuple
@@ -26,17 +26,16 @@ WORK_MEMORY = "64MB"  # for a seal's rows in the order of their keys
 
 
 class Sealed(NamedTuple):
-    """The seals that were made, and whether complete rows are left for the next ones."""
+    """The new seals, and whether complete rows are left for the next ones."""
 
     seals: list[Seal]
     more: bool
 
 
 async def seal_next(connection: Connection, key: bytes, chunk: int = CHUNK) -> Sealed:
-    """Seals the next rows of each table, in a transaction of the caller's.
+    """Seals the next rows of each table, in the caller's transaction.
 
-    Makes nothing where all that is complete is sealed, or another process is sealing. A crash
-    leaves either all of these seals or none.
+    Makes no seals if all complete rows are sealed or another process is sealing.
     """
     if not await connection.fetchval("SELECT pg_try_advisory_xact_lock($1)", ADVISORY_LOCK):
         return Sealed([], more=False)
@@ -66,7 +65,7 @@ async def seal_next(connection: Connection, key: bytes, chunk: int = CHUNK) -> S
 async def end_of(
     connection: Connection, subject: Subject, place: SealedPlace, upto: int, chunk: int
 ) -> SealedPlace | None:
-    """Where the next so many rows of this table end; None where there are none up to `upto`."""
+    """Where the next `chunk` rows of this table end; None if there are none up to `upto`."""
     if place.key is not None:  # in the middle of a large transaction
         return SealedPlace(place.xid, await _nth_key(connection, subject, place, chunk))
     if upto <= place.xid:
@@ -95,7 +94,7 @@ async def end_of(
 async def _nth_key(
     connection: Connection, subject: Subject, place: SealedPlace, count: int
 ) -> str | None:
-    """The key of the row so many rows further in its transaction; None where it ends before."""
+    """The key of the row `count` rows further in its transaction; None if it ends before."""
     async with local_settings(connection, **ALONG_THE_KEY):
         key: str | None = await connection.fetchval(
             nth_key_query(subject, place), place.xid, place.key, count - 1
@@ -117,10 +116,9 @@ def nth_key_query(subject: Subject, place: SealedPlace) -> str:
 async def _count(
     connection: Connection, subject: Subject, after: int, upto: int, most: int
 ) -> tuple[int, int]:
-    """How many live rows these transactions wrote, counted to one more than `most`.
+    """The number of live rows of these transactions, counted to `most` + 1.
 
-    And the transaction that three quarters of the rows that were counted go up to, if all wrote
-    alike.
+    Also the transaction at three quarters of the counted rows, if all transactions wrote alike.
     """
     count, guess = await connection.fetchrow(
         "SELECT count(*), coalesce(min(xid) + (max(xid) - min(xid)) * 3 / 4, 0) "
@@ -133,10 +131,9 @@ async def _count(
 
 
 async def summarize(connection: Connection) -> None:
-    """Takes the newest pages up into the indexes that find rows by their transaction.
+    """Updates the indexes that find rows by their transaction.
 
-    A table that is being vacuumed is left for the next time, and everything where another process
-    is sealing or at this: two would wait for each other's lock on the table.
+    Skips a table that is being vacuumed, and all tables while another process seals.
     """
     for table in SUBJECTS:
         with suppress(asyncpg.LockNotAvailableError):

@@ -1,12 +1,9 @@
-"""The chain over the ledger: live rows that never change, sealed by keyed digests that continue.
+"""The chain over the ledger: live rows never change, and keyed digests seal them.
 
-A seal covers the rows of one table that a range of transactions wrote. Its MAC is made with a key
-derived from the master key and takes in the seal before it, so whoever can write to the database
-but does not hold the key can neither change what is sealed nor make a seal.
-
-Transactions become visible in another order than they began in. A seal therefore goes up to the
-oldest transaction that still runs: everything below it has ended, whatever its rows' ids or times
-say. docs/audit.md says what this proves and what it does not.
+A seal covers the rows of one table that a range of transactions wrote. Its MAC needs a key derived
+from the master key and includes the seal before it, so write access to the database is not enough
+to change sealed rows or to make a seal. A seal ends before the oldest running transaction: no row
+below it can appear later (docs/audit.md).
 """
 
 import hmac
@@ -52,7 +49,7 @@ def sealing_key(master_key: bytes) -> bytes:
 
 
 def mac_of(key: bytes, seal: Seal, previous: bytes) -> bytes:
-    """What the seal's MAC has to be, after the one before it (empty before the first)."""
+    """The MAC of the seal, after the MAC of the one before it (empty before the first)."""
     *start, content, sealed_at, _ = astuple(seal)
     covered = (*start, content.hex(), int(sealed_at.timestamp() * 1_000_000), previous.hex())
     return hmac.digest(key, json.encode(covered), "sha256")

@@ -1,7 +1,7 @@
-"""Up to which transaction everything has ended, and that the server goes on counting from there.
+"""The transactions that have all ended, and a check that the server counts on from there.
 
-Seals and daily figures note how far they have come. On a server that counts from lower numbers,
-what is written next would be taken for what they have covered already.
+Seals and daily figures note how far they have come. A server that counts from lower numbers would
+write rows that seem to be covered already.
 """
 
 from asyncpg import Connection
@@ -15,7 +15,7 @@ class MovedError(LaariError):
 
 
 async def xid_horizon(connection: Connection) -> int:
-    """The last transaction before the oldest that still runs: no row up to it can appear later."""
+    """The last transaction before the oldest running one: no row up to it can appear later."""
     last: int = await connection.fetchval(
         "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1"
     )
@@ -32,7 +32,7 @@ def require_not_moved(what: str, upto: int, last: int) -> None:
 
 
 async def check_not_moved(connection: Connection) -> None:
-    """Before a service starts: what it wrote until somebody looks would be counted nowhere."""
+    """Before a service starts: its rows would be neither sealed nor counted."""
     places = await sealed_places(connection)
     added = await connection.fetchval("SELECT xid FROM figures_upto")
     last = await xid_horizon(connection)

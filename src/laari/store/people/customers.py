@@ -52,8 +52,8 @@ async def create(
 ) -> NewCustomer:
     """Makes a customer with a wallet, its key and its opening balance.
 
-    `first_password`: the first log-in leads to a change of the password; `must_change`: nothing
-    else can be done before. Neither in the sandbox, where there are no real people.
+    The first log-in asks for a new password (`first_password`) or allows nothing else before it
+    (`must_change`), if the customer is live.
     """
     password = password or new_password()
     api_key = new_secret(PREFIX)
@@ -83,7 +83,6 @@ async def create(
 
 
 async def new_account(connection: Connection) -> int:
-    """An account number that no wallet has had."""
     account: int = await connection.fetchval("SELECT nextval('wallet_accounts')")
     return account
 
@@ -91,7 +90,7 @@ async def new_account(connection: Connection) -> int:
 async def create_sandbox_customer(
     connection: Connection, tenant_id: int, account: int, tier: str, balance: int
 ) -> None:
-    """The one customer of a merchant's sandbox, with the account that the merchant names."""
+    """The only customer of a merchant's sandbox."""
     customer_id = ids.new_id(datetime.now(UTC), os.urandom)
     await connection.execute(
         "INSERT INTO customers (id, name, mode, sandbox_of) "
@@ -103,7 +102,7 @@ async def create_sandbox_customer(
 
 
 async def let_log_in(connection: Connection, account: int, email: str, password: str) -> None:
-    """Gives the owner of a wallet a log-in for the wallet application, unless there is one."""
+    """Gives the owner of a wallet a log-in, unless there is one."""
     customer_id = await connection.fetchval(
         "SELECT c.id FROM wallets w JOIN customers c ON c.id = w.customer_id "
         "WHERE w.account = $1 AND c.password_hash IS NULL",
@@ -120,14 +119,9 @@ async def let_log_in(connection: Connection, account: int, email: str, password:
 
 
 async def open_wallet(
-    connection: Connection,
-    customer_id: UUID,
-    account: int,
-    mode: Mode,
-    tier: str,
-    balance: int,
+    connection: Connection, customer_id: UUID, account: int, mode: Mode, tier: str, balance: int
 ) -> None:
-    """Opens a wallet; its first money is booked like any other that comes from outside."""
+    """Opens a wallet; its first money is booked like any other from outside."""
     try:
         row = await connection.fetchrow(
             "INSERT INTO wallets (account, customer_id, mode, tier) VALUES ($1, $2, $3, $4) "

@@ -1,8 +1,7 @@
-"""What keeps a database and its master key together.
+"""Keeps a database and its master key together.
 
-A wrong key would be noticed only by the first secret that does not open, after others have been
-written with it. So a value derived from the key stands in the database and is compared whenever
-the service is opened.
+The database has a value derived from the key, which every start compares. Otherwise a wrong key
+would be noticed only after other secrets were written with it.
 """
 
 import hmac
@@ -16,15 +15,14 @@ from laari.store.secrets import MasterKeyError, derive
 
 PROVE_SECONDS = 10.0  # a few rows are read; a server that has gone silent holds up no start
 
+_STORED = "SELECT master_key_check FROM installation"
+
 
 async def prove_master_key(dsn: str, master_key: bytes, named: str) -> None:
-    """Refuses a key that is not this database's; `named` says where it came from.
-
-    A database that has no value yet gets this key's.
-    """
+    """Refuses a key that is not this database's; `named` says where it came from."""
     check = derive(master_key, "installation check", "")
     async with connection_to(dsn, PROVE_SECONDS) as connection:
-        known = await _stored(connection)
+        known = await connection.fetchval(_STORED)
         if known is None:
             with suppress(asyncpg.ReadOnlySQLTransactionError):  # one that may write stores it
                 await connection.execute(
@@ -32,20 +30,15 @@ async def prove_master_key(dsn: str, master_key: bytes, named: str) -> None:
                     "ON CONFLICT DO NOTHING",
                     check,
                 )
-            known = await _stored(connection)  # of two that come first one stays
+            known = await connection.fetchval(_STORED)  # of two at once the first stays
     if known is not None and not hmac.compare_digest(known, check):
         raise MasterKeyError(
             f"{named} is not the master key that this database was made with: use that one"
         )
 
 
-async def _stored(connection: Connection) -> bytes | None:
-    known: bytes | None = await connection.fetchval("SELECT master_key_check FROM installation")
-    return known
-
-
 async def note_public_url(connection: Connection, url: str) -> None:
-    """Remembers where the service is reached, for commands that are not told."""
+    """For commands that do not know the address of the service."""
     await connection.execute(
         "UPDATE installation SET public_url = $1 WHERE public_url IS DISTINCT FROM $1", url
     )

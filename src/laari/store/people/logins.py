@@ -1,4 +1,4 @@
-"""People who can log in, and their passwords: customers by their id, merchants' people by email."""
+"""People who can log in: customers by their id, people of merchants by email."""
 
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
@@ -11,7 +11,7 @@ Whose: TypeAlias = UUID | str  # a customer's id, or the email of one of a merch
 
 
 class Login(NamedTuple):
-    """Somebody who could log in, and the hash of the password that they would need."""
+    """A person who can log in, and the hash of the password."""
 
     whose: Whose
     password_hash: str | None
@@ -19,7 +19,7 @@ class Login(NamedTuple):
 
 
 class Person(NamedTuple):
-    """Where a person stands in the database, and where their sessions name them."""
+    """Where the database keeps a person, and where their sessions name them."""
 
     table: str
     key: str
@@ -41,17 +41,12 @@ def person(whose: Whose) -> Person:
 
 
 async def of_customer(
-    connection: Connection,
-    mode: Mode,
-    *,
-    mobile: str | None,
-    email: str | None,
-    vpa: str | None,
+    connection: Connection, mode: Mode, *, mobile: str | None, email: str | None, vpa: str | None
 ) -> Login | None:
-    """The customer with this mobile number, email or VPA; a number is first of all a mobile's.
+    """The customer with this mobile number, email or VPA; a mobile number comes first.
 
-    A merchant's own sandbox customer has no password and cannot log in, but for a demo's: the page
-    lets anyone act as it. Anybody else with the same contact comes first.
+    A merchant's own sandbox customer has no password and cannot log in, except in a demo. Other
+    customers with the same contact come first.
     """
     row = await connection.fetchrow(
         "SELECT id, password_hash, password_first FROM customers "
@@ -89,14 +84,12 @@ async def set_password(
     verified: str | None = None,
     must_change: bool = False,
 ) -> int | None:
-    """Gives somebody a new password and ends every session that the old one opened.
+    """Sets a new password and ends all sessions of the old one; returns their number.
 
-    With `verified`, only where that is still the hash of their password: of two changes at once the
-    second one finds the password gone that it was asked with. `must_change` is for a password that
-    an operator chose; in the sandbox, where there are no real people, it has no effect. Returns how
-    many sessions ended, or None where there is no such person or password.
+    None if there is no such person, or if `verified` is no longer the hash of the password: of two
+    changes at once the second fails. `must_change` has no effect in the sandbox.
     """
-    table, key, column, is_live = person(whose)
+    table, key, _, is_live = person(whose)
     async with connection.transaction():
         # The row stays locked until the sessions are gone. Whoever opens one with the old password
         # holds the row too, so it is either seen here or not opened.
@@ -109,9 +102,13 @@ async def set_password(
             verified,
             must_change,
         )
-        if changed is None:
-            return None
-        ended = await connection.fetch(
-            f"DELETE FROM sessions WHERE {column} = $1 RETURNING true", whose
-        )
+        return None if changed is None else await end_all(connection, whose)
+
+
+async def end_all(connection: Connection, whose: Whose) -> int:
+    """Ends all sessions of a person; returns their number."""
+    column = person(whose).column
+    ended = await connection.fetch(
+        f"DELETE FROM sessions WHERE {column} = $1 RETURNING true", whose
+    )
     return len(ended)

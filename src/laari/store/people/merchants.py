@@ -15,6 +15,7 @@ from laari.rules.calendar import show as show_time
 from laari.rules.records import Mode
 from laari.store.people.customers import create_sandbox_customer, new_account
 from laari.store.people.passwords import hash_password, new_password
+from laari.store.people.staff import add_user
 from laari.store.people.wallet_keys import add_key, sandbox_wallet_key
 from laari.store.secrets import decrypt, digest, encrypt, new_secret
 
@@ -41,10 +42,6 @@ class Merchant(Struct, frozen=True):
     has_live: bool  # False for one that signed up for the sandbox alone
 
 
-class EmailTakenError(LaariError):
-    """Somebody logs in with this email address already."""
-
-
 class NewMerchant(Struct, frozen=True):
     """A merchant with the secrets of its creation."""
 
@@ -55,7 +52,7 @@ class NewMerchant(Struct, frozen=True):
 
 
 def described(found: Merchant) -> dict[str, Any]:
-    """What the command line and sign-up tell of a merchant."""
+    """A merchant as the command line and sign-up show it."""
     return {
         "merchant_id": found.id,
         "name": found.name,
@@ -89,12 +86,11 @@ async def create(
     first_password: bool = False,
     sandbox_only: bool = False,
 ) -> NewMerchant:
-    """Makes a merchant with its sandbox customer and, where an email is given, a login.
+    """Makes a merchant with its sandbox customer and, with an email, a login.
 
-    `first_password`: the first log-in leads to a change of the password; `must_change`: nothing
-    else can be done before. Both only where the merchant is live. `password_hash` is that of
-    `password`, where it was hashed elsewhere already. A merchant that is `sandbox_only` has no
-    live tenant, so that nothing of it can ever be live.
+    The first log-in asks for a new password (`first_password`) or allows nothing else before it
+    (`must_change`), if the merchant is live. `password_hash` saves hashing `password` again. A
+    merchant that is `sandbox_only` has no live tenant and can never go live.
     """
     merchant_id = new_merchant_id()
     secret_key = new_secret(KEY_PREFIX)
@@ -126,36 +122,15 @@ async def create(
         if email is not None:
             password = password or new_password()
             password_hash = password_hash or hash_password(password)
-            flags = (must_change and mode == "live", first_password and mode == "live")
-            await _add_login(connection, merchant_id, email, password_hash, *flags)
+            await add_user(
+                connection, merchant_id, email, password_hash, must_change, first_password
+            )
     made = replace(Merchant(*row), has_live=not sandbox_only)  # the row came before its tenants
     return NewMerchant(made, secret_key, password if email is not None else None, account)
 
 
-async def _add_login(
-    connection: Connection,
-    merchant_id: str,
-    email: str,
-    password_hash: str,
-    must_change: bool,
-    first: bool,
-) -> None:
-    try:
-        await connection.execute(
-            "INSERT INTO merchant_users (email, merchant_id, password_hash, password_must_change, "
-            "password_first) VALUES ($1, $2, $3, $4, $5)",
-            email,
-            merchant_id,
-            password_hash,
-            must_change,
-            first,
-        )
-    except asyncpg.UniqueViolationError as error:
-        raise EmailTakenError("this email address already logs in to a merchant") from error
-
-
 def _secret_context(merchant_id: str) -> bytes:
-    """Binds the encrypted secret to its row: moved to another, it does not decrypt."""
+    """Binds the encrypted secret to its row."""
     return f"merchant-secret {merchant_id}".encode()
 
 
@@ -170,7 +145,7 @@ async def update(
     fee_bps: int | None = None,
     fee_fixed: int | None = None,
 ) -> Merchant:
-    """Changes what is given and leaves the rest; an empty webhook URL removes it."""
+    """Changes the given values; an empty webhook URL removes it."""
     row = await connection.fetchrow(
         "UPDATE merchants SET mode = coalesce($2, mode), active = coalesce($3, active), "
         "webhook_url = nullif(coalesce($4, webhook_url), ''), "
@@ -227,14 +202,13 @@ async def rotate_key(
 
 
 def open_secret(master_key: bytes, merchant_id: str, encrypted: bytes) -> str:
-    """The secret key of a merchant row that was read."""
     return decrypt(master_key, encrypted, _secret_context(merchant_id)).decode()
 
 
 async def rotate_marked_key(
     connection: Connection, master_key: bytes, merchant_id: str, mark: str
 ) -> str | None:
-    """The new secret key in place of the marked one, or nothing where that has gone already."""
+    """Replaces the marked secret key; None if it was replaced already."""
     async with connection.transaction():
         await connection.execute(
             "SELECT FROM merchants WHERE id = $1 FOR NO KEY UPDATE", merchant_id
@@ -246,7 +220,7 @@ async def rotate_marked_key(
 
 
 async def key_mark(connection: Connection, merchant_id: str) -> str:
-    """Tells the merchant's present secret key from others, and nothing else about it."""
+    """Identifies the present secret key without revealing it."""
     held: bytes = await connection.fetchval(
         "SELECT secret_digest FROM merchants WHERE id = $1", merchant_id
     )
@@ -261,7 +235,6 @@ async def secret_key_of(connection: Connection, master_key: bytes, merchant_id: 
 
 
 async def of_login(connection: Connection, email: str) -> Merchant | None:
-    """The merchant a person logs in to."""
     row = await connection.fetchrow(
         f"SELECT {_COLUMNS} FROM merchants WHERE id = "
         "(SELECT merchant_id FROM merchant_users WHERE email = $1)",

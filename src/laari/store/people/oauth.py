@@ -1,4 +1,4 @@
-"""OAuth clients and their access tokens, both known by digests only."""
+"""OAuth clients and their access tokens, stored as digests."""
 
 import base64
 import os
@@ -23,8 +23,6 @@ _COLUMNS = "id, merchant_id, scope, created_at, revoked_at"
 
 
 class Client(Struct, frozen=True):
-    """A client as the operator sees it."""
-
     id: str
     merchant_id: str
     scope: str
@@ -33,7 +31,7 @@ class Client(Struct, frozen=True):
 
 
 class ClientCredential(NamedTuple):
-    """What asking for a token needs to know of a client; only usable ones are found."""
+    """A usable client, as the token endpoint needs it."""
 
     id: str
     secret_digest: bytes
@@ -42,7 +40,7 @@ class ClientCredential(NamedTuple):
 
 
 class TokenCredential(NamedTuple):
-    """A token that was issued: whose it is now, and what is left to check about it."""
+    """A token, its tenant now, and what is left to check."""
 
     tenant: Tenant
     scope: str
@@ -77,7 +75,7 @@ async def create_client(
 async def create_next_client(
     connection: Connection, merchant_id: str, scope: str, made_before: int
 ) -> tuple[Client, str] | None:
-    """Makes a client where the merchant has had exactly so many, so that no form makes two."""
+    """Makes a client if the merchant has exactly `made_before`: no form makes two."""
     async with connection.transaction():
         await connection.execute(
             "SELECT FROM merchants WHERE id = $1 FOR NO KEY UPDATE", merchant_id
@@ -97,7 +95,7 @@ async def list_clients(connection: Connection, merchant_id: str | None = None) -
 
 
 async def revoke_client(connection: Connection, client_id: str) -> Client:
-    """Ends the client, and with it every token it was given; revoking again changes nothing."""
+    """Ends the client and all its tokens; a second time changes nothing."""
     row = await connection.fetchrow(
         "UPDATE oauth_clients SET revoked_at = coalesce(revoked_at, now()) "
         f"WHERE id = $1 RETURNING {_COLUMNS}",
@@ -111,7 +109,7 @@ async def revoke_client(connection: Connection, client_id: str) -> Client:
 async def usable_clients(
     connection: Connection, client_ids: list[str]
 ) -> dict[str, ClientCredential]:
-    """Clients that are not revoked, of merchants that are active."""
+    """Clients that are not revoked, of active merchants."""
     rows = await connection.fetch(
         "SELECT c.id, c.secret_digest, c.scope, t.clock_offset_seconds FROM oauth_clients c "
         "JOIN merchants m ON m.id = c.merchant_id "
@@ -125,7 +123,7 @@ async def usable_clients(
 async def by_token_digest(
     connection: Connection, digests: list[bytes]
 ) -> dict[bytes, TokenCredential]:
-    """Tokens of clients that are not revoked and merchants that are active, in their mode now."""
+    """Tokens of usable clients, in the present mode of their merchants."""
     rows = await connection.fetch(
         f"SELECT a.digest, a.scope, a.expires_at, a.sandbox_offset_seconds, {tenants.COLUMNS} "
         "FROM access_tokens a JOIN oauth_clients c ON c.id = a.client_id "

@@ -1,4 +1,4 @@
-"""People's passwords: argon2id, which is slow and hungry for memory on purpose."""
+"""Passwords, hashed with argon2id: slow and with much memory on purpose."""
 
 import base64
 import multiprocessing
@@ -30,7 +30,7 @@ def hash_password(password: str) -> str:
 
 
 def nobodys_hash() -> str:
-    """A hash that no password fits and that takes as long to try as any: for who is not there."""
+    """A hash that fits no password but takes as long: for people who do not exist."""
     costs = f"m={_hasher.memory_cost},t={_hasher.time_cost},p={_hasher.parallelism}"
     salt, key = secrets.token_bytes(_hasher.salt_len), secrets.token_bytes(_hasher.hash_len)
     return f"$argon2id$v=19${costs}${_base64(salt)}${_base64(key)}"
@@ -48,12 +48,10 @@ def password_fits(password: str, password_hash: str) -> bool:
 
 
 def yield_to_payments() -> None:
-    """Prepares a process that does nothing but hash.
+    """Prepares a process that only hashes.
 
-    A hash takes a processor for a fifth of a second. In a thread of an interface process it would
-    compete with payments at the same priority, or be put aside while it holds the interpreter's
-    lock. So it runs in a process that yields to all others, on few processors: a lower priority
-    alone still delays each process that wakes up on a processor at work.
+    A hash takes a processor for a fifth of a second. In an interface process it would delay
+    payments, so it runs in a process of lower priority on few processors.
     """
     # The parent is told to end and finishes the work under way; its end is this process's too.
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -68,7 +66,7 @@ def yield_to_payments() -> None:
 
 
 def _end_with_parent() -> None:
-    """A worker of a pool does not notice by itself that its parent was killed."""
+    """A worker of a pool does not notice that its parent was killed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,12 +1,12 @@
-"""Who is logged in on the pages.
+"""Sessions of the pages.
 
-A session ends after a time without requests, and in any case after some hours. Its token is found
-by digest; the token itself is only in the browser. A session that was opened on a checkout or
-approval page is good for that page alone.
+A session ends after a time without requests, and at the latest after some hours. The database has
+only the digest of its token. A session from a checkout or approval page is valid for that page
+only.
 """
 
 from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from asyncpg import Connection
@@ -21,21 +21,6 @@ LIFE = timedelta(hours=12)
 SEEN_EVERY = timedelta(minutes=1)  # how exactly `seen_at` is kept: not one write per request
 
 _OPEN = "s.seen_at > $2 AND s.created_at > $3"
-
-
-class Session(Protocol):
-    """What both kinds of session have."""
-
-    @property
-    def digest(self) -> bytes: ...
-    @property
-    def authenticated_at(self) -> datetime: ...
-    @property
-    def seen_at(self) -> datetime: ...
-    @property
-    def whose(self) -> Whose: ...
-    @property
-    def must_change(self) -> bool: ...
 
 
 class CustomerSession(NamedTuple):
@@ -75,10 +60,13 @@ class UserSession(NamedTuple):
         return self.email
 
 
+Session: TypeAlias = CustomerSession | UserSession
+
+
 async def of_customer(
     connection: Connection, token: str, now: datetime, page: str | None = None
 ) -> CustomerSession | None:
-    """The customer whose session this is, if it is good everywhere or for this very page."""
+    """The session with this token, if it is valid everywhere or for this page."""
     row = await connection.fetchrow(
         "SELECT s.digest, s.authenticated_at, s.seen_at, c.id, c.name, c.mode, w.account, "
         "c.password_must_change FROM sessions s JOIN customers c ON c.id = s.customer_id "
@@ -105,16 +93,11 @@ async def of_user(connection: Connection, token: str, now: datetime) -> UserSess
 
 
 async def open_for(
-    connection: Connection,
-    whose: Whose,
-    now: datetime,
-    verified: str,
-    page: str | None = None,
+    connection: Connection, whose: Whose, now: datetime, verified: str, page: str | None = None
 ) -> str | None:
-    """A new session of somebody whose password fitted the hash `verified`; returns its token.
+    """Opens a session after the password fitted the hash `verified`; returns its token.
 
-    None where that is no longer the hash of their password: it takes a while to verify one, and a
-    password that was changed meanwhile opens nothing.
+    None if the password was changed while it was verified.
     """
     token = new_secret("")
     table, key, column, _ = person(whose)
@@ -135,16 +118,14 @@ async def open_for(
 
 async def note_seen(connection: Connection, session: Session, now: datetime) -> None:
     await connection.execute(
-        "UPDATE sessions SET seen_at = greatest(seen_at, $2) WHERE digest = $1",
-        session.digest,
-        now,
+        "UPDATE sessions SET seen_at = greatest(seen_at, $2) WHERE digest = $1", session.digest, now
     )
 
 
 async def note_authenticated(
     connection: Connection, session: Session, now: datetime, verified: str
 ) -> bool:
-    """The password was given once more; False where it has been changed since it was verified."""
+    """Notes that the password was given again; False if it was changed meanwhile."""
     table, key, column, _ = person(session.whose)
     noted = await connection.fetchval(
         f"WITH person AS (SELECT {key} FROM {table} WHERE {key} = $3 AND password_hash = $4 "
@@ -161,14 +142,3 @@ async def note_authenticated(
 
 async def end(connection: Connection, token: str) -> None:
     await connection.execute("DELETE FROM sessions WHERE digest = $1", digest(token))
-
-
-async def end_all(connection: Connection, whose: Whose) -> int:
-    """Every session of one person; returns how many there were."""
-    column = person(whose).column
-    ended: int = await connection.fetchval(
-        f"WITH ended AS (DELETE FROM sessions WHERE {column} = $1 RETURNING 1) "
-        "SELECT count(*) FROM ended",
-        whose,
-    )
-    return ended

@@ -1,6 +1,6 @@
-"""Sign-up: merchants that anybody may make, for the sandbox alone."""
+"""Sign-up: merchants that anybody may make, for the sandbox only."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from asyncpg import Connection
 
@@ -12,25 +12,16 @@ _ONE_AT_A_TIME = 0x6C61_6172_6901  # an advisory lock: "laari", and which of its
 
 
 class LiveError(LaariError):
-    """A merchant has gone live since the service started, which looks only then."""
+    """A merchant has gone live since the service started."""
 
 
 async def sign_up(
-    connection: Connection,
-    master_key: bytes,
-    most: int,
-    *,
-    name: str,
-    fee_bps: int = 0,
-    fee_fixed: int = 0,
-    webhook_url: str | None = None,
-    email: str | None = None,
-    password: str | None = None,
-    password_hash: str | None = None,
+    connection: Connection, /, master_key: bytes, most: int, **details: Any
 ) -> NewMerchant | None:
-    """A new merchant without a live side; None where there are `most` merchants already.
+    """A new merchant without a live side; None if there are already `most` merchants.
 
-    Within a transaction: until it ends nobody else signs up, so that the bound is kept exactly.
+    `details` are those of `merchants.create`. Until the caller's transaction ends nobody else signs
+    up, so the bound is exact.
     """
     await connection.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
     match await why_closed(connection, most):
@@ -39,22 +30,12 @@ async def sign_up(
         case "full":
             return None
     return await merchants.create(
-        connection,
-        master_key,
-        name=name,
-        mode="sandbox",
-        fee_bps=fee_bps,
-        fee_fixed=fee_fixed,
-        webhook_url=webhook_url,
-        email=email,
-        password=password,
-        password_hash=password_hash,
-        sandbox_only=True,
+        connection, master_key, mode="sandbox", sandbox_only=True, **details
     )
 
 
 async def why_closed(connection: Connection, most: int) -> Literal["live", "full"] | None:
-    """Why nobody can sign up now; None while anybody can."""
+    """Why nobody can sign up now; None if anybody can."""
     if await is_live(connection):
         return "live"
     held = await connection.fetchval(
@@ -64,7 +45,7 @@ async def why_closed(connection: Connection, most: int) -> Literal["live", "full
 
 
 async def is_live(connection: Connection) -> bool:
-    """Whether a merchant of this installation acts in live mode: real money may move."""
+    """Whether a merchant is in live mode, so that real money may move."""
     found: bool = await connection.fetchval(
         "SELECT EXISTS (SELECT FROM merchants WHERE mode = 'live')"
     )

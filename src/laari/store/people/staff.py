@@ -1,7 +1,4 @@
-"""What the operator does to people's log-ins: gives them, takes them away, stops a stolen one.
-
-A password that an operator set is changed by its owner at the first log-in.
-"""
+"""The operator's actions on log-ins. A password set by an operator must be changed."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -12,12 +9,11 @@ from asyncpg import Connection
 
 from laari.errors import LaariError
 from laari.rules.records import Mode
-from laari.store.people.logins import set_password
-from laari.store.people.sessions import end_all
+from laari.store.people.logins import end_all, set_password
 
 
 class User(NamedTuple):
-    """One of a merchant's people, and how many browsers they are logged in with."""
+    """One of a merchant's people, and the number of their sessions."""
 
     merchant_id: str
     email: str
@@ -25,20 +21,28 @@ class User(NamedTuple):
     sessions: int
 
 
+class EmailTakenError(LaariError):
+    """Somebody already logs in with this email address."""
+
+
 async def add_user(
-    connection: Connection, merchant_id: str, email: str, password_hash: str
+    connection: Connection,
+    merchant_id: str,
+    email: str,
+    password_hash: str,
+    must_change: bool = True,
+    first_password: bool = False,
 ) -> None:
+    """A sandbox has no real people: they need not change their password."""
     try:
         await connection.execute(
-            "INSERT INTO merchant_users (email, merchant_id, password_hash, password_must_change) "
-            "VALUES ($1, $2, $3, "
-            "coalesce((SELECT mode = 'live' FROM merchants WHERE id = $2), true))",
-            email,
-            merchant_id,
-            password_hash,
+            "INSERT INTO merchant_users (email, merchant_id, password_hash, password_must_change, "
+            "password_first) SELECT $1, $2, $3, $4 AND is_live, $5 AND is_live FROM (SELECT "
+            "coalesce((SELECT mode = 'live' FROM merchants WHERE id = $2), true)) m (is_live)",
+            *(email, merchant_id, password_hash, must_change, first_password),
         )
     except asyncpg.UniqueViolationError:
-        raise LaariError("this email address already logs in to a merchant") from None
+        raise EmailTakenError("this email address already logs in to a merchant") from None
     except asyncpg.ForeignKeyViolationError:
         raise LaariError(f"no merchant has the id {merchant_id}") from None
 
@@ -54,7 +58,7 @@ async def users_of(connection: Connection, merchant_id: str) -> list[User]:
 
 
 async def remove_user(connection: Connection, merchant_id: str, email: str) -> int:
-    """Takes the log-in away; returns how many sessions ended with it."""
+    """Removes the log-in; returns the number of its sessions."""
     async with connection.transaction():
         await _lock_user(connection, merchant_id, email)
         ended = await end_all(connection, email)
@@ -65,7 +69,7 @@ async def remove_user(connection: Connection, merchant_id: str, email: str) -> i
 async def reset_user(
     connection: Connection, merchant_id: str, email: str, password_hash: str
 ) -> int:
-    """Gives a new password and ends every session; returns how many those were."""
+    """Sets a new password; returns the number of sessions that ended."""
     async with connection.transaction():
         await _lock_user(connection, merchant_id, email)
         return await set_password(connection, email, password_hash, must_change=True) or 0

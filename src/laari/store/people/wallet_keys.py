@@ -14,8 +14,6 @@ MAX_KEYS = 20  # of one wallet that can be used
 
 
 class WalletKey(NamedTuple):
-    """A key that can be used; of the key itself only the digest is known."""
-
     digest: bytes
     name: str
     created_at: datetime
@@ -23,7 +21,7 @@ class WalletKey(NamedTuple):
 
 
 def sandbox_wallet_key(master_key: bytes, account: int) -> str:
-    """The key of a merchant's own sandbox customer: derived, so that it can be shown again."""
+    """The key of a merchant's sandbox customer: derived, so that it can be shown again."""
     secret = derive(master_key, "sandbox-wallet-key", str(account))
     return PREFIX + base64.urlsafe_b64encode(secret).decode().rstrip("=")
 
@@ -35,10 +33,9 @@ async def add_key(
     name: str = "First key",
     made_before: int | None = None,
 ) -> Literal["added", "full", "made"]:
-    """Gives the wallet a key, unless it has as many as it can have, or has got another one since.
+    """Gives the wallet a key, unless it has the most it can have.
 
-    `made_before` is how many keys it had ever had when the key was asked for: asked for twice in
-    the same breath, it is made once.
+    `made_before` is the number of keys it had when the form was shown: a form sent twice makes one.
     """
     async with connection.transaction():
         # Two keys made at once are counted one after the other.
@@ -60,7 +57,7 @@ async def add_key(
 
 
 async def keys_made(connection: Connection, account: int) -> int:
-    """How many keys a wallet has ever had: revoked ones stay, so the number only grows."""
+    """All keys the wallet has ever had: revoked ones stay, so the number only grows."""
     made: int = await connection.fetchval(
         "SELECT count(*) FROM wallet_keys WHERE account = $1", account
     )
@@ -68,7 +65,7 @@ async def keys_made(connection: Connection, account: int) -> int:
 
 
 async def list_keys(connection: Connection, account: int) -> list[WalletKey]:
-    """The keys of a wallet that can be used, newest first."""
+    """The usable keys of a wallet, newest first."""
     rows = await connection.fetch(
         "SELECT digest, name, created_at, last_used_at FROM wallet_keys "
         "WHERE account = $1 AND revoked_at IS NULL ORDER BY created_at DESC, digest",
@@ -78,7 +75,7 @@ async def list_keys(connection: Connection, account: int) -> list[WalletKey]:
 
 
 async def revoke_key(connection: Connection, account: int, key_digest: bytes) -> None:
-    """From the next request on, the key opens nothing; a key of another wallet is left alone."""
+    """Keys of other wallets are left alone."""
     await connection.execute(
         "UPDATE wallet_keys SET revoked_at = now() "
         "WHERE account = $1 AND digest = $2 AND revoked_at IS NULL",

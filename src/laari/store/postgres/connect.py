@@ -1,8 +1,7 @@
 """New connections to PostgreSQL, within a bounded time.
 
-Every host of the URL has a bound of its own, and the next one is tried before it has run out: a
-host that is silent must not hide one that works. What a connection is to be used for is proved
-before it is handed out. Settings are made with statements, because a pooler in front refuses
+Every host of the URL has its own time limit, and the next host is tried before it ends: a silent
+host must not hide a working one. Settings are made with statements, because a pooler refuses
 start-up parameters that it does not know.
 """
 
@@ -51,11 +50,11 @@ COMMIT_NOTHING = "SELECT pg_logical_emit_message(true, 'laari', '')"
 
 
 class DatabaseUnreachableError(UnavailableError):
-    """There is no database at the given address that can be used, or it does not let us in."""
+    """No usable database at the given address, or it refuses us."""
 
 
 class Host(NamedTuple):
-    """One server of a URL; None leaves it to the driver's defaults."""
+    """A server of a URL; None means the default of the driver."""
 
     name: str | None
     port: int | None
@@ -70,7 +69,6 @@ _last_found: dict[str, Host] = {}
 
 @lru_cache(maxsize=16)
 def hosts_of(dsn: str) -> tuple[Host, ...]:
-    """The servers a URL names, in its order."""
     parts = urlsplit(dsn)
     query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     attributes = query.get("target_session_attrs", "any")
@@ -106,10 +104,7 @@ def _read_host(text: str) -> Host:
 
 
 async def connect(
-    dsn: str,
-    settings: Mapping[str, str] | None = None,
-    *,
-    writing: bool = False,
+    dsn: str, settings: Mapping[str, str] | None = None, *, writing: bool = False
 ) -> Connection:
     """A connection to the primary; for `writing` one that has just committed something."""
     settings = settings or {}
@@ -127,7 +122,7 @@ async def connect(
 
 
 async def connect_to_standby(dsn: str) -> Connection:
-    """A connection to the one server of a URL, which has to follow a primary."""
+    """A connection to the only server of a URL, which has to follow a primary."""
     try:
         (host,) = hosts_of(dsn)
     except ValueError:
@@ -138,7 +133,7 @@ async def connect_to_standby(dsn: str) -> Connection:
 async def _connect_to_first(
     dsn: str, hosts: Sequence[Host], settings: Mapping[str, str], writing: bool
 ) -> Connection:
-    """Tries the hosts in order, without waiting long for one before the next is tried."""
+    """Tries the hosts in order; the next one starts before the last has failed."""
     left = list(hosts)
     trying: dict[asyncio.Task[Connection], Host] = {}
     reasons: list[str] = []
@@ -169,7 +164,7 @@ async def _connect_to_first(
 
 
 def _end_unwanted(task: asyncio.Task[Connection]) -> None:
-    """One that was a moment too late to be wanted, and too early to be cancelled."""
+    """A connection that came too late to be used and too early to be cancelled."""
     if not task.cancelled() and task.exception() is None:
         task.result().terminate()
 
@@ -198,7 +193,7 @@ async def _connect_to(
 
 
 def _explained(error: BaseException) -> BaseException:
-    """Why there is no connection, in one line without a secret; anything else as it is."""
+    """The reason in one line without a secret; other errors stay as they are."""
     if isinstance(error, TimeoutError):
         return DatabaseUnreachableError(
             f"the database does not answer within {CONNECT_SECONDS:.0f} seconds"
@@ -241,7 +236,7 @@ def _keep_alive(connection: Connection) -> None:
 
 
 async def prove_writable(connection: Connection) -> None:
-    """Commits something tiny; the caller bounds it, since a commit may wait forever."""
+    """Commits something tiny; the caller limits the time, since a commit may wait forever."""
     obstacle = await connection.fetchval(_OBSTACLE)
     if obstacle is not None:
         raise DatabaseUnreachableError(f"the database cannot be written: {obstacle}")
@@ -249,7 +244,6 @@ async def prove_writable(connection: Connection) -> None:
 
 
 async def close(connection: Connection) -> None:
-    """Takes leave of the server where it listens, and goes anyway."""
     try:
         await connection.close(timeout=CLOSE_SECONDS)
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):
@@ -257,7 +251,7 @@ async def close(connection: Connection) -> None:
 
 
 def is_lost(error: BaseException) -> bool:
-    """Whether it is the connection that failed, not the statement."""
+    """Whether the connection failed, not the statement."""
     if isinstance(error, ValueError | asyncpg.QueryCanceledError):  # an argument's type; too slow
         return False
     return isinstance(

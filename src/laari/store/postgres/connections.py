@@ -31,10 +31,10 @@ _SESSION = {
 
 
 class ConnectionGroup:
-    """A bounded number of connections for one purpose.
+    """A bounded number of connections for one purpose, opened when they are needed.
 
-    asyncpg's own pool ends every use in a task of its own, which takes longer than a look-up.
-    Nothing is reset between uses: what runs here are single statements, or transactions that end.
+    asyncpg's own pool ends every use in a task, which takes longer than a look-up. Nothing is reset
+    between uses: they are single statements, or transactions that end.
     """
 
     def __init__(self, dsn: str, most: int, seconds: float, *, writing: bool) -> None:
@@ -105,7 +105,7 @@ class ConnectionGroup:
         return await self._connect()
 
     async def _is_alive(self, connection: Connection, since: float) -> bool:
-        """Asks first, where it matters, on a connection that was not used for a while."""
+        """Tests a connection that was idle for a while, if a retry is not possible."""
         if not self._tries_first or asyncio.get_running_loop().time() - since < STALE_SECONDS:
             return True
         try:
@@ -120,7 +120,7 @@ class ConnectionGroup:
         return True
 
     async def _connect(self) -> Connection:
-        """A new connection; while none can be made, most hear of it without trying themselves."""
+        """Fails at once for a moment after a connection that could not be made."""
         loop = asyncio.get_running_loop()
         if self._failure is not None and loop.time() - self._failed_at < FAIL_FAST_SECONDS:
             raise UnavailableError(str(self._failure))
@@ -149,5 +149,5 @@ class ConnectionGroup:
 
 
 def is_read_only(error: BaseException) -> bool:
-    """The server was a primary once, or has been told to take no writes."""
+    """The server was a primary once, or refuses writes."""
     return isinstance(error, asyncpg.ReadOnlySQLTransactionError)

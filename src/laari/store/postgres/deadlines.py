@@ -1,11 +1,8 @@
 """Ends connections whose answer is overdue.
 
-A peer that has gone silent never answers and never resets: only a clock finds it. One timer looks
-at everything that is under way, so that a statement costs an entry in a dictionary and no timer.
-
-The connection is dropped without a word to the server. The driver's own timeouts would ask the
-server to cancel the statement, and a commit that waits for a synchronous standby would then be
-reported as done without having reached it.
+A silent peer never answers and never resets, so only a clock finds it. One timer serves all
+statements: each costs only an entry in a dictionary. The connection is dropped without a cancel
+request: a cancelled commit that waits for a synchronous standby would be reported as done.
 """
 
 import asyncio

@@ -8,9 +8,9 @@ from asyncpg import Connection
 
 @asynccontextmanager
 async def local_settings(connection: Connection, **settings: str) -> AsyncIterator[None]:
-    """Within it these settings hold, and what fails leaves the transaction to go on.
+    """Settings for the block; an error in it leaves the transaction usable.
 
-    The savepoint is rolled back in any case: settings would outlive it if it were released.
+    The savepoint is always rolled back: settings would outlive its release.
     """
     savepoint = connection.transaction()
     await savepoint.start()

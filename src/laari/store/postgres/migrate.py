@@ -1,20 +1,18 @@
 """Numbered migrations: `migrations/NNNN_name.sql`, applied in order, one transaction each."""
 
+import math
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import asyncpg
 from asyncpg import Connection
 
-from laari.errors import ConnectionLostError, LaariError, UnavailableError
-from laari.store.postgres.connect import close, connect, is_lost
-from laari.store.postgres.deadlines import Watch
+from laari.errors import LaariError
+from laari.store.postgres.pool import connection_to
 
 FOLDER = Path(__file__).parents[1] / "migrations"
-LOOK_SECONDS = 5.0  # at the version; a migration that runs does not stand in the way
+LOOK_SECONDS = 5.0  # to read the version; a running migration does not block it
 ADVISORY_LOCK = 0x6C61617269  # "laari": one migration at a time in a database
 
 _FILE_NAME = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql", re.ASCII)
@@ -43,9 +41,9 @@ def known_migrations(folder: Path = FOLDER) -> list[Migration]:
 
 
 async def migrate(dsn: str, folder: Path = FOLDER) -> tuple[int, int]:
-    """Brings the schema to this code's version; returns the versions before and after."""
+    """Brings the schema to this version; returns the versions before and after."""
     known = known_migrations(folder)
-    async with _connected(dsn) as connection:
+    async with connection_to(dsn, math.inf) as connection:  # a migration may take its time
         # Held until the connection closes: the second process finds the work done.
         await connection.execute("SELECT pg_advisory_lock($1)", ADVISORY_LOCK)
         before = await _version(connection)
@@ -62,10 +60,9 @@ async def migrate(dsn: str, folder: Path = FOLDER) -> tuple[int, int]:
 
 
 async def schema_version(dsn: str) -> int:
-    """The version of the database's schema; 0 where there is none yet."""
-    async with _connected(dsn) as connection:
-        with Watch().bound(connection, LOOK_SECONDS):
-            return await _version(connection)
+    """The version of the database's schema; 0 if there is none yet."""
+    async with connection_to(dsn, LOOK_SECONDS) as connection:
+        return await _version(connection)
 
 
 async def check(dsn: str) -> None:
@@ -109,19 +106,3 @@ def _refuse_newer(version: int, known: int) -> None:
             f"the database schema is at version {version}, newer than the {known} that this "
             "version of Laari knows: upgrade Laari"
         )
-
-
-@asynccontextmanager
-async def _connected(dsn: str) -> AsyncIterator[Connection]:
-    """A migration may take its time, so only the network bounds it."""
-    connection = await connect(dsn)
-    try:
-        yield connection
-    except asyncpg.ReadOnlySQLTransactionError:
-        raise UnavailableError("the database cannot be written: it is read-only") from None
-    except Exception as error:
-        if is_lost(error):
-            raise ConnectionLostError("the connection to the database was lost") from error
-        raise
-    finally:
-        await close(connection)

@@ -1,6 +1,6 @@
-"""Connections to PostgreSQL that are kept, lent to one function of the store at a time.
+"""Kept connections to PostgreSQL, lent to one function of the store at a time.
 
-Nothing asked here waits without a bound, and nothing that may have been committed is done again.
+Every wait has a limit, and nothing that may have been committed is repeated.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _LOST = "the connection to the database was lost: what was being written may or 
 async def connection_to(
     dsn: str, seconds: float = OPERATION_SECONDS, **settings: str
 ) -> AsyncIterator[asyncpg.Connection]:
-    """A connection of one's own, for so long at most."""
+    """A connection for one purpose, for at most this time."""
     connection = await connect(dsn, settings)
     watch = Watch()
     watch.expect(connection, seconds)
@@ -60,7 +60,7 @@ class _Run(Protocol):
 
 
 class Lend:
-    """Lends a connection to a function of the store, which is called with these arguments."""
+    """Calls a function of the store with a connection and these arguments."""
 
     def __init__(self, run: _Run) -> None:
         self._run = run
@@ -75,7 +75,7 @@ class Lend:
 
 
 class Pool:
-    """Reads and writes, each on connections of their own: those for reads refuse to write."""
+    """Connections for reads, which refuse to write, and connections for writes."""
 
     def __init__(
         self,
@@ -94,7 +94,6 @@ class Pool:
 
     @property
     def size(self) -> int:
-        """Of the connections for reads."""
         return self._reading.size
 
     @property
@@ -102,13 +101,13 @@ class Pool:
         return self._reading.idle
 
     async def open(self) -> None:
-        """Makes the first connection, which shows that the database can be reached."""
-        await self.read(_say_something)
+        """Makes the first connection, which proves that the database can be reached."""
+        await self.read(asyncpg.Connection.execute, "SELECT 1")
 
     async def _read(self, query: Query[A]) -> A:
-        """Runs what only reads; once more where its connection was lost.
+        """Runs a read, and again if its connection was lost.
 
-        After a restart of the database every connection is a broken one that looks whole.
+        After a restart of the database every idle connection is broken.
         """
         connections, loop = self._reading, asyncio.get_running_loop()
         deadline = loop.time() + connections.seconds + SECOND_TRY_SECONDS
@@ -128,14 +127,11 @@ class Pool:
             connections.release()
 
     async def _write(self, query: Query[A]) -> A:
-        """Runs what writes as one transaction, once; not for money, which takes the spine."""
+        """Runs a write as one transaction, once. Money goes through the spine instead."""
         return await self._write_each(lambda connection: _committed(connection, query))
 
     async def _write_each(self, query: Query[A]) -> A:
-        """Runs statements that each commit by themselves, where one lost or repeated does no harm.
-
-        They count and clean up: whether one was done nobody needs to know.
-        """
+        """Runs statements that each commit alone, and may be lost or repeated without harm."""
         connections = self._writing
         await connections.acquire(asyncio.get_running_loop().time() + ACQUIRE_SECONDS)
         try:
@@ -149,7 +145,7 @@ class Pool:
             connections.release()
 
     async def is_writable(self) -> bool:
-        """Whether something can be committed: looked at once a second, for all who ask."""
+        """Whether a commit works: tried at most once a second for all callers."""
         loop = asyncio.get_running_loop()
         recent = loop.time() - self._probed_at < PROBE_EVERY_SECONDS
         if self._probe is None or (self._probe.done() and not recent):
@@ -171,7 +167,7 @@ class Pool:
 
 
 async def _committed(connection: asyncpg.Connection, query: Query[A]) -> A:
-    """All of it as one transaction: what fails before the commit has left nothing behind."""
+    """One transaction: an error before the commit leaves nothing behind."""
     transaction = connection.transaction()
     await transaction.start()
     try:
@@ -205,7 +201,7 @@ async def _committed(connection: asyncpg.Connection, query: Query[A]) -> A:
 
 
 def _refuse_unavailable(error: Exception) -> None:
-    """Says so where nothing was done and the same may be tried again."""
+    """Raises UnavailableError if nothing was done and a retry may succeed."""
     if is_lost(error):
         raise UnavailableError("the connection to the database was lost") from error
     if isinstance(error, asyncpg.QueryCanceledError | asyncpg.LockNotAvailableError):
@@ -223,9 +219,4 @@ async def open_pool(
 
 
 async def check_writable(dsn: str) -> None:
-    """Refuses, in one line, a database that nothing can be committed to."""
     await close(await connect(dsn, writing=True))
-
-
-async def _say_something(connection: asyncpg.Connection) -> None:
-    await connection.execute("SELECT 1")

@@ -3,28 +3,16 @@
 from datetime import datetime
 from uuid import UUID
 
-from asyncpg import Connection
-
 from laari.rules.records import Authorization, Payment
 from laari.store.reads.listing import Listing, Walk, Window
 from laari.store.tables import AUTHORIZATIONS, PAYMENTS
 
 # The deadline that makes an authorization expired, by its stored status; others never expire.
-_DEADLINES = {
-    "pending": "approval_expires_at",
-    "active": "expires_at",
-    "suspended": "expires_at",
-}
+_DEADLINES = {"pending": "approval_expires_at", "active": "expires_at", "suspended": "expires_at"}
 
 
-async def by_id(connection: Connection, authorization_ids: list[UUID]) -> dict[UUID, Authorization]:
-    rows = await connection.fetch(f"{AUTHORIZATIONS.select} WHERE id = ANY($1)", authorization_ids)
-    return {row["id"]: AUTHORIZATIONS.read(row) for row in rows}
-
-
-async def by_token(connection: Connection, tokens: list[str]) -> dict[str, Authorization]:
-    rows = await connection.fetch(f"{AUTHORIZATIONS.select} WHERE token = ANY($1)", tokens)
-    return {row["token"]: AUTHORIZATIONS.read(row) for row in rows}
+by_id = AUTHORIZATIONS.finder("id")
+by_token = AUTHORIZATIONS.finder("token")
 
 
 def of_tenant(
@@ -39,7 +27,7 @@ def of_account(account: int, window: Window) -> Listing[Authorization]:
 
 
 def _walks(tenant_id: int, status: str | None, now: datetime) -> list[Walk]:
-    """How a status is looked for, where one past its deadline counts as expired."""
+    """An authorization past its deadline counts as expired."""
     if status is None:
         return [Walk({"tenant_id": tenant_id})]
     if status == "expired":
@@ -60,7 +48,6 @@ def payments_of(
     status: str | None = None,
     bill_number: str | None = None,
 ) -> Listing[Payment]:
-    """The payments of one authorization; the filters are checked on the way along its index."""
     wanted = {"status": status, "bill_number": bill_number}
     values: dict[str, object] = {name: value for name, value in wanted.items() if value is not None}
     keep = " AND ".join(f"{name} = {{{name}}}" for name in values)

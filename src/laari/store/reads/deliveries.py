@@ -19,9 +19,9 @@ DeliveryStatus = Literal["pending", "delivered", "failed"]
 
 
 def saving_events(parameter: int) -> tuple[str, str]:
-    """Events and their deliveries: the branches of a statement, and the query that ends it.
+    """The branches of a statement that saves events with their deliveries, and its last query.
 
-    That query has a row where anything is to be sent.
+    That query returns a row if there is anything to send.
     """
     columns = EVENTS.columns
     branches = f"""
@@ -120,7 +120,7 @@ class LeasedDelivery(Struct, frozen=True):
 
 
 class Attempt(Struct, frozen=True):
-    """What came of one attempt."""
+    """The result of one attempt."""
 
     event_id: UUID
     lease: int
@@ -135,12 +135,12 @@ class Attempt(Struct, frozen=True):
 
 
 async def save_events(connection: Connection, events: Sequence[Event]) -> None:
-    """Keeps the events, and what is to be delivered of them, in the caller's transaction."""
+    """Saves the events and their deliveries in the caller's transaction."""
     await connection.execute(_SAVE_EVENTS, EVENTS.encode(events))
 
 
 async def due_tenants(connection: Connection, after: int, count: int) -> tuple[list[int], int]:
-    """Tenants that have something to send now, and where to go on looking: 0 is the beginning."""
+    """Tenants with due deliveries, and where the next look begins: 0 is the start."""
     rows = await connection.fetch(_DUE_TENANTS, after, count)
     following = rows[-1]["tenant_id"] if len(rows) == count else 0
     return [row["tenant_id"] for row in rows if row["due"]], following
@@ -149,13 +149,13 @@ async def due_tenants(connection: Connection, after: int, count: int) -> tuple[l
 async def lease(
     connection: Connection, room: Mapping[int, int], lease_seconds: float
 ) -> list[LeasedDelivery]:
-    """Leases up to so many due deliveries of each tenant, for so long; others skip them."""
+    """Leases up to the given number of due deliveries of each tenant; others skip them."""
     rows = await connection.fetch(_LEASE, list(room), list(room.values()), lease_seconds)
     return [LeasedDelivery(*row) for row in rows]
 
 
 async def release(connection: Connection, unsent: Sequence[LeasedDelivery]) -> None:
-    """Makes deliveries that were leased and not attempted due again."""
+    """Makes leased deliveries that were not attempted due again."""
     await connection.execute(
         "UPDATE deliveries d SET next_attempt_at = now() "
         "FROM unnest($1::uuid[], $2::bigint[]) AS u (event_id, lease) "
@@ -166,15 +166,14 @@ async def release(connection: Connection, unsent: Sequence[LeasedDelivery]) -> N
 
 
 async def record(connection: Connection, attempts: Sequence[Attempt]) -> None:
-    """Keeps the attempts and moves their deliveries on."""
     columns = ([getattr(a, field) for a in attempts] for field in Attempt.__struct_fields__)
     await connection.execute(_RECORD, *columns)
 
 
 async def resend(connection: Connection, event_id: UUID) -> bool:
-    """Puts the event up for delivery as if it were new; False where there is no such event.
+    """Sends the event again as if it were new; False if there is no such event.
 
-    The lock keeps it from being removed for its age before its delivery is there.
+    The lock keeps a purge from removing the event before its delivery exists.
     """
     made = await connection.fetchval(
         "INSERT INTO deliveries (event_id, tenant_id) "
@@ -188,21 +187,21 @@ async def resend(connection: Connection, event_id: UUID) -> bool:
 
 
 async def announce(connection: Connection) -> None:
-    """Wakes the senders. This commit does not wait for the disk: it changes nothing."""
+    """Wakes the senders. The commit does not wait for the disk: it changes nothing."""
     await connection.execute(
         f"SELECT set_config('synchronous_commit', 'off', true), pg_notify('{CHANNEL}', '')"
     )
 
 
 async def listen(connection: Connection, wake: Callable[[], None]) -> None:
-    """Calls `wake` whenever a delivery was made, for as long as the connection lives."""
+    """Calls `wake` whenever a delivery was made."""
     await connection.add_listener(CHANNEL, lambda *_: wake())
 
 
 async def backlog(connection: Connection) -> tuple[int, float]:
-    """How many deliveries wait, counted up to a bound, and how old the oldest event of them is.
+    """The number of waiting deliveries, up to a bound, and the age of the oldest.
 
-    The time is in the event's id: its first 48 bits are milliseconds.
+    The first 48 bits of an event's id are its time in milliseconds.
     """
     row = await connection.fetchrow(
         "SELECT count(*), min(event_id::text) FROM "

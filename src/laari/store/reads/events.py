@@ -1,4 +1,4 @@
-"""Reading events, and what became of delivering them."""
+"""Reading events and their deliveries."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -39,8 +39,6 @@ class AttemptMade(Struct, frozen=True):
 
 
 class Delivery(Struct, frozen=True):
-    """A delivery as an operator sees it."""
-
     event_id: UUID
     merchant_id: str
     mode: str
@@ -52,13 +50,11 @@ class Delivery(Struct, frozen=True):
     attempts: list[AttemptMade]
 
 
-async def by_id(connection: Connection, event_ids: list[UUID]) -> dict[UUID, Event]:
-    rows = await connection.fetch(f"{EVENTS.select} WHERE id = ANY($1)", event_ids)
-    return {row["id"]: EVENTS.read(row) for row in rows}
+by_id = EVENTS.finder("id")
 
 
 async def of_object(connection: Connection, object_id: UUID) -> list[Event]:
-    """What was told about one payment, payment request or authorization, oldest first."""
+    """The events of a payment, payment request or authorization, oldest first."""
     rows = await connection.fetch(
         f"{EVENTS.select} WHERE object_id = $1 ORDER BY created_at, id", object_id
     )

@@ -1,17 +1,17 @@
-"""What a merchant's days came to, by till: added up behind the writers, and read at once.
+"""The sums of a merchant's days by till, added up behind the writers.
 
 A row that every payment changed would make all payments of a merchant wait for each other. So the
-background process adds the transfers of ended transactions to the day they belong to, and notes up
-to which transaction it has come, in the same commit: a crash leaves both or neither. Whoever reads
-adds what is newer, of which there is little.
+background process adds the transfers of ended transactions to their days and notes the last
+transaction in the same commit. Readers add the few newer transfers.
 
-A day is that of the movement, in the Maldives, on the clock of the tenant: a refund counts on the
-day it is made, so days that have ended stay as they are.
+A movement counts on its own day in the Maldives, by the clock of the tenant, so days that have
+ended do not change.
 """
 
 from __future__ import annotations
 
 from datetime import date
+from operator import add
 from typing import NamedTuple
 
 from asyncpg import Connection
@@ -80,7 +80,7 @@ SET LOCAL enable_mergejoin = off
 
 
 class Figures(NamedTuple):
-    """Payments that were paid, what they came to, the fees of them, and what was given back."""
+    """Paid payments and their sum, their fees, and the refunds."""
 
     payments: int = 0
     gross: int = 0
@@ -90,17 +90,11 @@ class Figures(NamedTuple):
 
     @property
     def net(self) -> int:
-        """What the merchant has of it: the fee of a refunded payment stays with the service."""
+        """The fee of a refunded payment stays with the service."""
         return self.gross - self.fees - self.refunded
 
     def plus(self, other: Figures) -> Figures:
-        return Figures(
-            self.payments + other.payments,
-            self.gross + other.gross,
-            self.fees + other.fees,
-            self.refunds + other.refunds,
-            self.refunded + other.refunded,
-        )
+        return Figures(*map(add, self, other))
 
 
 class Day(NamedTuple):
@@ -112,7 +106,7 @@ class Day(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A merchant's days, in one mode: from the first to the last."""
+    """Days of a merchant in one mode."""
 
     tenant_id: int
     first: date
@@ -120,7 +114,7 @@ class Span(NamedTuple):
 
 
 async def of_days(connection: Connection, span: Span) -> list[Day]:
-    """What was paid and refunded on these days, by till; exact up to this moment."""
+    """The figures of these days by till, exact up to this moment."""
     async with connection.transaction(readonly=True):
         await connection.execute(_FINDING)
         rows = await connection.fetch(_READ, *span)
@@ -128,7 +122,7 @@ async def of_days(connection: Connection, span: Span) -> list[Day]:
 
 
 async def balances(connection: Connection, merchant_id: str) -> dict[Mode, int | None]:
-    """What a merchant has in each mode; None in a mode that it does not have."""
+    """A merchant's balance in each mode; None in a mode that it does not have."""
     rows = await connection.fetch(
         "SELECT mode, id FROM tenants WHERE merchant_id = $1", merchant_id
     )
@@ -140,10 +134,7 @@ async def balances(connection: Connection, merchant_id: str) -> dict[Mode, int |
 
 
 async def add_up(connection: Connection, step: int = STEP) -> bool:
-    """Adds the next ended transactions, in the caller's; whether there may be more of them.
-
-    Of two processes that do so one goes first, and the other finds the work done.
-    """
+    """Adds the next ended transactions, in the caller's transaction; whether more are left."""
     upto = await connection.fetchval("SELECT xid FROM figures_upto FOR UPDATE SKIP LOCKED")
     if upto is None:
         return False

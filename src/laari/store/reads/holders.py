@@ -1,4 +1,4 @@
-"""Customers with their wallets, as the operator looks them up."""
+"""Customers with their wallets, for the operator."""
 
 from datetime import datetime
 from uuid import UUID
@@ -10,7 +10,7 @@ from laari.rules.records import Mode, WalletFreeze
 
 
 class Holder(Struct, frozen=True):
-    """A customer and the wallet; `merchant_id` is whose sandbox customer it is, if anybody's."""
+    """A customer and the wallet; `merchant_id` is set for a merchant's sandbox customer."""
 
     customer_id: UUID
     account: int
@@ -55,10 +55,9 @@ async def matching(
     email: str | None,
     vpa: str | None,
 ) -> list[Holder]:
-    """Customers with this account, contact or name, newest first.
+    """Customers with this account, contact or name, or else with the text in their names.
 
-    If there are none, those with the text in their names. Names have no index: this reads all
-    customers, as only an operator does.
+    Names have no index: this reads all customers, as only an operator does.
     """
     rows = await connection.fetch(
         f"{_SELECT} WHERE w.account = $3 OR c.mobile = $4 OR c.email = $5 OR c.vpa = $6 "
@@ -73,7 +72,6 @@ async def matching(
 
 
 async def freezes(connection: Connection, account: int) -> list[WalletFreeze]:
-    """Every time the wallet was frozen and let go again, in that order."""
     rows = await connection.fetch(
         "SELECT account, time, action, reason FROM wallet_freezes WHERE account = $1 "
         "ORDER BY recorded",
@@ -90,7 +88,7 @@ async def newest(
     mode: Mode | None = None,
     frozen: bool = False,
 ) -> list[Holder]:
-    """Newest first: ids begin with the time they were made. `after` goes on behind a customer."""
+    """Newest first: ids begin with their time. The list goes on behind `after`."""
     rows = await connection.fetch(
         f"{_SELECT} WHERE ($2::uuid IS NULL OR c.id < $2) AND ($3::text IS NULL OR c.mode = $3) "
         "AND (NOT $4 OR w.frozen_at IS NOT NULL) ORDER BY c.id DESC LIMIT $1",

@@ -1,7 +1,7 @@
-"""Newest-first pages of a table by keyset: a deep page costs what the first one costs.
+"""Newest-first pages of a table by keyset: a deep page costs no more than the first.
 
-A walk goes backwards along one index. Where a condition is not part of the index, a walk looks at
-a bounded number of rows; the page may then be short or empty while more remain.
+A walk goes backwards along one index. For a condition that is not in the index it reads a bounded
+number of rows; the page may then be short or empty while more rows remain.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,9 +32,9 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Walk:
-    """Columns that must equal a value, served by an index, and a condition that is not.
+    """Columns that equal a value, found by an index, and a condition that is checked.
 
-    `keep` is SQL with `{name}` where a value of `values` belongs.
+    `keep` is SQL with `{name}` in place of each of `values`.
     """
 
     equal: dict[str, object]
@@ -44,7 +44,7 @@ class Walk:
 
 @dataclass(frozen=True)
 class Window:
-    """Which part of a listing is asked for."""
+    """The part of a listing that was requested."""
 
     limit: int
     after: Position | None = None
@@ -54,7 +54,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Listing(Generic[R]):
-    """A page that is asked for: where its rows are looked for, and which of them it shows."""
+    """A requested page: the walks that find its rows, and its window."""
 
     table: Statements[R]
     walks: Sequence[Walk]
@@ -62,18 +62,18 @@ class Listing(Generic[R]):
 
     @property
     def owner(self) -> object:
-        """Whose rows they are: every index that is walked begins with it."""
+        """The first column of every index that is walked."""
         return next(iter(self.walks[0].equal.values()))
 
     @property
     def is_plain(self) -> bool:
-        """Whether all rows along the indexes it walks belong to the page."""
+        """Whether no walk has a condition to check."""
         return all(walk.keep is None for walk in self.walks)
 
 
 @dataclass(slots=True)
 class Found(Generic[R]):
-    """A page. Whoever asked for the same plain page at the same time has the same one."""
+    """A page. Equal plain pages that are read at the same time are the same object."""
 
     rows: Sequence[R]
     next: Position | None  # None where nothing older remains
@@ -83,21 +83,17 @@ class Found(Generic[R]):
 async def page(connection: Connection, listing: Listing[R]) -> Found[R]:
     """The newest `limit` rows of all walks together, and where to go on.
 
-    All as of one moment: a row that changes between two statements could be passed over for good.
+    One snapshot: a row that changes between two statements could be missed.
     """
-    async with connection.transaction(isolation="repeatable_read", readonly=True):
-        return await _page(connection, listing)
-
-
-async def _page(connection: Connection, listing: Listing[R]) -> Found[R]:
     window = listing.window
     rows: list[R] = []
     cut: Position | None = None  # rows older than this may be missing: a walk stopped there
-    for walk in listing.walks:
-        found, stopped = await _walk(connection, listing.table, walk, window)
-        rows += found
-        if stopped is not None and (cut is None or stopped > cut):
-            cut = stopped
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        for walk in listing.walks:
+            found, stopped = await _walk(connection, listing.table, walk, window)
+            rows += found
+            if stopped is not None and (cut is None or stopped > cut):
+                cut = stopped
     if len(listing.walks) > 1:
         rows.sort(key=_position, reverse=True)
     if cut is not None:
@@ -119,7 +115,7 @@ def _position(row: Listed) -> Position:
 async def _walk(
     connection: Connection, table: Statements[R], walk: Walk, window: Window
 ) -> tuple[list[R], Position | None]:
-    """Up to limit + 1 rows of one walk, and where it stopped for having looked at enough."""
+    """Up to limit + 1 rows of one walk, and where it stopped after MAX_SCANNED rows."""
     conditions, _, values = _conditions(table, walk, window)
     where = _where(conditions, [f"${number}" for number in range(1, len(values) + 1)])
     limit = _limit(window)
@@ -137,8 +133,7 @@ async def _walk(
     if len(rows) > window.limit:
         return rows, None
     end = await connection.fetchrow(
-        f"SELECT created_at, id FROM {table.name} {where} OFFSET {MAX_SCANNED - 1} LIMIT 1",
-        *values,
+        f"SELECT created_at, id FROM {table.name} {where} OFFSET {MAX_SCANNED - 1} LIMIT 1", *values
     )
     return rows, None if end is None else Position(end["created_at"], end["id"])
 
@@ -146,7 +141,7 @@ async def _walk(
 def _conditions(
     table: Statements[R], walk: Walk, window: Window
 ) -> tuple[list[str], list[str], list[object]]:
-    """What the rows have to meet, with `{}` where a value belongs; the values' types and values."""
+    """Conditions with `{}` in place of each value, the types of the values, and the values."""
     conditions = [f"{column} = {{}}" for column in walk.equal]
     kinds = [table.types[column] for column in walk.equal]
     values = list(walk.equal.values())
@@ -173,10 +168,7 @@ def _limit(window: Window) -> str:
 
 
 async def plain_pages(connection: Connection, listings: Sequence[Listing[R]]) -> list[Found[R]]:
-    """Plain pages that are asked for together; those of the same form share one statement.
-
-    Equal ones are read once, however many tills of a shop look at the same page.
-    """
+    """Pages of the same form share one statement, and equal pages are read once."""
     forms: dict[str, dict[tuple[object, ...], Listing[R]]] = {}
     asked = [(_plain_statement(listing), listing) for listing in listings]
     for (statement, values), listing in asked:
@@ -193,7 +185,7 @@ async def plain_pages(connection: Connection, listings: Sequence[Listing[R]]) ->
 
 
 def _plain_statement(listing: Listing[R]) -> tuple[str, tuple[object, ...]]:
-    """Returns any number of pages of this form, each row with the number of its page."""
+    """A statement for any number of pages of this form, each row with its page number."""
     table, window = listing.table, listing.window
     given: dict[tuple[str, object], str] = {}  # what the walks have in common is handed over once
     parts = []

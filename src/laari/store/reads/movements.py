@@ -1,7 +1,6 @@
-"""A merchant's movements: payments on the day they were paid, refunds on the day they were made.
+"""A merchant's movements: payments by the day they were paid, refunds by their own day.
 
-Their sums are those of `figures` for the same days: both count by the time of the movement, in the
-Maldives, on the clock of the tenant. A day that has ended stays as it is.
+Their sums are those of `figures` for the same days.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Movement(NamedTuple):
 
     @property
     def effect(self) -> int:
-        """What it adds to the merchant's balance. A refund does not bring the fee back."""
+        """The change of the merchant's balance. A refund does not return the fee."""
         if self.is_refund:
             return -self.payment.amount
         return self.payment.amount - (self.payment.fee or 0)
@@ -43,7 +42,7 @@ class Movement(NamedTuple):
 
 
 class MovementPlace(NamedTuple):
-    """A place in the list; a payment and its refund may have the same moment."""
+    """A place in the list; a payment and its refund may have the same time."""
 
     at: datetime
     id: UUID
@@ -58,7 +57,7 @@ class Movements(NamedTuple):
 async def of_span(
     connection: Connection, span: Span, limit: int, after: MovementPlace | None = None
 ) -> Movements:
-    """The newest movements of these days, or those that come after a place."""
+    """The newest movements of these days, or those after a place."""
     values: list[object] = [span.tenant_id, _midnight(span.first), _midnight(span.last, 1)]
     if after is not None:
         values += after[:2]
@@ -74,7 +73,6 @@ async def of_span(
 
 
 def _walk(column: str, limit: int, after: MovementPlace | None) -> str:
-    """Backwards along the index of this column."""
     is_refund = column == "refunded_at"
     older = ""
     if after is not None:

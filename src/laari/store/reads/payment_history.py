@@ -18,10 +18,7 @@ async def transfers_of(connection: Connection, payment_id: UUID) -> list[Transfe
 
 
 async def saved_responses_of(connection: Connection, payment: Payment) -> list[SavedResponse]:
-    """The responses that show this payment and are kept under idempotency keys, oldest first.
-
-    More than one where the merchant asked for the same reference again under another key.
-    """
+    """The saved responses that show this payment, one for each idempotency key."""
     rows = await connection.fetch(
         f"{SAVED_RESPONSES.select} WHERE resource_id = $1 AND tenant_id = $2 "
         f"ORDER BY completed_at LIMIT {MOST_SAVED_RESPONSES}",

@@ -10,10 +10,7 @@ from laari.store.reads.listing import Listing, Walk, Window
 from laari.store.reads.payments import walks
 from laari.store.tables import REQUESTS
 
-
-async def by_id(connection: Connection, request_ids: list[UUID]) -> dict[UUID, PaymentRequest]:
-    rows = await connection.fetch(f"{REQUESTS.select} WHERE id = ANY($1)", request_ids)
-    return {row["id"]: REQUESTS.read(row) for row in rows}
+by_id = REQUESTS.finder("id")
 
 
 def of_tenant(
@@ -23,7 +20,7 @@ def of_tenant(
 
 
 def of_account(account: int, window: Window, *, waiting: bool) -> Listing[PaymentRequest]:
-    """The requests to one wallet: those that wait for an answer, or those that have ended."""
+    """The requests to one wallet that wait for an answer, or that have ended."""
     keep = "status = 'pending'" if waiting else "status <> 'pending'"
     return Listing(REQUESTS, [Walk({"account": account}, keep)], window)
 
@@ -31,9 +28,9 @@ def of_account(account: int, window: Window, *, waiting: bool) -> Listing[Paymen
 async def overdue(
     connection: Connection, now: datetime, most: int, share: int, after: int = 0
 ) -> list[tuple[UUID, int]]:
-    """Requests past their deadline by their own tenant's clock: their ids and tenants' ids.
+    """Requests past their deadline by their tenant's clock, with the tenants' ids.
 
-    In the order of the tenants that come `after` this one, of each at most its share.
+    In the order of tenants `after` this one, at most `share` of each.
     """
     rows = await connection.fetch(
         "SELECT r.id, t.id FROM tenants t CROSS JOIN LATERAL ("

@@ -17,22 +17,15 @@ _NOT_OVERDUE = f"NOT coalesce({_OVERDUE}, false)"
 _STATUSES = get_args(PaymentStatus)
 
 
-async def by_id(connection: Connection, payment_ids: list[UUID]) -> dict[UUID, Payment]:
-    rows = await connection.fetch(f"{PAYMENTS.select} WHERE id = ANY($1)", payment_ids)
-    return {row["id"]: PAYMENTS.read(row) for row in rows}
+by_id = PAYMENTS.finder("id")
+by_token = PAYMENTS.finder("token")
 
 
 async def refund_reason(connection: Connection, payment_id: UUID) -> str | None:
-    """Why it was refunded, if the operator said so."""
     reason: str | None = await connection.fetchval(
         "SELECT reason FROM refund_reasons WHERE payment_id = $1", payment_id
     )
     return reason
-
-
-async def by_token(connection: Connection, tokens: list[str]) -> dict[str, Payment]:
-    rows = await connection.fetch(f"{PAYMENTS.select} WHERE token = ANY($1)", tokens)
-    return {row["token"]: PAYMENTS.read(row) for row in rows}
 
 
 def of_tenant(
@@ -49,24 +42,21 @@ def walks(
     terminal_label: str | None = None,
     bill_number: str | None = None,
 ) -> list[Walk]:
-    """How a tenant's payments or payment requests are looked for."""
-    if bill_number:  # narrows more than anything else: the rest is checked on the way
-        equal: dict[str, object] = {"tenant_id": tenant_id, "bill_number": bill_number}
-        if terminal_label:
-            equal["terminal_label"] = terminal_label
+    equal: dict[str, object] = {"tenant_id": tenant_id}
+    if terminal_label:
+        equal["terminal_label"] = terminal_label
+    if bill_number:  # narrows most: the status is checked on the way
+        equal["bill_number"] = bill_number
         return [_checked(equal, status, now)]
+    if status is not None:
+        return _by_status(equal, status, now)
     if terminal_label:  # its index goes on with the status
-        labelled: dict[str, object] = {"tenant_id": tenant_id, "terminal_label": terminal_label}
-        if status is None:
-            return [Walk({**labelled, "status": each}) for each in _STATUSES]
-        return _by_status(labelled, status, now)
-    if status is None:
-        return [Walk({"tenant_id": tenant_id})]
-    return _by_status({"tenant_id": tenant_id}, status, now)
+        return [Walk({**equal, "status": each}) for each in _STATUSES]
+    return [Walk(equal)]
 
 
 def _by_status(equal: dict[str, object], status: str, now: datetime) -> list[Walk]:
-    """How a status is looked for along an index, where overdue pending rows count as expired."""
+    """Along an index of the status; an overdue pending row counts as expired."""
     if status == "expired":
         return [
             Walk({**equal, "status": "expired"}),
@@ -78,7 +68,7 @@ def _by_status(equal: dict[str, object], status: str, now: datetime) -> list[Wal
 
 
 def _checked(equal: dict[str, object], status: str | None, now: datetime) -> Walk:
-    """The same where the index knows no status."""
+    """The same along an index without the status."""
     if status is None:
         return Walk(equal)
     if status == "expired":

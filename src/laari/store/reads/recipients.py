@@ -1,4 +1,4 @@
-"""Whom a payment request is for: live customers by mobile number, email address or VPA."""
+"""Recipients of payment requests: live customers by mobile number, email or VPA."""
 
 from collections.abc import Iterable
 
@@ -19,7 +19,6 @@ _ACCOUNTS = " UNION ALL ".join(
 async def accounts_of(
     connection: Connection, recipients: Iterable[tuple[CustomerType, str]]
 ) -> dict[tuple[CustomerType, str], int]:
-    """The wallets of those recipients who exist."""
     named: dict[str, list[str]] = {type: [] for type in _TYPES}
     for type, value in recipients:
         named[type].append(value)

@@ -1,5 +1,4 @@
-"""Finding a payment by what people have at hand: the beginning of a reference or bill number, or
-the payment reference of the customer's receipt."""
+"""Finds payments by the start of a reference or bill number, or by a receipt."""
 
 from typing import NamedTuple
 
@@ -22,19 +21,18 @@ class Matches(NamedTuple):
 
 
 def spellings(beginning: str) -> list[str]:
-    """How people capitalise: as typed, all letters, none, and the first of all or of each word.
+    """The text as typed, in capitals, without, and with a capital first or in each word.
 
-    An index that ignored capitals would find every spelling, and be written by every payment.
+    An index without case would find every spelling, but every payment would have to write it.
     """
     forms = (beginning, beginning.upper(), beginning.lower(), beginning.capitalize())
     return list(dict.fromkeys((*forms, beginning.title())))
 
 
 async def search(connection: Connection, tenant_id: int, beginning: str, most: int) -> Matches:
-    """Up to so many payments and payment requests, in the order of the text.
+    """Up to `most` payments and payment requests, in the order of the text.
 
-    References and bill numbers are sorted by code point, so a beginning is a range of an index and
-    costs the same however many rows there are.
+    Texts are sorted by code point, so a beginning is a range of an index.
     """
     wanted = (tenant_id, spellings(beginning), most)
     claimed = await connection.fetch(
@@ -64,7 +62,7 @@ async def search(connection: Connection, tenant_id: int, beginning: str, most: i
 
 
 async def _by_receipt(connection: Connection, tenant_id: int, receipt: str) -> list[asyncpg.Record]:
-    """The payment of a receipt, by way of the customer's history: its transaction wrote both."""
+    """The payment of a receipt, found through the customer's history."""
     if not is_tid(receipt):
         return []
     return list(

@@ -1,4 +1,4 @@
-"""Who a credential speaks for: a merchant in its current mode."""
+"""The tenant of a credential: a merchant in its current mode."""
 
 from asyncpg import Connection
 
@@ -9,7 +9,7 @@ SELECT = f"SELECT {COLUMNS} FROM tenant_details d"
 
 
 async def by_secret_digest(connection: Connection, digests: list[bytes]) -> dict[bytes, Tenant]:
-    """Whose these secret keys are now, active or not."""
+    """The tenants of these secret keys now, active or not."""
     rows = await connection.fetch(
         f"SELECT m.secret_digest, {COLUMNS} FROM merchants m "
         "JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mode "
@@ -25,7 +25,6 @@ async def by_id(connection: Connection, tenant_ids: list[int]) -> dict[int, Tena
 
 
 async def of_merchant(connection: Connection, merchant_id: str, mode: Mode) -> Tenant:
-    """One of the two tenants of a merchant that exists."""
     row = await connection.fetchrow(
         f"{SELECT} WHERE d.merchant_id = $1 AND d.mode = $2", merchant_id, mode
     )
@@ -33,7 +32,7 @@ async def of_merchant(connection: Connection, merchant_id: str, mode: Mode) -> T
 
 
 async def of_wallet(connection: Connection, account: int) -> Tenant | None:
-    """The tenant whose own sandbox customer has this wallet: its clock is the wallet's clock."""
+    """The tenant whose sandbox customer has this wallet: the wallet uses its clock."""
     row = await connection.fetchrow(
         f"{SELECT} JOIN customers c ON c.sandbox_of = d.id JOIN wallets w "
         "ON w.customer_id = c.id WHERE w.account = $1",

@@ -16,7 +16,7 @@ async def all_tiers(connection: Connection) -> dict[str, Tier]:
 
 
 async def set_tier(connection: Connection, name: str, limits: Mapping[str, int | None]) -> Tier:
-    """Sets the limits given, None for no limit; a new tier starts without any."""
+    """Sets the given limits, None for no limit; a new tier has none."""
     updates = ", ".join(f"{limit} = excluded.{limit}" for limit in LIMITS if limit in limits)
     row = await connection.fetchrow(
         f"INSERT INTO tiers ({_COLUMNS}) VALUES ($1, $2, $3, $4, $5) "

@@ -1,4 +1,4 @@
-"""What the wallet interface reads, and the window in which it counts an account's requests."""
+"""Reads of the wallet interface, and the window that counts the requests of an account."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -15,7 +15,7 @@ USE_KNOWN_TO_SECONDS = 60  # how exactly a key's last use is kept: not one write
 
 
 class KeyUse(NamedTuple):
-    """One request with a valid key: whose it is, and its number in the account's window."""
+    """A request with a valid key: its account, and its number in the account's window."""
 
     account: int
     number: int
@@ -56,7 +56,7 @@ FROM asked JOIN counted USING (account)
 
 
 async def count_use(connection: Connection, digests: list[bytes]) -> list[KeyUse | None]:
-    """Finds the keys and counts the requests in one round trip; None where a key is not valid."""
+    """Finds the keys and counts the requests in one round trip; None for an invalid key."""
     uses: list[KeyUse | None] = [None] * len(digests)
     for place, *found in await connection.fetch(_COUNT_USE, digests):
         uses[place - 1] = KeyUse(*found)
@@ -64,7 +64,7 @@ async def count_use(connection: Connection, digests: list[bytes]) -> list[KeyUse
 
 
 class WalletStatus(NamedTuple):
-    """A wallet with its limits in force, and the clock of the sandbox it belongs to, if any."""
+    """A wallet with its limits in force, and the clock of its sandbox, if any."""
 
     wallet: Wallet
     tier: Tier
@@ -96,7 +96,6 @@ async def by_account(connection: Connection, accounts: list[int]) -> dict[int, W
 async def topups_by_slip(
     connection: Connection, slips: Collection[str]
 ) -> dict[tuple[Mode, str], Transaction]:
-    """The top-ups that came with these bank slips, in either mode."""
     columns = ", ".join(f"t.{field}" for field in Transaction.__struct_fields__)
     rows = await connection.fetch(
         f"SELECT s.mode, s.slip, {columns} FROM topup_slips s "
@@ -109,13 +108,11 @@ async def topups_by_slip(
 async def history(
     connection: Connection, account: int, before: str | None, limit: int
 ) -> tuple[list[Transaction], bool] | None:
-    """Up to `limit` transactions, newest recorded first, and whether older ones remain.
+    """Up to `limit` transactions after `before`, newest first, and whether older ones remain.
 
-    They begin after the transaction `before`; None where the account has no such transaction.
-
-    `recorded` counts up as rows are inserted, not as they are committed. For one account that is
-    the same: every transaction, a failed one too, is inserted under its wallet's row lock, which is
-    held until the commit. So nothing ever appears behind a page that was already shown.
+    None if the account has no transaction `before`. Every transaction is inserted under its
+    wallet's row lock, so `recorded` has the order of the commits and no row appears behind a page
+    that was shown.
     """
     place = None
     if before is not None:

@@ -3,7 +3,7 @@
 from laari.edge.pages.dashboard.desk import ACCOUNT, LOGIN, Desk, desk_route
 from laari.edge.pages.password import change_password
 from laari.http.messages import Reply
-from laari.store.people import sessions
+from laari.store.people import logins
 
 
 async def show(desk: Desk) -> Reply:
@@ -19,7 +19,7 @@ async def set_password(desk: Desk) -> Reply:
 
 async def log_out_everywhere(desk: Desk) -> Reply:
     """For a machine that was lost, or a browser that one forgot to leave."""
-    await desk.backend.write(sessions.end_all, desk.user.whose)
+    await desk.backend.write(logins.end_all, desk.user.whose)
     await desk.visit.end_session()
     return desk.visit.go(LOGIN)
 

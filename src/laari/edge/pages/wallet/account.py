@@ -9,7 +9,7 @@ from laari.edge.pages.visit import Visit, page_route
 from laari.edge.pages.wallet.frame import PASSWORD, app_page, app_route
 from laari.http.messages import Reply
 from laari.rules.records import Mode
-from laari.store.people import sessions
+from laari.store.people import logins
 from laari.store.people.sessions import CustomerSession
 
 _OUR_PAGE = re.compile(r"/app(/[A-Za-z0-9_-]+){0,3}", re.ASCII)
@@ -61,7 +61,7 @@ async def log_out(visit: Visit, customer: CustomerSession) -> Reply:
 
 async def log_out_everywhere(visit: Visit, customer: CustomerSession) -> Reply:
     """For a telephone that was lost, or a browser that one forgot to leave."""
-    await visit.backend.write(sessions.end_all, customer.whose)
+    await visit.backend.write(logins.end_all, customer.whose)
     return await log_out(visit, customer)
 
 
