@@ -26,7 +26,7 @@ def fd() -> Iterator[int]:
 
 
 def passed(buckets: RateBuckets, key: int, rate: float, now: float, tries: int = 400) -> int:
-    return sum(buckets.take(key, rate, now) == 0.0 for _ in range(tries))
+    return sum(buckets.take(Bucket(key, rate), now) == 0.0 for _ in range(tries))
 
 
 @pytest.mark.parametrize("rate", [1, 2, 3, 7, 25, 100, 333])
@@ -41,8 +41,8 @@ def test_a_bucket_holds_one_second_worth(rate: int, now: float) -> None:
 def test_a_slow_rate_still_passes_one() -> None:
     buckets = RateBuckets(None)
     assert passed(buckets, 1, 0.1, NOW) == 1
-    assert buckets.take(1, 0.1, NOW) == pytest.approx(10)
-    assert buckets.take(1, 0.1, NOW + 9) == pytest.approx(1)
+    assert buckets.take(Bucket(1, 0.1), NOW) == pytest.approx(10)
+    assert buckets.take(Bucket(1, 0.1), NOW + 9) == pytest.approx(1)
     assert passed(buckets, 1, 0.1, NOW + 10) == 1
 
 
@@ -55,11 +55,11 @@ def test_rate_zero_is_off() -> None:
 def test_waiting_as_told_is_enough_and_no_more_than_needed() -> None:
     buckets = RateBuckets(None)
     passed(buckets, 1, 25, NOW)
-    wait = buckets.take(1, 25, NOW)
+    wait = buckets.take(Bucket(1, 25), NOW)
     assert wait == pytest.approx(1 / 25)
-    assert buckets.take(1, 25, NOW + wait * 0.9) > 0
-    assert buckets.take(1, 25, NOW + wait) == 0.0
-    assert buckets.take(1, 25, NOW + wait) > 0
+    assert buckets.take(Bucket(1, 25), NOW + wait * 0.9) > 0
+    assert buckets.take(Bucket(1, 25), NOW + wait) == 0.0
+    assert buckets.take(Bucket(1, 25), NOW + wait) > 0
 
 
 def test_refused_requests_cost_nothing() -> None:
@@ -70,7 +70,7 @@ def test_refused_requests_cost_nothing() -> None:
 
 def test_a_steady_stream_at_the_rate_always_passes() -> None:
     buckets = RateBuckets(None)
-    assert all(buckets.take(1, 100, NOW + step * 0.01) == 0.0 for step in range(1_000))
+    assert all(buckets.take(Bucket(1, 100), NOW + step * 0.01) == 0.0 for step in range(1_000))
 
 
 def test_keys_do_not_touch() -> None:
@@ -84,7 +84,7 @@ def test_keys_do_not_touch() -> None:
 def test_more_keys_than_slots_find_room_in_time() -> None:
     buckets = RateBuckets(None)
     for key in range(80_000):
-        assert buckets.take(key, 10, NOW + key / 1_000) == 0.0
+        assert buckets.take(Bucket(key, 10), NOW + key / 1_000) == 0.0
     assert passed(buckets, 90_000, 10, NOW + 80) == 10
 
 
@@ -104,11 +104,11 @@ def test_a_crowded_neighbourhood_replaces_the_longest_unused(
 @pytest.mark.parametrize("torn", [math.nan, math.inf, -math.inf, 1e300, -5.0, NOW + 3_600])
 def test_nonsense_in_the_shared_memory_locks_nobody_out(fd: int, torn: float) -> None:
     buckets = RateBuckets(fd)
-    buckets.take(1, 10, NOW)
+    buckets.take(Bucket(1, 10), NOW)
     memory = os.pread(fd, SHARED_BYTES, 0)
     os.pwrite(fd, memory.replace(struct.pack("d", NOW + 0.1), struct.pack("d", torn)), 0)
     assert os.pread(fd, SHARED_BYTES, 0) != memory
-    assert buckets.take(1, 10, NOW) <= 0.1 + 1e-9
+    assert buckets.take(Bucket(1, 10), NOW) <= 0.1 + 1e-9
     assert passed(buckets, 1, 10, NOW + 1.001) == 10
 
 
@@ -116,7 +116,7 @@ def test_nonsense_in_the_shared_memory_locks_nobody_out(fd: int, torn: float) ->
 def test_random_memory_never_raises(junk: bytes, key: int, rate: float) -> None:
     fd = os.memfd_create("rate")
     os.pwrite(fd, junk * (SHARED_BYTES // len(junk)), 0)
-    wait = RateBuckets(fd).take(key, rate, NOW)
+    wait = RateBuckets(fd).take(Bucket(key, rate), NOW)
     os.close(fd)
     assert 0 <= wait <= max(1, 1 / rate) * 1.01
 
@@ -130,12 +130,12 @@ def test_a_file_too_small_is_an_error_at_the_start() -> None:
 
 OTHER_PROCESS = """
 import sys, time
-from laari.edge.load.rate import RateBuckets
+from laari.edge.load.rate import Bucket, RateBuckets
 buckets = RateBuckets(int(sys.argv[1]))
 rate, until = float(sys.argv[2]), float(sys.argv[3])
 passed = 0
 while (now := time.monotonic()) < until:
-    passed += buckets.take(7, rate, now) == 0.0
+    passed += buckets.take(Bucket(7, rate), now) == 0.0
     time.sleep(0.0002)
 print(passed)
 """
@@ -143,18 +143,18 @@ print(passed)
 
 def test_a_bucket_over_a_minute_holds_a_minutes_worth() -> None:
     buckets, per_second = RateBuckets(None), 10 / 60
-    taken = [buckets.take(1, per_second, NOW, over=60) for _ in range(12)]
+    taken = [buckets.take(Bucket(1, per_second, over=60), NOW) for _ in range(12)]
     assert taken[:10] == [0.0] * 10
     assert taken[10:] == [pytest.approx(6), pytest.approx(6)]
-    assert buckets.take(1, per_second, NOW + 6, over=60) == 0.0
+    assert buckets.take(Bucket(1, per_second, over=60), NOW + 6) == 0.0
 
 
 def test_looking_takes_nothing() -> None:
     buckets = RateBuckets(None)
-    assert [buckets.wait(1, 1, NOW) for _ in range(5)] == [0.0] * 5
-    assert buckets.take(1, 1, NOW) == 0.0
-    assert buckets.wait(1, 1, NOW) == pytest.approx(1)
-    assert buckets.wait(1, 0, NOW) == 0.0
+    assert [buckets.wait(Bucket(1, 1), NOW) for _ in range(5)] == [0.0] * 5
+    assert buckets.take(Bucket(1, 1), NOW) == 0.0
+    assert buckets.wait(Bucket(1, 1), NOW) == pytest.approx(1)
+    assert buckets.wait(Bucket(1, 0), NOW) == 0.0
 
 
 def test_names_make_keys_of_their_own() -> None:
@@ -185,16 +185,16 @@ def test_two_processes_together_get_about_the_rate(fd: int) -> None:
 def test_what_has_passed_already_is_owed() -> None:
     bucket, buckets = Bucket(1, rate=1, over=10, owing=100), RateBuckets(None)
     for _ in range(25):  # all of them had passed before the first was counted
-        bucket.charge(buckets, NOW)
-    assert bucket.wait(buckets, NOW) == pytest.approx(16)
-    assert bucket.take(buckets, NOW + 15.9) > 0
-    assert bucket.take(buckets, NOW + 16.01) == 0.0
-    bucket.charge(buckets, NOW + 16.01, requests=1_000_000)
-    assert bucket.wait(buckets, NOW + 16.01) == pytest.approx(101)  # and no more than that
-    assert Bucket(1, rate=1, over=10).wait(buckets, NOW + 16.01) == pytest.approx(1)
+        buckets.charge(bucket, NOW)
+    assert buckets.wait(bucket, NOW) == pytest.approx(16)
+    assert buckets.take(bucket, NOW + 15.9) > 0
+    assert buckets.take(bucket, NOW + 16.01) == 0.0
+    buckets.charge(bucket, NOW + 16.01, requests=1_000_000)
+    assert buckets.wait(bucket, NOW + 16.01) == pytest.approx(101)  # and no more than that
+    assert buckets.wait(Bucket(1, rate=1, over=10), NOW + 16.01) == pytest.approx(1)
 
 
 def test_nothing_is_charged_where_there_is_no_limit() -> None:
     bucket, buckets = Bucket(1, rate=0, over=1, owing=60), RateBuckets(None)
-    bucket.charge(buckets, NOW)
-    assert bucket.wait(buckets, NOW) == 0.0
+    buckets.charge(bucket, NOW)
+    assert buckets.wait(bucket, NOW) == 0.0

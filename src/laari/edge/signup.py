@@ -15,7 +15,7 @@ from laari.edge.endpoint import Endpoint
 from laari.edge.input.fields import Body, Field, amount, choice, described, integer, text
 from laari.edge.input.strict_json import read_object
 from laari.edge.load.overload import Overloaded
-from laari.edge.load.rate import named_bucket
+from laari.edge.load.rate import Bucket, named_bucket
 from laari.edge.merchant.envelope import refused
 from laari.http.addresses import client_prefix
 from laari.http.messages import NO_STORE, Reply, Request
@@ -248,6 +248,6 @@ async def make_merchant(
 
 
 def _take_place(backend: Backend, client: str) -> float:
-    bucket = named_bucket("sandbox sign-up", client_prefix(client))
     rate = backend.settings.sandbox_signups_per_minute / WINDOW_SECONDS
-    return backend.rates.take(bucket, rate, time.monotonic(), WINDOW_SECONDS)
+    key = named_bucket("sandbox sign-up", client_prefix(client))
+    return backend.rates.take(Bucket(key, rate, WINDOW_SECONDS), time.monotonic())

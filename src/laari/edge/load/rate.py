@@ -1,13 +1,12 @@
-"""How fast one caller may go: token buckets shared by the interface processes of one machine.
+"""Token buckets that limit the rate of a caller, shared by the interface processes of a machine.
 
-The buckets live in memory that all of them map, so a limit holds for the machine and not once per
-process. There is no lock. Two processes that update one bucket in the same instant may lose one of
-the updates, and two callers that claim one slot in the same instant may lose a bucket: at worst a
-few extra requests pass. Nothing read from a slot is trusted to be sensible, so that no race can
-raise an error or shut a caller out.
+They are in memory that every process maps, without a lock. A race may lose an update or a bucket:
+at worst a few extra requests pass. No value in a slot is trusted, so a race cannot raise an error
+or shut a caller out.
 """
 
 import mmap
+from collections.abc import Sequence
 from hashlib import blake2b
 from math import inf
 from typing import NamedTuple
@@ -17,14 +16,27 @@ _SLOT_BYTES = 16  # a 64-bit hash of the key, then the bucket's time as a double
 _SLOTS = SHARED_BYTES // _SLOT_BYTES
 _PROBES = 8
 _64_BITS = (1 << 64) - 1
-_ROUNDING = 0.01  # part of a request forgiven, so that sums of fractions deny nobody their last one
+_ROUNDING = 0.01  # part of a request: rounding errors must not deny the last one
+
+
+class Bucket(NamedTuple):
+    """A bucket for `rate` requests a second (0: no limit), which holds those of `over` seconds.
+
+    It holds at least one request. If requests are charged after they have passed, it may owe up to
+    `owing` seconds more.
+    """
+
+    key: int
+    rate: float
+    over: float = 1.0
+    owing: float = 0.0
 
 
 class RateBuckets:
-    """Buckets by key, in the shared file `fd` or, without one, in memory of this process alone.
+    """Buckets in the shared file `fd`; without one, in memory of this process.
 
-    Each bucket is one number (the generic cell rate algorithm): the time at which it is full again.
-    A request moves it on by the time one request is worth, and it may lie a full bucket ahead.
+    A bucket is one number, the time at which it is full again (the generic cell rate algorithm).
+    `now` has to be `time.monotonic`: on Linux all processes share it, and nobody can set it.
     """
 
     def __init__(self, fd: int | None) -> None:
@@ -34,52 +46,47 @@ class RateBuckets:
         self._hashes = memory.cast("Q")
         self._full_at = memory.cast("d")
 
-    def take(
-        self, key: int, rate: float, now: float, over: float = 1.0, owing: float = 0.0
-    ) -> float:
-        """Takes one request: 0.0 where it may pass, else the seconds until one may.
-
-        `rate` is requests per second, 0 means no limit. The bucket holds what the rate allows
-        `over` so many seconds, and at least one request; where it is charged for what has passed
-        already, it may be `owing` so many seconds more. `now` must come from a clock that all
-        processes share and nobody sets: `time.monotonic`, which on Linux counts from the boot of
-        the machine for everyone.
-        """
-        if rate <= 0:
+    def take(self, bucket: Bucket, now: float) -> float:
+        """Takes one request: 0.0 if it may pass, else the seconds until one may."""
+        if bucket.rate <= 0:
             return 0.0
-        slot, full_at, wait = self._look(key, rate, now, over, owing)
+        slot, full_at, wait = self._look(bucket, now)
         if wait == 0.0:
-            self._full_at[slot] = full_at + 1 / rate
+            self._full_at[slot] = full_at + 1 / bucket.rate
         return wait
 
-    def wait(
-        self, key: int, rate: float, now: float, over: float = 1.0, owing: float = 0.0
-    ) -> float:
-        """What `take` would return, without taking."""
-        return 0.0 if rate <= 0 else self._look(key, rate, now, over, owing)[2]
+    def take_all(self, buckets: Sequence[Bucket], now: float) -> float:
+        """Takes one request from each bucket, or from none if one of them is empty."""
+        wait = max(self.wait(bucket, now) for bucket in buckets)
+        if wait == 0.0:
+            for bucket in buckets:
+                self.take(bucket, now)
+        return wait
 
-    def charge(
-        self, key: int, rate: float, now: float, over: float, owing: float, requests: float = 1.0
-    ) -> None:
-        """Takes what has passed already, whether or not the bucket holds it."""
+    def wait(self, bucket: Bucket, now: float) -> float:
+        """The result of `take`, without taking."""
+        return 0.0 if bucket.rate <= 0 else self._look(bucket, now)[2]
+
+    def charge(self, bucket: Bucket, now: float, requests: float = 1.0) -> None:
+        """Takes requests that have passed already, even if the bucket does not hold them."""
+        rate = bucket.rate
         if rate > 0:
-            slot, full_at, _ = self._look(key, rate, now, over, owing)
-            most = now + max(over, 1 / rate) + owing
+            slot, full_at, _ = self._look(bucket, now)
+            most = now + max(bucket.over, 1 / rate) + bucket.owing
             self._full_at[slot] = min(full_at + requests / rate, most)
 
-    def used(self, key: int, rate: float, now: float, over: float = 1.0) -> float:
-        """How many requests were taken that the rate has not given back yet."""
-        return (self._look(key, rate, now, over, 0.0)[1] - now) * rate
+    def used(self, bucket: Bucket, now: float) -> float:
+        """The number of requests taken that the rate has not given back yet."""
+        return (self._look(bucket, now)[1] - now) * bucket.rate
 
-    def _look(
-        self, key: int, rate: float, now: float, over: float, owing: float
-    ) -> tuple[int, float, float]:
+    def _look(self, bucket: Bucket, now: float) -> tuple[int, float, float]:
         """The bucket's slot, when it is full again, and how long one request has to wait."""
+        key, rate, over, owing = bucket
         cost = 1 / rate
         full = max(over, cost)
         slot = self._slot(_hash(key))
         full_at = self._full_at[slot]
-        if not full_at > now:  # also where it is no number
+        if not full_at > now:  # also if it is NaN
             full_at = now
         elif full_at > now + full + owing:  # emptier than it can be: another rate, or a lost race
             full_at = self._full_at[slot] = now + full + owing
@@ -87,7 +94,7 @@ class RateBuckets:
         return slot, full_at, wait if wait > cost * _ROUNDING else 0.0
 
     def _slot(self, hash: int) -> int:
-        """The index of the key's time; a new key gets a free slot or else the longest unused."""
+        """The index of the key's time; a new key gets a free slot or the one unused for longest."""
         oldest, oldest_full_at = 0, inf
         for probe in range(_PROBES):
             slot = (hash + probe) % _SLOTS * 2
@@ -104,26 +111,8 @@ class RateBuckets:
         return oldest + 1
 
 
-class Bucket(NamedTuple):
-    """One bucket with its rate: so many requests a second, and what that allows `over` seconds."""
-
-    key: int
-    rate: float
-    over: float
-    owing: float = 0.0
-
-    def wait(self, buckets: RateBuckets, now: float) -> float:
-        return buckets.wait(self.key, self.rate, now, self.over, self.owing)
-
-    def take(self, buckets: RateBuckets, now: float) -> float:
-        return buckets.take(self.key, self.rate, now, self.over, self.owing)
-
-    def charge(self, buckets: RateBuckets, now: float, requests: float = 1.0) -> None:
-        buckets.charge(self.key, self.rate, now, self.over, self.owing, requests)
-
-
 def named_bucket(*names: object) -> int:
-    """The key of a bucket that is named rather than numbered."""
+    """The key of a bucket with a name instead of a number."""
     digest = blake2b("\0".join(map(str, names)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big")
 

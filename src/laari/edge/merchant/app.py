@@ -131,7 +131,7 @@ class MerchantInterface:
 
     def _over_rate(self, caller: Caller, request: Request) -> float:
         now = time.monotonic()
-        wait = self._bucket(caller.tenant).take(self._backend.rates, now)
+        wait = self._backend.rates.take(self._bucket(caller.tenant), now)
         if wait:
             if len(self._over_until) >= MOST_REMEMBERED:
                 self._over_until.clear()
@@ -141,13 +141,13 @@ class MerchantInterface:
     def _charge(self, tenant: Tenant, requests: int) -> None:
         """For what a request costs more than others."""
         if requests:
-            self._bucket(tenant).charge(self._backend.rates, time.monotonic(), requests)
+            self._backend.rates.charge(self._bucket(tenant), time.monotonic(), requests)
 
     def _bucket(self, tenant: Tenant) -> Bucket:
         settings = self._backend.settings
         live = tenant.mode == "live"
         rate = settings.merchant_rate_live if live else settings.merchant_rate_sandbox
-        return Bucket(tenant.id, rate, over=1.0, owing=OWING_SECONDS)
+        return Bucket(tenant.id, rate, owing=OWING_SECONDS)
 
     def _known_over_rate(self, request: Request) -> float:
         """How long this credential has still to wait, where that is known without looking it up.

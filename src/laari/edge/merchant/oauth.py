@@ -179,11 +179,11 @@ class TokenEndpoint:
 
     def _wait_after_failures(self, client_id: str, address: str) -> float:
         rates, now = self._backend.rates, time.monotonic()
-        return max(each.wait(rates, now) for each in self._failure_buckets(client_id, address))
+        return max(rates.wait(each, now) for each in self._failure_buckets(client_id, address))
 
     def _count_failure(self, client_id: str, address: str) -> None:
         for bucket in self._failure_buckets(client_id, address):
-            bucket.take(self._backend.rates, time.monotonic())
+            self._backend.rates.take(bucket, time.monotonic())
 
     def _wait_after_tokens(self, client_id: str) -> float:
         """Counts a token about to be issued: 0, or the seconds until the client may have one.
@@ -192,8 +192,8 @@ class TokenEndpoint:
         would fill the table. Counted per client, from whatever address, once its secret is proven.
         """
         rate = self._backend.settings.tokens_per_minute / 60
-        key = named_bucket("token issued", client_id)
-        return self._backend.rates.take(key, rate, time.monotonic(), over=LIMITS_OVER_SECONDS)
+        bucket = Bucket(named_bucket("token issued", client_id), rate, LIMITS_OVER_SECONDS)
+        return self._backend.rates.take(bucket, time.monotonic())
 
 
 def _read(request: Request) -> TokenRequest | Reply:

@@ -154,13 +154,13 @@ def _wait_after_misses(context: Context) -> float:
     if context.tenant.mode == "sandbox":
         return 0.0
     bucket = _misses_bucket(context.tenant, context.backend.settings)
-    return bucket.wait(context.backend.rates, time.monotonic())
+    return context.backend.rates.wait(bucket, time.monotonic())
 
 
 def count_miss(context: Context, outcome: RequestRecord | Refusal) -> None:
     if isinstance(outcome, Refusal) and outcome.code == "customer_not_found":
         bucket = _misses_bucket(context.tenant, context.backend.settings)
-        bucket.charge(context.backend.rates, time.monotonic())
+        context.backend.rates.charge(bucket, time.monotonic())
 
 
 CREATE = Write(

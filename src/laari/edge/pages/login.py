@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from laari.edge.load.hashing import FIRST
 from laari.edge.load.overload import Overloaded
-from laari.edge.load.rate import named_bucket
+from laari.edge.load.rate import Bucket, named_bucket
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.visit import Visit
 from laari.http.addresses import client_prefix, neighbourhood
@@ -34,13 +34,8 @@ class Throttle(NamedTuple):
     burst: int
     seconds: float
 
-    @property
-    def rate(self) -> float:
-        return 1 / self.seconds
-
-    @property
-    def over(self) -> float:
-        return self.burst * self.seconds
+    def bucket(self, *names: object) -> Bucket:
+        return Bucket(named_bucket(*names), 1 / self.seconds, over=self.burst * self.seconds)
 
 
 # Guesses at one person from one place; and from a browser in which that person has logged in.
@@ -51,8 +46,6 @@ PER_IDENTITY_EVERYWHERE = Throttle(300, 10)
 PER_ADDRESS = Throttle(100, 1)
 # What was asked for from one address lately; it is not a limit, but decides who goes first.
 DEMAND = Throttle(1000, 60)
-
-Bucket = tuple[int, Throttle]
 
 
 async def log_in_customer(visit: Visit, mode: Mode) -> Problem | None:
@@ -91,8 +84,7 @@ async def _log_in(
     login = await find()
     browser = known_browser(visit, login)
     if browser is not None:
-        own = named_bucket("log-in browser", browser, identity)
-        if _throttled(visit, [(own, PER_IDENTITY)]):
+        if _throttled(visit, [PER_IDENTITY.bucket("log-in browser", browser, identity)]):
             return "throttled"
     elif shows_marks(visit) and _throttled(visit, strangers):
         return "throttled"
@@ -111,9 +103,9 @@ def _strangers_buckets(visit: Visit, identity: str) -> list[Bucket]:
     """What attempts from a browser that is not known are counted in."""
     address = client_prefix(visit.http.client)
     return [
-        (named_bucket("log-in", address, identity), PER_IDENTITY),
-        (named_bucket("log-in identity", identity), PER_IDENTITY_EVERYWHERE),
-        (named_bucket("log-in address", address), PER_ADDRESS),
+        PER_IDENTITY.bucket("log-in", address, identity),
+        PER_IDENTITY_EVERYWHERE.bucket("log-in identity", identity),
+        PER_ADDRESS.bucket("log-in address", address),
     ]
 
 
@@ -123,14 +115,10 @@ def _throttled(visit: Visit, buckets: list[Bucket]) -> bool:
     What is refused counts nowhere: otherwise one address could use up what an identity has
     everywhere by going on after its own part is gone.
     """
-    rates, now = visit.backend.rates, time.monotonic()
-    wait = max(rates.wait(key, limit.rate, now, limit.over) for key, limit in buckets)
+    wait = visit.backend.rates.take_all(buckets, time.monotonic())
     if wait > 0:
         visit.retry_after = math.ceil(wait)
-        return True
-    for key, limit in buckets:
-        rates.take(key, limit.rate, now, limit.over)
-    return False
+    return wait > 0
 
 
 def _demand(visit: Visit) -> float:
@@ -142,9 +130,9 @@ def _demand(visit: Visit) -> float:
     rates, client, now = visit.backend.rates, visit.http.client, time.monotonic()
     before = []
     for name in (client_prefix(client), neighbourhood(client)):
-        key = named_bucket("log-in demand", name)
-        before.append(rates.used(key, DEMAND.rate, now, DEMAND.over))
-        rates.take(key, DEMAND.rate, now, DEMAND.over)
+        bucket = DEMAND.bucket("log-in demand", name)
+        before.append(rates.used(bucket, now))
+        rates.take(bucket, now)
     own, around = before
     return math.ceil(own) + around / (2 * DEMAND.burst)
 
@@ -189,8 +177,7 @@ async def confirm_password(visit: Visit, session: Session) -> Unconfirmed | None
 
 
 async def _confirm(visit: Visit, session: Session) -> Problem | None:
-    own = named_bucket("log-in session", session.digest.hex())
-    if _throttled(visit, [(own, PER_IDENTITY)]):
+    if _throttled(visit, [PER_IDENTITY.bucket("log-in session", session.digest.hex())]):
         return "throttled"
     password_hash = await visit.backend.ask(logins.password_hash_of, session.whose)
     problem = await _verify(visit, password_hash, FIRST)

@@ -19,7 +19,7 @@ import msgspec
 
 from laari.edge.backend import Backend
 from laari.edge.load.overload import Overloaded
-from laari.edge.load.rate import named_bucket
+from laari.edge.load.rate import Bucket, named_bucket
 from laari.edge.pages.cookies import HOST_PREFIX, own_cookies, set_cookie
 from laari.edge.pages.language import Language, choose
 from laari.edge.pages.render import render, render_long
@@ -179,8 +179,8 @@ class Visit:
         if self._counted:
             return
         self._counted = True
-        bucket, now = named_bucket("pages", whose), time.monotonic()
-        seconds = self.backend.rates.take(bucket, PAGES_PER_SECOND, now, PAGES_OVER_SECONDS)
+        bucket = Bucket(named_bucket("pages", whose), PAGES_PER_SECOND, PAGES_OVER_SECONDS)
+        seconds = self.backend.rates.take(bucket, time.monotonic())
         if seconds > 0:
             raise TooFast(seconds)
 
