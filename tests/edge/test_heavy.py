@@ -13,9 +13,9 @@ from laari.edge.load import heavy
 from laari.edge.load.heavy import (
     MOST_EXPORTS,
     MOST_EXPORTS_OF_A_MERCHANT,
-    Coalescing,
     DutyCycle,
     Heavy,
+    Reports,
     patiently,
 )
 from laari.edge.load.overload import Overloaded
@@ -143,7 +143,7 @@ class Source:
 
 async def test_the_same_work_is_done_once_for_all_who_asked_before_it_began() -> None:
     source = Source()
-    reports = Coalescing(source.work)
+    reports = Reports(source.work)
     found = await asyncio.gather(*(reports.get(key) for key in (3, 1, 3, 2, 1)))
     assert found == ["old 3", "old 1", "old 3", "old 2", "old 1"]
     assert source.asked == [3, 1, 2]
@@ -151,7 +151,7 @@ async def test_the_same_work_is_done_once_for_all_who_asked_before_it_began() ->
 
 async def test_what_is_asked_after_it_began_is_done_again() -> None:
     source = Source()
-    reports = Coalescing(source.work)
+    reports = Reports(source.work)
     early = asyncio.create_task(reports.get(1))
     while not source.asked:
         await asyncio.sleep(0)
@@ -160,17 +160,21 @@ async def test_what_is_asked_after_it_began_is_done_again() -> None:
     assert await early == "old 1"
 
 
-async def test_nothing_is_done_for_those_who_have_left() -> None:
+async def test_a_report_that_nobody_waits_for_any_more_is_not_begun(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(heavy, "PATIENCE_SECONDS", 0.05)
     source = Source()
-    reports = Coalescing(source.work)
-    first, left, last = (asyncio.create_task(reports.get(key)) for key in (1, 2, 3))
-    await asyncio.sleep(0)
-    left.cancel()
-    assert await asyncio.gather(first, last) == ["old 1", "old 3"]
-    assert source.asked == [1, 3]
+    reports = Reports(source.work)
+    async with reports._turns.slot():
+        with pytest.raises(Overloaded):
+            await reports.get(1)
+    monkeypatch.setattr(heavy, "PATIENCE_SECONDS", 5)
+    assert await reports.get(2) == "old 2"
+    assert source.asked == [2]
 
 
 async def test_a_failure_reaches_its_askers_and_no_others() -> None:
-    reports = Coalescing(Source().work)
+    reports = Reports(Source().work)
     found = await asyncio.gather(*map(reports.get, (-1, 1, -1)), return_exceptions=True)
     assert [type(answer) for answer in found] == [ValueError, str, ValueError]

@@ -11,7 +11,7 @@ from laari.edge.connections import Connections
 from laari.edge.input.cursors import Cursors
 from laari.edge.load.admission import MAX_PAGES_IN_FLIGHT, Admission
 from laari.edge.load.hashing import Hashing
-from laari.edge.load.heavy import Coalescing, Heavy, patiently
+from laari.edge.load.heavy import Heavy, Reports
 from laari.edge.load.metrics import Metrics
 from laari.edge.load.rate import RateBuckets
 from laari.errors import UnavailableError
@@ -89,7 +89,9 @@ class Backend:
         self.delivery_states = self._reading(events.delivery_states)
         self.wallet_key_uses = Gathered(self._count_key_uses)
         self.wallets = Coalesced(self._reading(wallets.by_account))
-        self._days = Coalescing(self._read_figures)
+        self._days: Reports[Span, list[Day]] = Reports(
+            lambda span: self._pages.pool.read(figures.of_days, span)
+        )
 
     def for_pages(self) -> Backend:
         """The same for pages, which have connections of their own.
@@ -160,12 +162,8 @@ class Backend:
         return lambda keys: self._interfaces.pool.read(fetch, keys)
 
     async def days(self, span: Span) -> list[Day]:
-        """What a merchant's days came to; `Overloaded` where that would take too long."""
-        return await patiently(self._days.get(span))
-
-    async def _read_figures(self, span: Span) -> list[Day]:
-        async with self.heavy.reports.slot():
-            return await self._pages.pool.read(figures.of_days, span)
+        """A merchant's figures by day; `Overloaded` if they would take too long."""
+        return await self._days.get(span)
 
     async def _count_key_uses(self, keys: list[bytes]) -> list[wallets.KeyUse | None]:
         return await self._interfaces.pool.write_each(wallets.count_use, keys)

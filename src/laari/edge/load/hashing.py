@@ -1,20 +1,19 @@
-"""A queue for verifying passwords: one at a time, few waiting, the least demanding first.
+"""A queue for verifying passwords: one at a time, few waiting, the lowest rank first.
 
-A hash takes a fifth of a second of a processor, so whoever asks for many could keep everybody else
-out. Each attempt has a rank, which says how much was asked for from where it comes: the lowest goes
-first, and where the queue is full the highest is sent away. So those who flood wait for each other,
-and somebody who comes for the first time, or from a browser that is known, waits for one hash.
+A hash takes a fifth of a second of a processor. The rank of an attempt says how much its address
+asked for lately. So a flood waits for itself, and a newcomer or a known browser waits for one hash.
 """
 
 import asyncio
 import logging
+from bisect import insort
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import count
 from multiprocessing import get_context
-from typing import Any, NamedTuple, TypeAlias, TypeVar, TypeVarTuple
+from typing import Any, TypeAlias, TypeVar, TypeVarTuple
 
 from laari.edge.load.overload import Overloaded
 from laari.http.messages import ClientGone
@@ -27,29 +26,14 @@ T = TypeVar("T")
 
 Disconnected: TypeAlias = Callable[[], Awaitable[None]]  # returns when the client has gone
 
-MOST_WAITING = 8  # about three seconds' work: beyond it, being told to come back beats waiting
-LONGEST_WAIT_SECONDS = 8.0  # in the queue: less than half of it, unless the machine is full
+MOST_WAITING = 8  # about three seconds' work; the others are asked to come back
+LONGEST_WAIT_SECONDS = 8.0  # in the queue
 RETRY_AFTER_SECONDS = 3
 FIRST = -1.0  # the rank of those who go before all others
 
 
-class _Waiting(NamedTuple):
-    rank: float
-    number: int  # of two with one rank the first comes first
-    admitted: asyncio.Future[None]
-
-    @property
-    def is_admitted(self) -> bool:
-        turn = self.admitted
-        return turn.done() and not turn.cancelled() and turn.exception() is None
-
-    @property
-    def place(self) -> tuple[float, int]:
-        return self.rank, self.number
-
-
 class RankedQueue:
-    """Lets one in at a time, the lowest rank first; a bounded number waits, for a bounded time."""
+    """Admits one at a time, the lowest rank first; few may wait, and not for long."""
 
     def __init__(
         self, most: int = MOST_WAITING, longest_seconds: float = LONGEST_WAIT_SECONDS
@@ -57,7 +41,8 @@ class RankedQueue:
         self._most = most
         self._longest_seconds = longest_seconds
         self._taken = False
-        self._waiting: list[_Waiting] = []
+        # Rank, number and turn, in this order; a turn is True if admitted, False if sent away.
+        self._waiting: list[tuple[float, int, asyncio.Future[bool]]] = []
         self._numbers = count()
 
     @property
@@ -65,47 +50,38 @@ class RankedQueue:
         return len(self._waiting)
 
     async def acquire(self, rank: float) -> None:
-        """Returns when it is this one's turn, which `release` ends; raises Overloaded."""
+        """Returns when it is this caller's turn, which `release` ends; raises Overloaded."""
         if not self._taken:
             self._taken = True
             return
-        self._make_room(rank)
-        one = _Waiting(rank, next(self._numbers), asyncio.get_running_loop().create_future())
-        self._waiting.append(one)
+        if len(self._waiting) >= self._most:
+            if self._waiting[-1][0] <= rank:
+                raise Overloaded(RETRY_AFTER_SECONDS)
+            self._waiting.pop()[2].set_result(False)
+        turn: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        place = (rank, next(self._numbers), turn)
+        insort(self._waiting, place)
         try:
-            async with asyncio.timeout(self._longest_seconds):
-                await one.admitted
-        except (TimeoutError, asyncio.CancelledError) as error:
-            if one in self._waiting:
-                self._waiting.remove(one)
-            elif one.is_admitted:
-                self.release()  # it was admitted in the moment when nobody waited for it any more
-            if isinstance(error, TimeoutError):
-                raise Overloaded(RETRY_AFTER_SECONDS) from None
+            await asyncio.wait([turn], timeout=self._longest_seconds)
+        except asyncio.CancelledError:
+            if turn.done() and turn.result():
+                self.release()  # the caller left at the moment when it was admitted
             raise
-
-    def _make_room(self, rank: float) -> None:
-        if len(self._waiting) < self._most:
-            return
-        last = max(self._waiting, key=lambda one: one.place)
-        if last.rank <= rank:
+        finally:
+            if not turn.done():
+                self._waiting.remove(place)
+        if not (turn.done() and turn.result()):
             raise Overloaded(RETRY_AFTER_SECONDS)
-        self._waiting.remove(last)
-        last.admitted.set_exception(Overloaded(RETRY_AFTER_SECONDS))
 
     def release(self) -> None:
-        """To the next one, who is there and has the lowest rank."""
-        self._waiting = [one for one in self._waiting if not one.admitted.done()]
-        if not self._waiting:
+        if self._waiting:
+            self._waiting.pop(0)[2].set_result(True)
+        else:
             self._taken = False
-            return
-        following = min(self._waiting, key=lambda one: one.place)
-        self._waiting.remove(following)
-        following.admitted.set_result(None)
 
 
 class Hashing:
-    """What the pages use: a password verified or hashed, in turn, for who is still connected."""
+    """Verifies and hashes passwords in turn, while the client is still connected."""
 
     def __init__(self) -> None:
         self._queue = RankedQueue()
@@ -128,7 +104,7 @@ class Hashing:
             self._queue.release()
 
     async def _run(self, function: Callable[[*Ts], T], *arguments: *Ts) -> T:
-        """In a process of its own: the first one, or a second if the first ends meanwhile."""
+        """In another process, and in a second one if the first is killed."""
         for _ in range(2):
             if self._pool is None:
                 context = get_context("spawn")  # a fork would copy open connections and locks
@@ -149,7 +125,7 @@ class Hashing:
 
 
 async def _while_connected(work: Coroutine[Any, Any, T], disconnected: Disconnected) -> T:
-    """Raises ClientGone as soon as the client has gone: nobody would read the result."""
+    """Raises ClientGone as soon as the client has gone."""
     task = asyncio.create_task(work)
     gone = asyncio.ensure_future(disconnected())
     try:
