@@ -1,21 +1,10 @@
 """Requests as the server hands them over, made without a connection."""
 
 import asyncio
-from typing import NamedTuple
 
 from laari.http.addresses import Networks
 from laari.http.head import Fields, Head
 from laari.http.messages import Address, Request
-
-
-class Peer(NamedTuple):
-    head: Head
-    body: bytes
-    client: Address | None
-    local: Address | None
-
-    async def disconnected(self) -> None:
-        await asyncio.Event().wait()
 
 
 def sent(
@@ -45,4 +34,4 @@ def sent(
         http_version="1.1",
     )
     peer = (client, 40_000) if client else None
-    return Request(Peer(head, body, peer, local), trusted_proxies)
+    return Request(head, body, peer, local, asyncio.Event().wait, trusted_proxies)

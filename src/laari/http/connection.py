@@ -258,10 +258,6 @@ class Connection(asyncio.Protocol):
         """Bytes of responses that the system has not taken."""
         return self.transport.get_write_buffer_size()
 
-    @property
-    def date(self) -> bytes:
-        return self._server.date
-
     def _hold_back(self) -> None:
         """While the application is busy, a little of what follows is kept and the rest waits."""
         length = len(self._buffer)
@@ -277,13 +273,13 @@ class Connection(asyncio.Protocol):
         """Hands a request on. `unread`: the rest of its body stays where it is."""
         self._head = self._body = None
         self._enter(State.BUSY)
-        self._cycle = Cycle(self, self.transport, head, body, is_read=not unread)
+        self._cycle = Cycle(self.transport, head, body, not unread, self._response_ended)
         if self._eof:
             self._cycle.client_finished()
         self._hold_back()
         self._server.run(self, self._cycle)
 
-    def response_done(self, cycle: Cycle, *, whole: bool) -> None:
+    def _response_ended(self, cycle: Cycle, whole: bool) -> None:
         if self.state is not State.BUSY or cycle is not self._cycle:
             return
         self._cycle = None

@@ -1,21 +1,21 @@
-"""One request and its response: written at once, or as a stream at the pace of its client."""
+"""One request and its response: written at once, or as a stream at the client's pace."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import aclosing
 from http import HTTPStatus
-from typing import Protocol
 
 from laari.http.head import Head
 from laari.http.lateness import is_reset
-from laari.http.messages import Address, Reply, Stream
+from laari.http.messages import Reply, Stream
 
 STATUS_LINES = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
 }
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-FIRST_PROBE_SECONDS, PROBE_SECONDS = 0.01, 0.1  # the answer of a system far away takes a while
+FIRST_PROBE_SECONDS, PROBE_SECONDS = 0.01, 0.1  # a reset from far away takes a while
 _BODILESS = frozenset({204, 304})
 _CLOSE = b"connection: close\r\n"
 _CHUNKED = b"transfer-encoding: chunked\r\n"
@@ -39,9 +39,9 @@ def write_head(
         lines.append(_CLOSE)
     lines.append(b"\r\n")
     head = b"".join(lines)
-    # A value that holds a newline would begin a line of its own.
+    # A newline in a value would start another line.
     if head.count(b"\n") != len(lines) or head.count(b"\r") != len(lines):
-        raise ValueError("a header of the response holds a newline")
+        raise ValueError("a header of the response contains a newline")
     return head
 
 
@@ -49,100 +49,83 @@ def _chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
-class Carrier(Protocol):
-    """The connection that a request came on, as far as its response needs it."""
-
-    client: Address | None
-    local: Address | None
-
-    @property
-    def date(self) -> bytes:
-        """The header line of now."""
-
-    def response_done(self, cycle: Cycle, *, whole: bool) -> None:
-        """The response has been handed to the transport; `whole` if nothing of it is missing."""
-
-
 class Cycle:
     __slots__ = (
-        *("_connection", "_drained", "_ended", "_finished", "_started", "_transport", "_waiting"),
-        *("body", "client", "head", "is_lost", "is_read", "keep_alive", "local"),
+        *("_drained", "_finished", "_on_end", "_transport", "_waiting"),
+        *("body", "has_started", "head", "is_answered", "is_lost", "is_read", "keep_alive"),
     )
 
     def __init__(
         self,
-        connection: Carrier,
         transport: asyncio.Transport,
         head: Head,
         body: bytes,
         is_read: bool,
+        on_end: Callable[[Cycle, bool], None],
     ) -> None:
-        self._connection = connection
+        """`on_end` gets this cycle and whether the whole response went to the transport."""
         self._transport = transport
         self.head = head
         self.body = body
-        self.client = connection.client
-        self.local = connection.local
+        self._on_end = on_end
         self.is_read = is_read  # all of the request, so that another one can follow
         self.keep_alive = is_read and head.keep_alive
         self.is_lost = False  # nothing reaches the client any more
-        self._finished = False  # it sends no more: it has closed one side, or both
-        self._waiting: asyncio.Future[None] | None = None  # to hear of either
-        self._drained: asyncio.Future[None] | None = None  # where writing is paused
-        self._started = self._ended = False
+        self._finished = False  # the client sends no more: it has closed one side, or both
+        self._waiting: asyncio.Future[None] | None = None  # done when one of these is True
+        self._drained: asyncio.Future[None] | None = None  # if writing is paused
+        self.has_started = self.is_answered = False
 
     # The application's side.
 
     async def disconnected(self) -> None:
-        """Returns when the client has gone; one that only sends no more waits for its response."""
+        """Returns when the client has gone. One that has only stopped sending still waits."""
         await self._woken(self._finished)
-        if self.is_lost or self._ended:
+        if self.is_lost or self.is_answered:
             return
         if self.head.http_version == "1.0":  # which knows no interim responses
             await self._woken(False)
             return
-        # Nothing but a write tells a client that has closed one side from one that has closed both:
-        # the system of the latter answers that nobody is there.
+        # Only a write tells whether the client has closed one side or both: if both, its system
+        # resets the connection.
         self._transport.write(CONTINUE)
         wait_seconds = FIRST_PROBE_SECONDS
-        while not (self.is_lost or self._ended or is_reset(self._transport)):
+        while not (self.is_lost or self.is_answered or is_reset(self._transport)):
             await asyncio.sleep(wait_seconds)
             wait_seconds = PROBE_SECONDS
 
     async def _woken(self, already: bool) -> None:
-        if not (already or self.is_lost or self._ended):
+        if not (already or self.is_lost or self.is_answered):
             if self._waiting is None or self._waiting.done():
                 self._waiting = asyncio.get_running_loop().create_future()
             await asyncio.shield(self._waiting)
 
-    def respond(self, reply: Reply) -> None:
-        """The whole response at once; to HEAD it goes without its body."""
-        if self._started:
+    def respond(self, reply: Reply, date: bytes) -> None:
+        """Writes the whole response; `date` is its header line."""
+        if self.has_started:
             raise RuntimeError("a response has begun already")
         if self.is_lost:
-            self._started = self._ended = True
+            self.has_started = self.is_answered = True
             return
-        head = write_head(reply, self._connection.date, keep_alive=self.keep_alive)
-        self._started = True
+        head = write_head(reply, date, keep_alive=self.keep_alive)
+        self.has_started = True
         self._transport.write(head if self._is_bare(reply) else head + reply.body)
         self._end()
 
-    async def respond_with_stream(self, reply: Reply, stream: Stream) -> None:
-        """The same, as fast as it is made and taken; ConnectionResetError where it is not taken.
+    async def respond_with_stream(self, reply: Reply, stream: Stream, date: bytes) -> None:
+        """The same, at the client's pace; raises ConnectionResetError if the client has gone.
 
-        Whatever happens, the stream is closed and released before this returns.
+        The stream is always closed and released before this returns.
         """
         try:
             async with aclosing(stream.chunks) as chunks:
                 if self.is_lost or self._is_bare(reply):
-                    self.respond(reply)
+                    self.respond(reply, date)
                     return
                 # HTTP/1.0 has no chunks; there the end of the connection ends the body.
                 chunked = self.head.http_version != "1.0"
-                pending = write_head(
-                    reply, self._connection.date, keep_alive=self.keep_alive, chunked=chunked
-                )
-                self._started = True
+                pending = write_head(reply, date, keep_alive=self.keep_alive, chunked=chunked)
+                self.has_started = True
                 async for chunk in chunks:
                     if chunk:  # an empty one would end the body
                         await self._write(pending + (_chunk(chunk) if chunked else chunk))
@@ -156,33 +139,23 @@ class Cycle:
         return self.head.method == "HEAD" or reply.status in _BODILESS
 
     async def _write(self, data: bytes) -> None:
-        """Returns when the transport takes more, and others have had their turn."""
+        """Returns when the transport takes more, and other tasks have run."""
         if self.is_lost or self._transport.is_closing():
             raise ConnectionResetError("the client has disconnected")
         self._transport.write(data)
-        # Without a pause, a body that is made faster than it is taken would never let others run.
+        # Without a pause, a body that is made faster than it is sent would block the event loop.
         await (asyncio.sleep(0) if self._drained is None else asyncio.shield(self._drained))
 
-    def _end(self) -> None:
-        self._ended = True
+    def _end(self, whole: bool = True) -> None:
+        self.is_answered = True
         self._wake()
-        self._connection.response_done(self, whole=True)
+        self._on_end(self, whole)
 
     # The connection's side.
 
-    @property
-    def has_started(self) -> bool:
-        return self._started
-
-    @property
-    def is_answered(self) -> bool:
-        return self._ended
-
     def give_up(self) -> None:
         """The application failed in the middle of its response."""
-        self._ended = True
-        self._wake()
-        self._connection.response_done(self, whole=False)
+        self._end(whole=False)
 
     def client_finished(self) -> None:
         self._finished = True

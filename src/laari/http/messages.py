@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from itertools import count
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -67,40 +67,34 @@ class Reply(NamedTuple):
         return Reply(status, body, (*own, *headers), content_type, code, stream)
 
 
-class Peer(Protocol):
-    """The server's side of a request that waits for its response."""
-
-    @property
-    def head(self) -> Head: ...
-    @property
-    def client(self) -> Address | None: ...
-    @property
-    def local(self) -> Address | None: ...
-    @property
-    def body(self) -> bytes: ...
-    async def disconnected(self) -> None:
-        """Returns when the client has closed the connection, or it is lost."""
-
-
 class Request:
     """One request; header names are lower-case, repeated headers joined as HTTP says."""
 
     __slots__ = (
-        *("_peer", "_trusted_proxies", "fields", "headers", "id", "local", "method", "operation"),
-        *("path", "peer_address", "query", "secure", "started"),
+        *("_body", "_trusted_proxies", "disconnected", "fields", "headers", "id", "local"),
+        *("method", "operation", "path", "peer_address", "query", "secure", "started"),
     )
 
-    def __init__(self, peer: Peer, trusted_proxies: Networks = ()) -> None:
-        head = peer.head
-        self._peer = peer
+    def __init__(
+        self,
+        head: Head,
+        body: bytes,
+        peer: Address | None,
+        local: Address | None,
+        disconnected: Callable[[], Awaitable[None]],
+        trusted_proxies: Networks,
+    ) -> None:
+        """`body` is all of it, or enough to show that it is too long."""
+        self._body = body
         self._trusted_proxies = trusted_proxies
+        self.disconnected = disconnected  # returns when the client has gone
         self.method = head.method
         self.path = head.path  # decoded, but for encoded slashes
         self.query = head.query
         self.fields = head.fields.pairs  # each as it was sent
         self.headers = head.fields.by_name
-        self.local = peer.local
-        self.peer_address = "" if peer.client is None else peer.client[0]
+        self.local = local
+        self.peer_address = "" if peer is None else peer[0]
         self.secure = _is_secure(self.headers, self.peer_address, trusted_proxies)
         self.id = new_request_id()
         self.operation = OTHER  # what metrics count it by, until it is known which one it is
@@ -108,34 +102,24 @@ class Request:
 
     @property
     def client(self) -> str:
-        """The address of the client, by the word of a trusted proxy where there is one."""
+        """The client's address, as a trusted proxy reports it if there is one."""
         forwarded_for = self.headers.get(b"x-forwarded-for", "")
         return client_address(self.peer_address, forwarded_for, self._trusted_proxies)
 
     def body(self, limit: int) -> bytes | None:
-        """The body, or None if it is longer than the limit.
-
-        The server has read all of it, or as much as shows that it is too long.
-        """
-        length = self.headers.get(b"content-length")
-        if length is not None and int(length) > limit:
-            return None
-        body = self._peer.body
-        return None if len(body) > limit else body
+        """The body, or None if it is longer than the limit."""
+        length = int(self.headers.get(b"content-length", 0))
+        return None if max(length, len(self._body)) > limit else self._body
 
     @property
     def received(self) -> int:
         """Bytes of the body that were read."""
-        return len(self._peer.body)
+        return len(self._body)
 
     @property
     def media_type(self) -> str:
         """Of the body, without parameters and in lower case."""
         return self.headers.get(b"content-type", "").partition(";")[0].strip().lower()
-
-    async def disconnected(self) -> None:
-        """Returns when the client has closed the connection, or it is lost."""
-        await self._peer.disconnected()
 
 
 class Application(Protocol):

@@ -114,14 +114,19 @@ class Server:
         if cycle.head.path not in self._prompt_paths and self.is_stale(connection):
             self.note_stale()
             cycle.keep_alive = False
-            cycle.respond(self.app.fault(refuse("service_unavailable"), cycle.head.path))
+            cycle.respond(self.app.fault(refuse("service_unavailable"), cycle.head.path), self.date)
             return
         try:
-            reply = await self.app(Request(cycle, self._trusted_proxies))
+            reply = await self.app(
+                Request(
+                    *(cycle.head, cycle.body, connection.client, connection.local),
+                    *(cycle.disconnected, self._trusted_proxies),
+                )
+            )
             if reply.stream is None:
-                cycle.respond(reply)
+                cycle.respond(reply, self.date)
             else:
-                await cycle.respond_with_stream(reply, reply.stream)
+                await cycle.respond_with_stream(reply, reply.stream, self.date)
         except Exception:
             if not cycle.is_lost:
                 log.exception("the application failed")
@@ -130,7 +135,8 @@ class Server:
                 if cycle.has_started or cycle.is_lost:
                     cycle.give_up()
                 else:
-                    cycle.respond(self.app.fault(refuse("internal_error"), cycle.head.path))
+                    fault = self.app.fault(refuse("internal_error"), cycle.head.path)
+                    cycle.respond(fault, self.date)
 
     def is_stale(self, connection: Connection) -> bool:
         """Whether a request has waited for this process so long that it is not begun any more."""
