@@ -1,7 +1,7 @@
 """One connection: bytes become requests, one after the other, and each gets one response.
 
-A request reaches the application when all of it is here. Until then it holds a buffer and a place
-among the unfinished ones, which the server bounds; it holds nothing of the application.
+A request reaches the application when it is complete. Until then it takes a buffer and a place
+among the unfinished requests, which the server bounds.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from laari.http.messages import Address, Application
 from laari.rules.refusals import Refusal, refuse
 
 _END = b"\r\n\r\n"
-_BLANK_LINES = 4  # bytes of empty lines that may stand before a request: some clients send one
+_BLANK_LINES = 4  # bytes of empty lines before a request: some clients send one
+STALE = "requests that had waited too long were refused"
 
 
 class State(Enum):
-    IDLE = auto()  # nothing of the next request is here
+    IDLE = auto()  # no byte of the next request has come
     HEAD = auto()
     BODY = auto()
     BUSY = auto()  # the application has the request
-    DRAIN = auto()  # done; what still comes is dropped, so that the response is read
+    DRAIN = auto()  # done; further data is dropped, so that the client can read the response
     CLOSED = auto()
 
 
 class ConnectionHost(Protocol):
-    """The server, as its connections see it: it bounds what all of them hold together."""
+    """The server, as its connections see it. An import of it would be a cycle."""
 
     app: Application
     limits: Limits
     now: float  # exact enough for deadlines of seconds
     date: bytes  # a header line
+    began: float
     is_stopping: bool
     draining: dict[Connection, float]  # with the moment since when
 
-    @property
-    def began(self) -> float: ...
     def admit(self, connection: Connection) -> bool: ...
     def remove(self, connection: Connection) -> None: ...
     def entered(self, connection: Connection, old: State, new: State) -> None: ...
@@ -54,8 +54,7 @@ class ConnectionHost(Protocol):
     def response_stalled(self, connection: Connection) -> None: ...
     def response_sent(self, connection: Connection) -> None: ...
     def is_stale(self, connection: Connection) -> bool: ...
-    def note_stale(self) -> None: ...
-    def note_fault(self, refusal: Refusal) -> None: ...
+    def note(self, what: str, last: str = "") -> None: ...
 
 
 class Connection(asyncio.Protocol):
@@ -82,18 +81,18 @@ class Connection(asyncio.Protocol):
         self._stalled = False  # writing
         self.client: Address | None = None
         self.local: Address | None = None
-        self.address = ""  # whose share of the unfinished requests this one counts for
+        self.address = ""  # that its unfinished requests are counted for
         self.state = State.CLOSED
         self.since = 0.0  # when the state began
-        self.ready_at = server.began  # when the last response was written; a new one waits for all
+        self.ready_at = server.began  # when the last response was written
 
-    # What the transport says.
+    # Calls of the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport = cast(asyncio.Transport, transport)
         self.client = _address(transport.get_extra_info("peername"))
         self.local = _address(transport.get_extra_info("sockname"))
-        # Whatever the system's own buffer does not take is noticed, and has a deadline.
+        # A response that the system's buffer does not take is noticed, and has a deadline.
         transport.set_write_buffer_limits(high=0)
         if self._server.admit(self):
             self._enter(State.IDLE)
@@ -108,12 +107,12 @@ class Connection(asyncio.Protocol):
             self._cycle.connection_lost()
 
     def eof_received(self) -> bool:
-        """The client sends no more; one that waits for its response still gets it."""
+        """The client sends no more, but may wait for its response."""
         self._eof = True
         if self.state is State.BUSY and self._cycle is not None:
             self._cycle.client_finished()
             return True
-        # One that takes its response slowly still takes it.
+        # It may still be reading its response.
         return self._stalled and self.state is State.IDLE
 
     def data_received(self, data: bytes) -> None:
@@ -129,11 +128,11 @@ class Connection(asyncio.Protocol):
             and server.is_stale(self)
         ):
             self._buffer += data
-            server.note_stale()
+            server.note(STALE)
             self.refuse(refuse("service_unavailable"))
             return
         if self.state is State.IDLE and not self._buffer and not self._stalled:
-            # Nearly always one whole request, or its head, in one piece.
+            # Nearly always a request, or its head, comes in one piece.
             end = data.find(_END, 0, server.limits.head_bytes)
             if end > 0 and data[0] != 0x0D:
                 self._buffer += data[end + len(_END) :]
@@ -163,7 +162,7 @@ class Connection(asyncio.Protocol):
     # Reading.
 
     def _advance(self) -> None:
-        """Reads on as far as the buffer goes, until a request is complete."""
+        """Reads the buffer until a request is complete."""
         if self._head is None and not self._read_head():
             return
         head = self._head
@@ -173,7 +172,7 @@ class Connection(asyncio.Protocol):
         elif head.length == CHUNKED:
             self._read_chunks(head)
         elif head.length > self._server.limits.body_bytes:
-            self._start(head, b"", unread=True)  # its length says enough to be refused by
+            self._start(head, b"", unread=True)  # its length is reason enough to refuse it
         elif len(self._buffer) >= head.length:
             body = bytes(self._buffer[: head.length])
             del self._buffer[: head.length]
@@ -253,13 +252,8 @@ class Connection(asyncio.Protocol):
         """Bytes of an unfinished request that are held here."""
         return len(self._buffer) + (0 if self._body is None else len(self._body.body))
 
-    @property
-    def unsent(self) -> int:
-        """Bytes of responses that the system has not taken."""
-        return self.transport.get_write_buffer_size()
-
     def _hold_back(self) -> None:
-        """While the application is busy, a little of what follows is kept and the rest waits."""
+        """Bounds the data that is kept while the application is busy."""
         length = len(self._buffer)
         if not self._paused and length > self._server.limits.head_bytes:
             self._paused = True
@@ -270,7 +264,7 @@ class Connection(asyncio.Protocol):
     # Responding.
 
     def _start(self, head: Head, body: bytes, *, unread: bool = False) -> None:
-        """Hands a request on. `unread`: the rest of its body stays where it is."""
+        """Gives a request to the application. `unread`: without the rest of its body."""
         self._head = self._body = None
         self._enter(State.BUSY)
         self._cycle = Cycle(self.transport, head, body, not unread, self._response_ended)
@@ -309,11 +303,11 @@ class Connection(asyncio.Protocol):
             self.transport.resume_reading()
 
     def _answer_fault(self, fault: Fault) -> None:
-        self._server.note_fault(fault.refusal)
+        self._server.note("malformed requests were refused", fault.refusal.message)
         self._write_and_close(fault)
 
     def refuse(self, refusal: Refusal) -> None:
-        """Ends a connection whose request is not complete, and says why."""
+        """Refuses an incomplete request and ends the connection."""
         head = self._head
         self._write_and_close(
             unread_fault(refusal, self._buffer)
@@ -328,7 +322,7 @@ class Connection(asyncio.Protocol):
         self._close_gently()
 
     def _close_gently(self, *, is_read: bool = False) -> None:
-        """A socket closed with something unread is reset, and the response may be lost with it."""
+        """Closing a socket with unread data resets it, and the response may be lost."""
         self._buffer.clear()
         self._server.release_pipelined(self)
         self._head = self._body = None
@@ -344,22 +338,11 @@ class Connection(asyncio.Protocol):
         self._server.draining[self] = self._server.now
 
     def close(self) -> None:
-        """Ends it as soon as the request under way has its response."""
+        """Ends it after the response to the current request."""
         if self.state is State.BUSY and self._cycle is not None:
             self._cycle.keep_alive = False
         elif self.state is not State.DRAIN:
-            self.end()
-
-    def end(self) -> None:
-        """Ends a connection on which no complete request waits for its response."""
-        self.transport.close()
-
-    @property
-    def is_closing(self) -> bool:
-        return self.transport.is_closing()
-
-    def abort(self) -> None:
-        self.transport.abort()
+            self.transport.close()
 
     def _enter(self, state: State) -> None:
         self._server.entered(self, self.state, state)
@@ -368,7 +351,7 @@ class Connection(asyncio.Protocol):
 
 
 def _address(found: object) -> Address | None:
-    """Host and port; None for what has neither, such as a Unix socket."""
+    """Host and port; None if it has neither, such as a Unix socket."""
     if isinstance(found, tuple) and len(found) >= 2:
         return str(found[0]), int(found[1])
     return None

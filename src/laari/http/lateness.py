@@ -1,7 +1,7 @@
 """Whether this process is late, and how long a request has waited for it.
 
-While an event loop is busy, requests wait in the kernel: accepted by nobody, or not read. Only the
-kernel knows since when. It is asked about new connections, and about others while the loop is late.
+While the event loop is busy, requests wait in the kernel, and only the kernel knows since when. It
+is asked about new connections, and about others while the loop is late.
 """
 
 import asyncio
@@ -9,10 +9,9 @@ import socket
 import sys
 import time
 from contextlib import suppress
-from typing import NamedTuple
 
 CHECK_SECONDS = 0.5  # between two looks at the deadlines
-LATE_SECONDS = 1.0  # a look that comes so long after the one before it
+LATE_SECONDS = 1.0  # between two looks: the loop is late if it is more
 
 # From <linux/tcp.h>: the state is the first byte of `tcp_info`, the milliseconds since the last
 # data came are a number of four bytes.
@@ -27,10 +26,9 @@ class Lateness:
         self._was_late = False
 
     def look(self) -> float:
-        """How much later it is for deadlines than at the last look, at most `LATE_SECONDS`.
+        """The seconds since the last look that count for deadlines, at most `LATE_SECONDS`.
 
-        What came while the loop was busy has not been read yet. The time that it waited for this
-        process is not a client's delay.
+        Data that came while the loop was busy is unread: that delay is not the client's.
         """
         now = time.monotonic()
         gap, self._looked_at = now - self._looked_at, now
@@ -42,24 +40,20 @@ class Lateness:
         return self._was_late or now - self._looked_at > LATE_SECONDS
 
 
-class Wait(NamedTuple):
-    seconds: float  # since the last data came
-    closed: bool  # by the client, at least the side on which it sends
-
-
-def wait_in_kernel(transport: asyncio.Transport) -> Wait:
+def wait_in_kernel(transport: asyncio.Transport) -> tuple[float, bool]:
+    """Seconds since the last data came, and whether the client has closed its sending side."""
     info = _tcp_info(transport)
-    milliseconds = int.from_bytes(info[_LAST_DATA], sys.byteorder)
-    return Wait(milliseconds / 1000, closed=info[0] in (_CLOSE, _CLOSE_WAIT))
+    is_closed = info[0] in (_CLOSE, _CLOSE_WAIT)
+    return int.from_bytes(info[_LAST_DATA], sys.byteorder) / 1000, is_closed
 
 
 def is_reset(transport: asyncio.Transport) -> bool:
-    """Whether the client's system has said that nobody is there any more."""
+    """Whether the client's system has reset the connection."""
     return _tcp_info(transport)[0] == _CLOSE
 
 
 def _tcp_info(transport: asyncio.Transport) -> bytes:
-    """Zeros if the system does not tell: it is no TCP socket, closed, or not Linux."""
+    """Zeros if there is none: not a TCP socket, closed, or not Linux."""
     connected = transport.get_extra_info("socket")
     if connected is not None and _TCP_INFO is not None:
         with suppress(OSError):

@@ -1,7 +1,6 @@
-"""All connections of one process: who may hold what, for how long, and how it ends.
+"""All connections of one process: the bounds of what they hold, and their deadlines.
 
-Deadlines are not timers of their own: one look every half second finds those that have passed,
-which costs a request nothing.
+A look every half second finds the deadlines that have passed, so a request sets no timer.
 """
 
 import asyncio
@@ -12,18 +11,19 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from email.utils import formatdate
-from ipaddress import IPv4Network, IPv6Network
+from itertools import takewhile
 from typing import NamedTuple
 
-from laari.http.addresses import client_address, client_prefix, is_trusted
-from laari.http.connection import Connection, State
+from laari.http.addresses import Networks, client_address, client_prefix, is_trusted
+from laari.http.connection import STALE, Connection, State
 from laari.http.cycle import Cycle
 from laari.http.head import Head
 from laari.http.lateness import CHECK_SECONDS, Lateness, wait_in_kernel
 from laari.http.limits import ACCEPTS, BACKLOG, Limits
 from laari.http.messages import Application, Request
-from laari.rules.refusals import Refusal, refuse
+from laari.rules.refusals import refuse
 
 log = logging.getLogger(__name__)
 
@@ -34,22 +34,23 @@ class Server:
     def __init__(
         self,
         app: Application,
-        trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = (),
+        trusted_proxies: Networks = (),
         limits: Limits = Limits(),  # noqa: B008  # immutable
         prompt_paths: frozenset[str] = frozenset(),
     ) -> None:
-        """`prompt_paths` cost next to nothing and are answered however late it is."""
+        """`prompt_paths` are cheap and answered even if the process is late."""
         self.app = app
         self.limits = limits
         self._prompt_paths = prompt_paths
-        self.now = 0.0  # of the last look: exact enough for deadlines of seconds
+        self.now = 0.0  # at the last look: exact enough for deadlines of seconds
         self._lateness = Lateness()
+        self.began = self._lateness.began
         self.date = b""
         self.is_stopping = False
-        # Connections in the order in which they came into this state.
+        # Connections, in the order in which they entered this state.
         self.draining: dict[Connection, float] = {}
         self.stalled: dict[Connection, Stall] = {}
-        self._unsent_bytes = 0  # of the stalled ones, when they began to be
+        self._unsent_bytes = 0  # of the stalled ones
         self._idle: dict[Connection, None] = {}
         self._unfinished: dict[Connection, int] = {}  # with the bytes that each one holds
         self._shares: Counter[str] = Counter()  # unfinished ones by address
@@ -60,7 +61,7 @@ class Server:
         self._all_closed = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._trusted_proxies = trusted_proxies
-        self._notices = Notices()
+        self._notices: dict[str, Notice] = {}
         self._most_connections = _allowed_connections(limits)
         self._listeners: list[asyncio.Server] = []
 
@@ -78,7 +79,7 @@ class Server:
                 )
 
     async def stop(self, seconds: float) -> None:
-        """Finishes the requests that have begun, as far as that takes no longer than this."""
+        """Finishes the requests that have begun, within this time."""
         self.is_stopping = True
         for listener in self._listeners:
             listener.close()
@@ -91,17 +92,14 @@ class Server:
             if late:
                 log.error("%d requests did not end within %.0f s", len(late), seconds)
                 await asyncio.wait(late, timeout=1)
-        await self._await_closed(self.limits.drain_seconds)
-        for connection in [*self._connections]:
-            connection.abort()
-        self._next_check.cancel()
-        await asyncio.sleep(0)  # the last connections are told
-
-    async def _await_closed(self, seconds: float) -> None:
         if self._connections:
             self._all_closed.clear()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._all_closed.wait(), seconds)
+                await asyncio.wait_for(self._all_closed.wait(), self.limits.drain_seconds)
+        for connection in [*self._connections]:
+            connection.transport.abort()
+        self._next_check.cancel()
+        await asyncio.sleep(0)  # for the last `connection_lost`
 
     def run(self, connection: Connection, cycle: Cycle) -> None:
         task = self._loop.create_task(self._run(connection, cycle))
@@ -112,7 +110,7 @@ class Server:
         if cycle.is_lost:
             return
         if cycle.head.path not in self._prompt_paths and self.is_stale(connection):
-            self.note_stale()
+            self.note(STALE)
             cycle.keep_alive = False
             cycle.respond(self.app.fault(refuse("service_unavailable"), cycle.head.path), self.date)
             return
@@ -139,53 +137,55 @@ class Server:
                     cycle.respond(fault, self.date)
 
     def is_stale(self, connection: Connection) -> bool:
-        """Whether a request has waited for this process so long that it is not begun any more."""
+        """Whether a request has waited too long for this process to be begun."""
         now, lateness, limits = time.monotonic(), self._lateness, self.limits
-        if connection.ready_at > lateness.began and not lateness.is_late(now):
+        if connection.ready_at > self.began and not lateness.is_late(now):
             return False
-        wait = wait_in_kernel(connection.transport)
+        waited, is_closed = wait_in_kernel(connection.transport)
         # A connection that came while there was no process to accept it is not late yet.
-        seconds = min(wait.seconds, now - connection.ready_at)
-        return seconds > (limits.closed_wait_seconds if wait.closed else limits.wait_seconds)
+        seconds = min(waited, now - connection.ready_at)
+        return seconds > (limits.closed_wait_seconds if is_closed else limits.wait_seconds)
 
-    @property
-    def began(self) -> float:
-        return self._lateness.began
-
-    # What connections tell.
+    # Calls of connections.
 
     def admit(self, connection: Connection) -> bool:
-        """Takes a new connection in, if need be in the place of another."""
-        connection.address = self._peer(connection)
+        """Admits a new connection, if necessary in the place of another."""
+        peer = connection.client[0] if connection.client is not None else ""
+        if not is_trusted(peer, self._trusted_proxies):  # a proxy's address stands for many clients
+            connection.address = client_prefix(peer)
         self._connections.add(connection)
         if len(self._connections) <= self._most_connections:
             return True
-        self._notices.add("the number of open connections has reached its bound")
+        self.note("the number of open connections has reached its bound")
         return self._make_room()
 
     def _make_room(self) -> bool:
-        """The oldest gives way of those that are done, idle, do not take their response, or whose
-        request is unfinished; those that wait for the application never do."""
+        """Ends the oldest connection that is done, idle, stalled or unfinished, in this order.
+
+        A request that the application works on is never ended.
+        """
         if self.draining:
             self._abort(next(iter(self.draining)))
             return True
-        idle = next((each for each in self._idle if not each.is_closing), None)
+        idle = next((each for each in self._idle if not each.transport.is_closing()), None)
         if idle is not None and idle not in self.stalled:
-            idle.end()
+            idle.transport.close()
             return True
         if self.stalled:
             self._abort(next(iter(self.stalled)))
             return True
-        unfinished = next((each for each in self._unfinished if not each.is_closing), None)
+        unfinished = next(
+            (each for each in self._unfinished if not each.transport.is_closing()), None
+        )
         if unfinished is not None:
-            unfinished.end()
+            unfinished.transport.close()
         return unfinished is not None
 
     def _abort(self, connection: Connection) -> None:
-        """It is told in a moment, and until then chosen no second time."""
+        """`connection_lost` comes later; until then it must not be chosen again."""
         self.draining.pop(connection, None)
         self.response_sent(connection)
-        connection.abort()
+        connection.transport.abort()
 
     def remove(self, connection: Connection) -> None:
         self._connections.discard(connection)
@@ -196,7 +196,7 @@ class Server:
         self.release_pipelined(connection)
 
     def entered(self, connection: Connection, old: State, new: State) -> None:
-        """Keeps the registers; every change of a connection's state comes through here."""
+        """Keeps the registers at every change of a connection's state."""
         if old is State.IDLE:
             self._idle.pop(connection, None)
         elif connection in self._unfinished and new not in (State.HEAD, State.BODY):
@@ -205,7 +205,7 @@ class Server:
             self._idle[connection] = None
 
     def await_rest(self, connection: Connection) -> None:
-        """More of an unfinished request is held now; what is beyond the bounds is given up."""
+        """Counts the bytes of an unfinished request, and keeps to the bounds."""
         if connection not in self._unfinished:
             self._shares[connection.address] += 1
             self._unfinished[connection] = 0
@@ -221,21 +221,21 @@ class Server:
             self._give_up(max(self._unfinished, key=self._unfinished.__getitem__))
 
     def hold_pipelined(self, connection: Connection, received: int) -> None:
-        """So much has come after the request that is answered; the largest gives way."""
+        """Counts bytes that came ahead of a response; the largest connection gives way."""
         self.release_pipelined(connection)
         self._pipelined[connection] = received
         self._pipelined_bytes += received
         if self._pipelined_bytes > self.limits.pipelined_bytes:
-            self._notices.add("requests sent ahead of responses have reached their bound")
+            self.note("requests sent ahead of responses have reached their bound")
             largest = max(self._pipelined, key=self._pipelined.__getitem__)
             self.release_pipelined(largest)
-            largest.abort()
+            largest.transport.abort()
 
     def release_pipelined(self, connection: Connection) -> None:
         self._pipelined_bytes -= self._pipelined.pop(connection, 0)
 
     def move_share(self, connection: Connection, head: Head) -> None:
-        """The head has said on whose behalf a proxy sends this request."""
+        """Counts the request for the client that a proxy's head names."""
         if not self._trusted_proxies or connection.client is None:
             return
         forwarded = head.fields.by_name.get(b"x-forwarded-for", "")
@@ -245,11 +245,11 @@ class Server:
         connection.address = client_prefix(address)
 
     def response_stalled(self, connection: Connection) -> None:
-        """A client has not taken its response; beyond the bound the largest is given up."""
-        self.stalled[connection] = Stall(self.now, connection.unsent)
+        """Counts a response that waits for its client; the largest one gives way."""
+        self.stalled[connection] = Stall(self.now, connection.transport.get_write_buffer_size())
         self._unsent_bytes += self.stalled[connection].unsent
         if self._unsent_bytes > self.limits.unsent_bytes:
-            self._notices.add("responses were given up: too many were not read")
+            self.note("responses were given up: too many were not read")
             self._abort(max(self.stalled, key=lambda each: self.stalled[each].unsent))
 
     def response_sent(self, connection: Connection) -> None:
@@ -258,25 +258,14 @@ class Server:
             self._unsent_bytes -= stall.unsent
 
     def _look_at_stalled(self, connection: Connection) -> None:
-        """Once its time is over: it has another one if enough was taken."""
-        limits, unsent = self.limits, connection.unsent
+        """Gives the client more time if it has taken enough, else ends the connection."""
+        limits, unsent = self.limits, connection.transport.get_write_buffer_size()
         taken = self.stalled[connection].unsent - unsent
         if taken < limits.stalled_write_seconds * limits.write_bytes_per_second:
-            connection.abort()
+            connection.transport.abort()
             return
         self._unsent_bytes -= taken
         self.stalled[connection] = Stall(self.now, unsent)
-
-    def note_stale(self) -> None:
-        self._notices.add("requests that had waited too long were refused")
-
-    def note_fault(self, refusal: Refusal) -> None:
-        self._notices.add(f"malformed requests were refused, the last one so: {refusal.message}")
-
-    def _peer(self, connection: Connection) -> str:
-        """Whose share a connection counts for: a trusted proxy's own is everybody's."""
-        peer = connection.client[0] if connection.client is not None else ""
-        return "" if is_trusted(peer, self._trusted_proxies) else client_prefix(peer)
 
     def _release(self, connection: Connection) -> None:
         self._held_bytes -= self._unfinished.pop(connection)
@@ -288,69 +277,58 @@ class Server:
         self._give_up(next(each for each in self._unfinished if each.address == address))
 
     def _give_up(self, connection: Connection) -> None:
-        self._notices.add("unfinished requests were given up: there were too many")
+        self.note("unfinished requests were given up: there were too many")
         connection.refuse(refuse("service_unavailable"))
 
     # Time.
 
     def _check_deadlines(self) -> None:
-        # First of all: without another look there would be no deadlines any more.
+        # First, so that an error below does not end all deadlines.
         self._next_check = self._loop.call_later(CHECK_SECONDS, self._check_deadlines)
         self.now = now = self.now + self._lateness.look()
         self.date = b"date: %b\r\n" % formatdate(usegmt=True).encode()
         limits = self.limits
+        longest_idle = now - limits.idle_seconds
         for connection in [each for each in self._unfinished if each.is_overdue(now)]:
-            self._notices.add("requests that did not come to their end in time were given up")
+            self.note("requests that were not complete in time were given up")
             connection.refuse(refuse("request_timeout"))
-        for connection in [*_older(self._idle, now - limits.idle_seconds)]:
-            connection.end()
+        for connection in [*takewhile(lambda each: each.since <= longest_idle, self._idle)]:
+            connection.transport.close()
         for connection in [c for c, at in self.draining.items() if now - at > limits.drain_seconds]:
-            connection.abort()
+            connection.transport.abort()
         moment = now - limits.stalled_write_seconds
         for connection in [c for c, stall in self.stalled.items() if stall.since < moment]:
             self._look_at_stalled(connection)
-        self._notices.write(now)
+        for what, notice in self._notices.items():
+            if notice.count and now - notice.written_at >= NOTICE_SECONDS:
+                log.warning("%s (%d times%s)", what, notice.count, notice.last)
+                notice.count, notice.written_at = 0, now
+
+    def note(self, what: str, last: str = "") -> None:
+        """One line in the log for many events, because strangers can cause them."""
+        notice = self._notices.setdefault(what, Notice())
+        notice.count += 1
+        notice.last = f", the last one: {last}" if last else ""
 
 
 class Stall(NamedTuple):
-    """A response that its client does not take as fast as it is sent."""
+    """A response that its client has not taken, and its unsent bytes at that time."""
 
     since: float
-    unsent: int  # bytes, then
+    unsent: int
 
 
-class Notices:
-    """What strangers cause is told in one line for many, not in one line each."""
+@dataclass
+class Notice:
+    """Events of one kind since the last line about them."""
 
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._latest: dict[str, str] = {}
-        self._told_at: dict[str, float] = {}
-
-    def add(self, what: str) -> None:
-        kind = what.partition(",")[0]
-        self._counts[kind] += 1
-        self._latest[kind] = what
-
-    def write(self, now: float) -> None:
-        for kind in [*self._counts]:
-            if now - self._told_at.get(kind, -NOTICE_SECONDS) >= NOTICE_SECONDS:
-                self._told_at[kind] = now
-                log.warning("%s (%d times)", self._latest[kind], self._counts.pop(kind))
-
-
-def _older(connections: dict[Connection, None], moment: float) -> list[Connection]:
-    """Those that have been so since before this moment; the order of entering is that of time."""
-    found = []
-    for connection in connections:
-        if connection.since > moment:
-            break
-        found.append(connection)
-    return found
+    count: int = 0
+    last: str = ""
+    written_at: float = -NOTICE_SECONDS
 
 
 def _allowed_connections(limits: Limits) -> int:
-    """As many as the system has files for, after asking it for as many as it may give."""
+    """The number that the system has files for, after raising its limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = limits.connections + limits.reserved_files
     if hard != resource.RLIM_INFINITY:

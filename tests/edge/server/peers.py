@@ -61,7 +61,7 @@ class _Server(Server):
         place = (head.raw_path, head.query)
         fields = _comparable(head.fields.pairs)
         self.seen.append(Seen(head.method.encode(), place, fields, cycle.body))
-        cycle.respond(Reply(200))
+        cycle.respond(Reply(200), self.date)
 
 
 class _Transport:
