@@ -1,7 +1,7 @@
-"""Sign-up for the sandbox: `POST /sandbox/merchants` makes a merchant for whoever asks.
+"""Sign-up for the sandbox: `POST /sandbox/merchants` makes a merchant for anybody.
 
-Only where LAARI_SANDBOX_SIGNUP is on. What is made has no live side, costs its address a place in
-a bucket, and counts against the number of merchants that the installation may have.
+Only if LAARI_SANDBOX_SIGNUP is on. The merchants have no live mode, their number is limited, and so
+is the rate of each address.
 """
 
 import math
@@ -13,10 +13,9 @@ from msgspec import UNSET, Struct, UnsetType
 from laari.edge.backend import Backend
 from laari.edge.endpoint import Endpoint
 from laari.edge.input.fields import Body, Field, amount, choice, described, integer, text
-from laari.edge.input.strict_json import read_object
 from laari.edge.load.overload import Overloaded
 from laari.edge.load.rate import Bucket, named_bucket
-from laari.edge.merchant.envelope import refused
+from laari.edge.merchant.envelope import MAX_BODY_BYTES, read_json_object, refused
 from laari.http.addresses import client_prefix
 from laari.http.messages import NO_STORE, Reply, Request
 from laari.rules.contacts import read_email
@@ -50,11 +49,10 @@ ENDPOINT = Endpoint(
     ),
 )
 DEFAULT_NAME = "Sandbox shop"
-MAX_BODY_BYTES = 512 * 1024
 MAX_NAME = 255
 MAX_FEE_FIXED = 9_999_999_999  # laari
 WINDOW_SECONDS = 60.0
-LAST = math.inf  # whoever logs in goes first, however much is asked for here
+LAST = math.inf  # the rank: everybody who logs in goes first
 _OWN_SITES = ("same-origin", "none")
 
 
@@ -147,21 +145,13 @@ class SignUp:
         fields = _read_fields(request)
         if isinstance(fields, Refusal):
             return refused(fields)
-        made = await make_merchant(
-            self._backend,
-            request,
-            name=fields.name,
-            webhook_url=fields.webhook_url,
-            email=fields.email,
-            fee_bps=fields.fee_bps,
-            fee_fixed=fields.fee_fixed,
-        )
+        made = await make_merchant(self._backend, request, fields)
         if isinstance(made, Refusal):
             return refused(made)
         return Reply(201, to_json(self._shown(made, fields.email)))
 
     def _shown(self, made: NewMerchant, email: str | None) -> SandboxMerchant:
-        """What `laari merchant create --json` prints, and what else a first test wants."""
+        """The output of `laari merchant create --json`, and the customer for a first test."""
         settings = self._backend.settings
         customer = SandboxCustomer(
             account_number=str(made.sandbox_account),
@@ -182,44 +172,33 @@ class SignUp:
 
 
 def _read_fields(request: Request) -> SignUpFields | Refusal:
-    body = request.body(MAX_BODY_BYTES)
-    if body is None:
-        return refuse("request_too_large")
-    if not body:
+    if request.body(MAX_BODY_BYTES) == b"":
         return SignUpFields()
-    if request.media_type != "application/json":
-        return refuse("invalid_request", "Content-Type must be application/json.")
-    sent = read_object(body)
+    sent = read_json_object(request)
     return sent if isinstance(sent, Refusal) else BODY.read(sent)
 
 
 async def make_merchant(
-    backend: Backend,
-    request: Request,
-    *,
-    name: str,
-    webhook_url: str | None = None,
-    email: str | None = None,
-    password: str | None = None,
-    fee_bps: int = 0,
-    fee_fixed: int = 0,
+    backend: Backend, request: Request, fields: SignUpFields, password: str | None = None
 ) -> NewMerchant | Refusal:
-    """A merchant for whoever sent the request, or why there is none; for the page too.
+    """A merchant for the sender of the request, or a refusal; the sign-up page uses it too.
 
-    What is wrong with the fields is said first and costs nothing.
+    Wrong fields are refused first and cost nothing.
     """
-    if not name.isprintable():
+    if not fields.name.isprintable():
         return invalid("name", "name must be printable characters.")
-    if webhook_url is not None:
-        problem = check_webhook_url(webhook_url, backend.settings.webhook_allow_private)
+    if fields.webhook_url is not None:
+        problem = check_webhook_url(fields.webhook_url, backend.settings.webhook_allow_private)
         if problem is not None:
             return problem
-    wait = _take_place(backend, request.client)
+    rate = backend.settings.sandbox_signups_per_minute / WINDOW_SECONDS
+    key = named_bucket("sandbox sign-up", client_prefix(request.client))
+    wait = backend.rates.take(Bucket(key, rate, WINDOW_SECONDS), time.monotonic())
     if wait > 0:
         return refuse("rate_limited")._replace(retry_after=math.ceil(wait))
     password_hash = None
     try:
-        if email is not None:
+        if fields.email is not None:
             password = password or new_password()
             password_hash = await backend.hashing.hash(
                 password, rank=LAST, disconnected=request.disconnected
@@ -228,11 +207,11 @@ async def make_merchant(
             sign_up,
             backend.master_key,
             backend.settings.sandbox_merchants,
-            name=name,
-            fee_bps=fee_bps,
-            fee_fixed=fee_fixed,
-            webhook_url=webhook_url,
-            email=email,
+            name=fields.name,
+            fee_bps=fields.fee_bps,
+            fee_fixed=fields.fee_fixed,
+            webhook_url=fields.webhook_url,
+            email=fields.email,
             password=password,
             password_hash=password_hash,
         )
@@ -245,9 +224,3 @@ async def make_merchant(
     if made is None:
         return refuse("service_unavailable", "This sandbox has no room for another merchant.")
     return made
-
-
-def _take_place(backend: Backend, client: str) -> float:
-    rate = backend.settings.sandbox_signups_per_minute / WINDOW_SECONDS
-    key = named_bucket("sandbox sign-up", client_prefix(client))
-    return backend.rates.take(Bucket(key, rate, WINDOW_SECONDS), time.monotonic())

@@ -1,8 +1,4 @@
-"""What a field of a request may hold: one definition that checks it and describes it.
-
-The same objects read bodies and query strings, build typed values from them, and write the OpenAPI
-document.
-"""
+"""The fields of requests: one definition reads a field and describes it in OpenAPI."""
 
 import inspect
 import re
@@ -21,8 +17,8 @@ from laari.rules.refusals import Refusal, invalid
 T = TypeVar("T")
 
 Schema: TypeAlias = dict[str, Any]  # of JSON Schema, which nests as it likes
-# Reads a value that is present and not null: what it comes to, None for nothing, or a refusal. The
-# name is for messages and nested fields.
+# Reads a value that is present and not null: the result is the value, None for nothing, or a
+# refusal. The second argument is the name for messages.
 Reader: TypeAlias = Callable[[object, str], object]
 
 
@@ -33,31 +29,32 @@ class Field:
     schema: Schema
     required: bool = False
     null_allowed: bool = True  # for optional fields; null then means the same as omitting it
+    group: Mapping[str, bool] | None = None  # the arguments of a group, and if it always has them
+
+    @property
+    def arguments(self) -> Mapping[str, bool]:
+        return {self.name: self.required} if self.group is None else self.group
 
 
 def described(field: Field, meaning: str) -> Field:
-    """The field with what the reference says about it, before what its kind already says."""
+    """The field with a text for the reference, before the text of its kind."""
     own = field.schema.get("description", "")
     return replace(field, schema={**field.schema, "description": f"{meaning} {own}".rstrip()})
 
 
 def check_fields(make: Callable[..., T], fields: tuple[Field, ...]) -> None:
-    """What is made from the fields takes all of them, and needs none that may be left out."""
-    parameters = inspect.signature(make).parameters
-    for field in fields:
-        if field.name not in parameters:
-            raise TypeError(f"{make} takes no {field.name}")
-    required = {field.name for field in fields if field.required}
-    for name, parameter in parameters.items():
-        if parameter.default is parameter.empty and name not in required:
-            raise TypeError(f"{make} needs {name}, which may be left out")
+    """Raises TypeError unless `make` takes every field, and needs none that may be left out."""
+    signature = inspect.signature(make)
+    arguments = {name: always for field in fields for name, always in field.arguments.items()}
+    signature.bind_partial(**arguments)
+    signature.bind(**{name: True for name, always in arguments.items() if always})
 
 
 class Body(Generic[T]):
-    """The fields an operation takes and what is made of them; any other field is refused.
+    """The fields of an operation and the function that takes them; other fields are refused.
 
-    For the reference: `name` is that of its schema, the examples show what to send, and `rule` is
-    what JSON Schema has to say about fields that depend on each other.
+    `name`, `examples` and `rule` are for the reference: `rule` is JSON Schema about fields that
+    depend on each other.
     """
 
     def __init__(
@@ -93,7 +90,9 @@ class Body(Generic[T]):
             value = field.read(value, path)
             if isinstance(value, Refusal):
                 return value
-            if value is not None:
+            if isinstance(value, dict):  # of a group
+                values |= value
+            elif value is not None:
                 values[field.name] = value
         return self._make(**values)
 
@@ -125,7 +124,7 @@ class Body(Generic[T]):
 
 
 def _shown(name: str) -> str:
-    """A stranger's field name, cut to a size fit for an error."""
+    """A field name of any length, short enough for an error."""
     return name if len(name) <= 60 else name[:60] + "…"
 
 
@@ -163,7 +162,7 @@ def text(
     pattern: re.Pattern[str] | None = None,
     charset: str = "",
 ) -> Field:
-    """Trimmed text of a limited number of characters; blank means none where it is optional."""
+    """Trimmed text of limited length; a blank optional text is the same as none."""
 
     def read(value: object, path: str) -> str | Refusal | None:
         checked = text_of(value, path)
@@ -201,7 +200,7 @@ def integer(name: str, low: int, high: int, *, required: bool = False) -> Field:
 
 
 def amount(name: str, low: int, high: int, *, required: bool = False) -> Field:
-    """Money: an integer of laari. Whoever sends rufiyaa is told how to write them."""
+    """Money: an integer of laari. The refusal explains how to write rufiyaa."""
     whole = integer(name, low, high, required=required)
 
     def read(value: object, path: str) -> object:
@@ -231,7 +230,7 @@ def choice(name: str, values: tuple[str, ...], *, required: bool = False) -> Fie
 
 
 def timestamp(name: str) -> Field:
-    """A deadline, cut to the second it will be shown with."""
+    """A deadline in whole seconds, as it will be shown."""
 
     def read(value: object, path: str) -> object:
         moment = read_timestamp(value.strip()) if isinstance(value, str) else None
@@ -250,7 +249,7 @@ def timestamp(name: str) -> Field:
 
 
 def web_address(name: str, longest: int, *, count_bytes: bool = True) -> Field:
-    """An absolute http or https URL without credentials; kept exactly, but for trimming."""
+    """An absolute http or https URL without credentials; only trimmed."""
 
     def read(value: object, path: str) -> str | Refusal | None:
         checked = text_of(value, path)
@@ -306,15 +305,30 @@ def text_map(name: str, *, entries: int, longest_key: int, longest_value: int) -
     return Field(name, read, schema, null_allowed=False)
 
 
-def group(name: str, body: Body[T], *, required: bool = False) -> Field:
-    """An object with fields of its own."""
+def group(
+    name: str,
+    *fields: Field,
+    prefix: str = "",
+    required: bool = False,
+    rule: Schema | None = None,
+) -> Field:
+    """An object: its fields become arguments of the whole body, with the prefix."""
+    body = Body(lambda **held: held, *fields, rule=rule)
+    arguments = {
+        prefix + held: required and always
+        for field in fields
+        for held, always in field.arguments.items()
+    }
 
     def read(value: object, path: str) -> object:
         if not isinstance(value, dict):
             return invalid(path, f"{path} must be an object.")
-        return body.read(value, f"{path}.")
+        held = body.read(value, f"{path}.")
+        if isinstance(held, Refusal):
+            return held
+        return {prefix + name: each for name, each in held.items()}
 
-    return Field(name, read, body.schema(), required)
+    return Field(name, read, body.schema(), required, group=arguments)
 
 
-NO_BODY: Body[None] = Body(lambda: None)  # of an operation that looks at none
+NO_BODY: Body[None] = Body(lambda: None)  # of an operation that reads none

@@ -1,6 +1,6 @@
-"""The merchant interface: every request takes the same way through the same checks.
+"""The merchant interface. Every request goes through the same checks, in this order:
 
-Route and method, HTTPS, version, authentication, rate, scope, idempotency key, body size, content
+route and method, HTTPS, version, authentication, rate, scope, idempotency key, body size, content
 type, JSON object, then the operation: its key's saved response, its fields, and the stored state.
 """
 
@@ -9,13 +9,19 @@ import time
 from typing import TypeVar
 
 from laari.edge.backend import Backend
-from laari.edge.input.strict_json import read_object
 from laari.edge.input.warnings import warned
 from laari.edge.load.admission import credential_of
 from laari.edge.load.rate import Bucket
 from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
 from laari.edge.merchant.auth import authenticate
-from laari.edge.merchant.envelope import API_VERSION, CHALLENGE, HEADERS, REPLAYED, refused
+from laari.edge.merchant.envelope import (
+    API_VERSION,
+    CHALLENGE,
+    HEADERS,
+    REPLAYED,
+    read_json_object,
+    refused,
+)
 from laari.edge.merchant.operations import Caller, Context, Operation, Public, Read, Write
 from laari.http.messages import Reply, Request, refusal_headers
 from laari.http.parameters import read_parameters
@@ -29,14 +35,12 @@ B = TypeVar("B")
 Q = TypeVar("Q")
 T = TypeVar("T")
 
-MAX_BODY_BYTES = 512 * 1024
-# That a credential is over its rate is remembered so long, however long it has to wait: a key that
-# was revoked hears so soon.
+# For this time a credential over its rate is refused without a look-up. It is short, so that a
+# revoked key is soon refused as such.
 REMEMBERED_SECONDS = 0.1
 MOST_REMEMBERED = 1000  # credentials
-# What a long body or response costs more than others (a page of a hundred payments can have 16 MB)
-# is charged when it is known, up to a minute of the rate. A body with as much metadata as a payment
-# may have, in ASCII, is 28 KB long and counts as one request.
+# A long body or response (a page of a hundred payments can have 16 MB) is charged as several
+# requests, up to a minute of the rate. The longest metadata in ASCII has 28 KB: one request.
 BODY_BYTES_OF_A_REQUEST = 32 * 1024
 BYTES_OF_A_REQUEST = 256 * 1024
 OWING_SECONDS = 60.0
@@ -48,12 +52,10 @@ OPERATIONS: tuple[Operation, ...] = (
     *events.OPERATIONS,
     *sandbox.OPERATIONS,
 )
-
-
 BASE_PATH = "/merchant"
 ROUTER: Router[Operation] = Router()
 for _operation in OPERATIONS:
-    # Public ones are links: whoever embeds an image may ask for its headers first.
+    # Public ones are links: a program that embeds an image may send HEAD first.
     _is_link = isinstance(_operation, Public)
     ROUTER.add(BASE_PATH + _operation.path, _operation.method, _operation, head=_is_link)
 
@@ -64,7 +66,7 @@ class MerchantInterface:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self.admission = backend.admission
-        # When those who were refused for their rate may come again, as of their last refusal.
+        # Until when a credential that was over its rate is refused without a look-up.
         self._over_until: dict[object, float] = {}
 
     def refused(self, refusal: Refusal) -> Reply:
@@ -96,7 +98,7 @@ class MerchantInterface:
         self._charge(caller.tenant, request.received // BODY_BYTES_OF_A_REQUEST)
         if not caller.may(operation.scope):
             return refused(caller.lacks(operation.scope))
-        with self.admission.share(caller.tenant.id):  # whichever of its credentials it shows
+        with self.admission.share(caller.tenant.id):  # over all of its credentials
             context = Context(self._backend, caller, written_id)
             reply = await self._serve(operation, context, request)
         self._charge(caller.tenant, len(reply.body) // BYTES_OF_A_REQUEST)
@@ -139,7 +141,7 @@ class MerchantInterface:
         return wait
 
     def _charge(self, tenant: Tenant, requests: int) -> None:
-        """For what a request costs more than others."""
+        """Charges a long request as several."""
         if requests:
             self._backend.rates.charge(self._bucket(tenant), time.monotonic(), requests)
 
@@ -150,9 +152,9 @@ class MerchantInterface:
         return Bucket(tenant.id, rate, owing=OWING_SECONDS)
 
     def _known_over_rate(self, request: Request) -> float:
-        """How long this credential has still to wait, where that is known without looking it up.
+        """How long this credential still has to wait, if that is known without a look-up.
 
-        Of a flood most requests are refused; what each of them costs is taken from the others.
+        In a flood most requests are refused, and this keeps each refusal cheap.
         """
         credential = credential_of(request)
         until = self._over_until.get(credential)
@@ -167,7 +169,7 @@ class MerchantInterface:
         key = request.headers.get(b"idempotency-key") if operation.is_keyed else None
         if key is not None and not is_valid_key(key):
             return refused(refuse("invalid_idempotency_key"))
-        body = _read_json_object(request) if operation.body.fields else {}
+        body = read_json_object(request) if operation.body.fields else {}
         if isinstance(body, Refusal):
             return refused(body)
         if key is None:
@@ -202,15 +204,6 @@ def _render(operation: Write[B, T], outcome: T | Refusal, backend: Backend) -> R
     resource_id = None if operation.resource_id is None else operation.resource_id(outcome)
     body = to_json(Data(operation.show(outcome, backend)))
     return Response(operation.status, body, resource_id=resource_id)
-
-
-def _read_json_object(request: Request) -> dict[str, object] | Refusal:
-    body = request.body(MAX_BODY_BYTES)
-    if body is None:
-        return refuse("request_too_large")
-    if request.media_type != "application/json":
-        return refuse("invalid_request", "Content-Type must be application/json.")
-    return read_object(body)
 
 
 def _reply(response: Response) -> Reply:

@@ -1,9 +1,5 @@
 """The fields of authorizations and charges, as they are sent."""
 
-from datetime import datetime
-
-from msgspec import Struct
-
 from laari.edge.input.fields import (
     Body,
     amount,
@@ -16,63 +12,35 @@ from laari.edge.input.fields import (
     web_address,
 )
 from laari.edge.merchant.payments import AMOUNT, BILL, DESCRIPTION, REFERENCE, TITLE
-from laari.rules.calendar import Interval
+from laari.rules.authorizations import AuthorizationDraft
 from laari.rules.money import MAX_MONEY
 from laari.rules.payments import PaymentDraft
-from laari.rules.records import AuthorizationType
 
 TYPES = ("recurring", "unscheduled", "one_time")
 INTERVALS = ("day", "week", "month", "year")
 MAX_PAYMENTS = 4_294_967_295
 
-
-class PeriodFields(Struct, frozen=True):
-    interval: Interval | None = None
-    amount: int | None = None
-
-
-class LimitFields(Struct, frozen=True):
-    per_payment: int | None = None
-    period: PeriodFields = PeriodFields()
-    total: int | None = None
-    max_payments: int | None = None
-
-
-class AuthorizationFields(Struct, frozen=True):
-    """An authorization as it was sent, each field checked by itself."""
-
-    reference: str
-    title: str
-    description: str | None = None
-    type: AuthorizationType = "unscheduled"
-    limits: LimitFields = LimitFields()
-    expires_at: datetime | None = None
-    return_url: str | None = None
-
-
-PERIOD = Body(
-    PeriodFields,
+PERIOD = group(
+    "period",
     choice("interval", INTERVALS),
     described(amount("amount", 1, MAX_MONEY), "In laari; needs an interval."),
+    prefix="period_",
     rule={
         "if": {"required": ["amount"], "properties": {"amount": {"not": {"type": "null"}}}},
         "then": {"required": ["interval"], "properties": {"interval": {"type": "string"}}},
     },
 )
-LIMITS = Body(
-    LimitFields,
+LIMITS = group(
+    "limits",
     described(amount("per_payment", 1, MAX_MONEY), "In laari."),
-    described(
-        group("period", PERIOD),
-        "Calendar periods of Maldives time; a week begins on Sunday.",
-    ),
+    described(PERIOD, "Calendar periods of Maldives time; a week begins on Sunday."),
     described(amount("total", 1, MAX_MONEY), "In laari, over the whole life."),
     described(
         integer("max_payments", 1, MAX_PAYMENTS), "Left out or 1 where the type is `one_time`."
     ),
 )
 CREATE_AUTHORIZATION = Body(
-    AuthorizationFields,
+    AuthorizationDraft,
     described(
         text("reference", 128, required=True),
         "Your own name for the authorization; no other authorization may have it.",
@@ -80,7 +48,7 @@ CREATE_AUTHORIZATION = Body(
     described(text("title", 255, required=True), "What the customer agrees to."),
     DESCRIPTION,
     described(choice("type", TYPES), "`unscheduled` where it is left out."),
-    described(group("limits", LIMITS), "All that are given apply at once."),
+    described(LIMITS, "All that are given apply at once."),
     described(timestamp("expires_at"), "When charges end; never where it is left out."),
     described(web_address("return_url", 2048), "Where the customer goes after deciding."),
     name="AuthorizationCreate",

@@ -3,11 +3,7 @@
 from msgspec import Struct
 
 from laari.edge.input.fields import NO_BODY, Field
-from laari.edge.merchant.authorization_fields import (
-    CHARGE_BODY,
-    CREATE_AUTHORIZATION,
-    AuthorizationFields,
-)
+from laari.edge.merchant.authorization_fields import CHARGE_BODY, CREATE_AUTHORIZATION
 from laari.edge.merchant.lists import (
     AFTER,
     BILL_NUMBER,
@@ -61,25 +57,11 @@ class PreviewQuery(Struct, frozen=True):
     amount: int
 
 
-def create(context: Context, fields: AuthorizationFields) -> CreateAuthorization | Refusal:
-    limits, period = fields.limits, fields.limits.period
-    if period.amount is not None and period.interval is None:
+def create(context: Context, draft: AuthorizationDraft) -> CreateAuthorization | Refusal:
+    if draft.period_amount is not None and draft.period_interval is None:
         return invalid("limits.period.interval", "limits.period.amount needs an interval.")
-    if fields.type == "one_time" and limits.max_payments not in (None, 1):
+    if draft.type == "one_time" and draft.max_payments not in (None, 1):
         return invalid("limits.max_payments", "A one_time authorization allows one payment.")
-    draft = AuthorizationDraft(
-        reference=fields.reference,
-        title=fields.title,
-        description=fields.description,
-        type=fields.type,
-        per_payment=limits.per_payment,
-        period_interval=period.interval,
-        period_amount=period.amount,
-        total=limits.total,
-        max_payments=limits.max_payments,
-        return_url=fields.return_url,
-        expires_at=fields.expires_at,
-    )
     return CreateAuthorization(context.tenant, draft)
 
 

@@ -1,6 +1,6 @@
 """The token endpoint: the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4).
 
-Its errors have a shape of their own, and the version header does not apply to it.
+Its errors have a different shape, and the version header does not apply to it.
 """
 
 import hmac
@@ -37,8 +37,8 @@ LONGEST_CREDENTIAL = 256  # characters of client_id and client_secret
 LONGEST_ENCODED = 12 * LONGEST_CREDENTIAL  # inside Basic: four bytes a character, three for each
 PARAMETERS = ("grant_type", "client_id", "client_secret", "scope")
 
-# How many failed attempts are let pass is a setting, per client and address; one address may fail
-# so many times as often over all clients.
+# A setting limits failed attempts per client and address; over all clients an address has ten times
+# as many.
 CLIENTS_PER_ADDRESS = 10
 LIMITS_OVER_SECONDS = 60.0  # both limits are settings per minute
 
@@ -74,8 +74,6 @@ class TokenError(Struct, frozen=True):
 
 
 class TokenRequest(NamedTuple):
-    """A well-formed request for a token."""
-
     client_id: str
     client_secret: str
     scope: str | None
@@ -95,7 +93,7 @@ def _later(status: int, description: str, seconds: float) -> Reply:
 
 
 def token_refused(refusal: Refusal) -> Reply:
-    """What is refused before the endpoint looks at it, or fails behind it, in its own shape."""
+    """A refusal from outside the endpoint, in its shape."""
     if refusal.status == 503:
         return _later(503, refusal.message, refusal.retry_after or 1)
     if refusal.status == 500:
@@ -130,17 +128,22 @@ class TokenEndpoint:
         asked = _read(request)
         if isinstance(asked, Reply):
             return asked
-        wait = self._wait_after_failures(asked.client_id, request.client)
+        rates, failures = self._backend.rates, self._failure_buckets(asked.client_id, request)
+        wait = max(rates.wait(bucket, time.monotonic()) for bucket in failures)
         if wait > 0:
             return _later(429, "Too many failed attempts.", wait)
         client = await self._authenticate(asked)
         if client is None:
-            self._count_failure(asked.client_id, request.client)
+            for bucket in failures:
+                rates.take(bucket, time.monotonic())
             return _unknown_client()
         scope = granted_scope(client.scope, asked.scope)
         if scope is None:
             return _error(400, "invalid_scope", "The client may not have every scope asked for.")
-        wait = self._wait_after_tokens(client.id)
+        # A token is a row that stays for a day: a client must not get one for every request.
+        rate = self._backend.settings.tokens_per_minute / 60
+        issued = Bucket(named_bucket("token issued", client.id), rate, LIMITS_OVER_SECONDS)
+        wait = rates.take(issued, time.monotonic())
         if wait > 0:
             return _later(429, "Too many tokens were asked for; one is good for 24 hours.", wait)
         return await self._issue(client, scope)
@@ -151,7 +154,7 @@ class TokenEndpoint:
         client = await self._backend.clients.get(asked.client_id)
         if client is None:
             return None
-        # 256 random bits need no slow hash, only a comparison that tells nothing by its time.
+        # 256 random bits need no slow hash, only a comparison in constant time.
         given = digest(asked.client_secret)
         return client if hmac.compare_digest(given, client.secret_digest) else None
 
@@ -165,39 +168,17 @@ class TokenEndpoint:
         seconds = int(LIFETIME.total_seconds())
         return Reply(200, to_json(TokenResponse(token, "Bearer", seconds, scope or None)))
 
-    def _failure_buckets(self, client_id: str, address: str) -> list[Bucket]:
-        """What failed attempts are counted in.
-
-        A client's attempts are counted per address, so that a stranger cannot lock it out.
-        """
-        rate = self._backend.settings.token_failures_per_minute / 60
+    def _failure_buckets(self, client_id: str, request: Request) -> list[Bucket]:
+        """A client's failures are counted per address, so that a stranger cannot lock it out."""
+        rate, address = self._backend.settings.token_failures_per_minute / 60, request.client
         over, of_client = LIMITS_OVER_SECONDS, named_bucket("token", address, client_id)
         return [
             Bucket(of_client, rate, over),
             Bucket(named_bucket("token", address), rate * CLIENTS_PER_ADDRESS, over),
         ]
 
-    def _wait_after_failures(self, client_id: str, address: str) -> float:
-        rates, now = self._backend.rates, time.monotonic()
-        return max(rates.wait(each, now) for each in self._failure_buckets(client_id, address))
-
-    def _count_failure(self, client_id: str, address: str) -> None:
-        for bucket in self._failure_buckets(client_id, address):
-            self._backend.rates.take(bucket, time.monotonic())
-
-    def _wait_after_tokens(self, client_id: str) -> float:
-        """Counts a token about to be issued: 0, or the seconds until the client may have one.
-
-        Every token is a row that stays for a day, so a client that asks for one with each request
-        would fill the table. Counted per client, from whatever address, once its secret is proven.
-        """
-        rate = self._backend.settings.tokens_per_minute / 60
-        bucket = Bucket(named_bucket("token issued", client_id), rate, LIMITS_OVER_SECONDS)
-        return self._backend.rates.take(bucket, time.monotonic())
-
 
 def _read(request: Request) -> TokenRequest | Reply:
-    """The request's parameters and credentials, or what is wrong with them."""
     form = _read_form(request)
     if isinstance(form, Reply):
         return form
@@ -214,7 +195,7 @@ def _read(request: Request) -> TokenRequest | Reply:
 
 
 def _read_form(request: Request) -> dict[str, str] | Reply:
-    """The parameters that have a value; others than the four are ignored."""
+    """The parameters that have a value; unknown ones are ignored."""
     if request.media_type != "application/x-www-form-urlencoded":
         return _invalid("Content-Type must be application/x-www-form-urlencoded.")
     body = request.body(MAX_BODY_BYTES)
@@ -237,10 +218,7 @@ def _read_form(request: Request) -> dict[str, str] | Reply:
 
 
 def _read_credentials(request: Request, form: dict[str, str]) -> tuple[str, str] | Reply:
-    """The client's id and secret, from HTTP Basic or from the form.
-
-    The secret is sent once. Beside Basic the form may repeat the id, as some libraries do.
-    """
+    """The client's id and secret, from HTTP Basic or the form; some libraries send the id twice."""
     scheme, _, encoded = request.headers.get(b"authorization", "").strip().partition(" ")
     if scheme.lower() != "basic":
         if "client_id" in form and "client_secret" in form:

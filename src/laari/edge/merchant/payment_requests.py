@@ -1,9 +1,7 @@
 """Payment requests: create, get, list and cancel."""
 
 import time
-from datetime import datetime
-
-from msgspec import Struct
+from dataclasses import replace
 
 from laari.edge.input.fields import (
     NO_BODY,
@@ -37,39 +35,21 @@ from laari.rules.refusals import Refusal, invalid
 from laari.rules.shapes.requests import PaymentRequest
 from laari.settings import Settings
 
-
-class CustomerFields(Struct, frozen=True):
-    type: CustomerType
-    value: str
-
-
-class RequestFields(Struct, frozen=True):
-    """A payment request as it was sent, each field checked by itself."""
-
-    reference: str
-    amount: int
-    customer: CustomerFields
-    title: str | None = None
-    description: str | None = None
-    terminal_label: str | None = None
-    bill_number: str | None = None
-    return_url: str | None = None
-    expires_at: datetime | None = None
-
-
-CUSTOMER = Body(
-    CustomerFields,
+CUSTOMER = group(
+    "customer",
     choice("type", ("mobile", "email", "vpa"), required=True),
     described(
         text("value", MAX_EMAIL, required=True),
         "A mobile number, an email address, or a VPA with or without its suffix.",
     ),
+    prefix="customer_",
+    required=True,
 )
 CREATE_REQUEST = Body(
-    RequestFields,
+    RequestDraft,
     REFERENCE,
     AMOUNT,
-    group("customer", CUSTOMER, required=True),
+    CUSTOMER,
     TITLE,
     DESCRIPTION,
     LABEL,
@@ -91,24 +71,13 @@ CREATE_REQUEST = Body(
 )
 
 
-def create(context: Context, fields: RequestFields) -> CreateRequest | Refusal:
+def create(context: Context, draft: RequestDraft) -> CreateRequest | Refusal:
     tenant, settings = context.tenant, context.backend.settings
-    kind, written = fields.customer.type, fields.customer.value
-    value = _stored(kind, written, settings.vpa_suffixes)
-    if value is None and tenant.mode == "live":
-        return invalid("customer.value", _WRONG[kind])
-    draft = RequestDraft(
-        reference=fields.reference,
-        amount=fields.amount,
-        customer_type=kind,
-        customer_value=value or written,
-        title=fields.title,
-        description=fields.description,
-        terminal_label=fields.terminal_label,
-        bill_number=fields.bill_number,
-        return_url=fields.return_url,
-        expires_at=fields.expires_at,
-    )
+    value = _stored(draft.customer_type, draft.customer_value, settings.vpa_suffixes)
+    if value is not None:
+        draft = replace(draft, customer_value=value)
+    elif tenant.mode == "live":
+        return invalid("customer.value", _WRONG[draft.customer_type])
     designated = value is not None and draft.recipient in (
         ("vpa", settings.sandbox_vpa),
         ("email", settings.sandbox_email),
@@ -124,10 +93,7 @@ _WRONG: dict[CustomerType, str] = {
 
 
 def _stored(kind: CustomerType, written: str, vpa_suffixes: tuple[str, ...]) -> str | None:
-    """The customer as stored and shown, or None where it is none: email addresses keep their case.
-
-    What is compared is always the lower case.
-    """
+    """The customer as stored and shown, or None if it is not valid; emails keep their case."""
     match kind:
         case "mobile":
             return read_mobile(written)
@@ -137,9 +103,9 @@ def _stored(kind: CustomerType, written: str, vpa_suffixes: tuple[str, ...]) -> 
             return read_vpa(written, vpa_suffixes)
 
 
-# Whoever may ask for anyone could find out who has a wallet. So unknown recipients are counted, and
-# a merchant that has named too many waits, whether the next one exists or not. Those asked for at
-# the same time have all passed before the first of them is counted: they are owed afterwards.
+# A merchant could find out who has a wallet by trying names. So unknown recipients are counted, and
+# after too many the merchant waits, even if the next one exists. Requests sent at the same time all
+# pass before the first is counted: the bucket owes them.
 MISSES_OVER_SECONDS = 60.0
 MISSES_OWING_SECONDS = 3600.0
 

@@ -1,9 +1,8 @@
-"""Sandbox controls: they stand in for the customer and the clock, so that tests need no person."""
+"""Sandbox controls: they act as the customer and move the clock, so that tests need no person."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Generic
+from typing import TypeAlias
 from uuid import UUID
 
 from msgspec import Struct
@@ -29,9 +28,7 @@ from laari.rules.payment_requests import (
     ReserveRequest,
 )
 from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
-from laari.rules.records import Authorization as AuthorizationRecord
-from laari.rules.records import Payment, Tenant, TenantClock, Wallet
-from laari.rules.records import PaymentRequest as RequestRecord
+from laari.rules.records import Tenant, TenantClock, Wallet
 from laari.rules.refusals import Refusal, RefusalCode, refuse
 from laari.rules.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
 from laari.rules.shapes.authorizations import Authorization
@@ -119,138 +116,101 @@ def clock_shown(clock: TenantClock, backend: Backend) -> SandboxClock:
     return SandboxClock(show(now), clock.clock_offset_seconds)
 
 
-@dataclass(frozen=True)
-class ControlTarget(Generic[R]):
-    """What a control acts on, and how it is shown."""
+_Control: TypeAlias = tuple[
+    str, Callable[[Tenant, UUID, Payer], Command[R]], tuple[RefusalCode, ...]
+]
 
-    section: str  # of the path
-    noun: str  # of the operation's name
-    resource: Resource[R]
-    scope: str
-    shape: type[Struct]
-    refusals: tuple[RefusalCode, ...]
 
-    def by_customer(
-        self,
+def _controls(
+    resource: Resource[R],
+    shape: type[Struct],
+    refusals: tuple[RefusalCode, ...],
+    controls: dict[str, _Control[R]],
+) -> dict[str, Write[None, R]]:
+    """An operation for each action: its summary, the customer's command, and its refusals."""
+
+    def operation(
         action: str,
         summary: str,
         command: Callable[[Tenant, UUID, Payer], Command[R]],
-        *refusals: RefusalCode,
+        more: tuple[RefusalCode, ...],
     ) -> Write[None, R]:
-        """The command as the merchant's own sandbox customer would give it."""
-
         def make(context: Context, fields: None) -> Command[R]:
             tenant = context.tenant
-            return command(tenant, context.id(self.resource.prefix), sandbox_customer(tenant))
+            return command(tenant, context.id(resource.prefix), sandbox_customer(tenant))
 
-        return self._control(action, summary, make, refusals)
-
-    def by_merchant(
-        self,
-        action: str,
-        summary: str,
-        command: Callable[[Tenant, UUID, Tenant], Command[R]],
-        *refusals: RefusalCode,
-    ) -> Write[None, R]:
-        """The command for whichever customer it concerns: a sandbox is the merchant's own."""
-
-        def make(context: Context, fields: None) -> Command[R]:
-            return command(context.tenant, context.id(self.resource.prefix), context.tenant)
-
-        return self._control(action, summary, make, refusals)
-
-    def _control(
-        self,
-        action: str,
-        summary: str,
-        make: Callable[[Context, None], Command[R]],
-        refusals: tuple[RefusalCode, ...],
-    ) -> Write[None, R]:
         return Write(
-            path=f"/sandbox/{self.section}/{{id}}/{action}",
-            name=f"sandbox_{action}_{self.noun}",
+            path=f"/sandbox/{resource.listing.replace('_', '-')}/{{id}}/{action}",
+            name=f"sandbox_{action}_{resource.listing.removesuffix('s')}",
             summary=summary,
-            scope=self.scope,
+            scope=f"{resource.listing}:create",
             body=NO_BODY,
             command=make,
-            show=self.resource.show,
-            shape=self.shape,
+            show=resource.show,
+            shape=shape,
             sandbox_only=True,
-            refusals=("not_found", *self.refusals, *refusals),
+            refusals=("not_found", *refusals, *more),
         )
 
+    return {action: operation(action, *control) for action, control in controls.items()}
 
-PAYMENT = ControlTarget(
-    section="payments",
-    noun="payment",
-    resource=PAYMENTS,
-    scope="payments:create",
-    shape=HostedPayment,
-    refusals=("payment_conflict",),
-)
-REQUEST = ControlTarget(
-    section="payment-requests",
-    noun="payment_request",
-    resource=REQUESTS,
-    scope="payment_requests:create",
-    shape=PaymentRequest,
-    refusals=("payment_request_not_found", "payment_conflict"),
-)
-AUTHORIZATION = ControlTarget(
-    section="authorizations",
-    noun="authorization",
-    resource=AUTHORIZATIONS,
-    scope="authorizations:create",
-    shape=Authorization,
-    refusals=("authorization_not_found", "authorization_expired", "authorization_unavailable"),
-)
 
 PAY_REFUSALS: tuple[RefusalCode, ...] = ("insufficient_balance", "wallet_limit_exceeded")
 
-PAYMENT_CONTROLS: dict[str, Write[None, Payment]] = {
-    "pay": PAYMENT.by_customer("pay", "The sandbox customer pays", PayPayment, *PAY_REFUSALS),
-    "reject": PAYMENT.by_customer("reject", "The sandbox customer declines", RejectPayment),
-    "reserve": PAYMENT.by_customer(
-        "reserve", "An attempt to pay starts and stays processing", ReservePayment
-    ),
-    "release": PAYMENT.by_customer(
-        "release", "The attempt in processing is given up", ReleasePayment
-    ),
-}
-REQUEST_CONTROLS: dict[str, Write[None, RequestRecord]] = {
-    "pay": REQUEST.by_customer(
-        "pay", "The sandbox customer pays a request", PayRequest, *PAY_REFUSALS
-    ),
-    "reject": REQUEST.by_customer(
-        "reject", "The sandbox customer declines a request", RejectRequest
-    ),
-    "reserve": REQUEST.by_customer(
-        "reserve", "An attempt to pay a request starts and stays processing", ReserveRequest
-    ),
-    "release": REQUEST.by_customer(
-        "release", "The attempt in processing on a request is given up", ReleaseRequest
-    ),
-}
-AUTHORIZATION_CONTROLS: dict[str, Write[None, AuthorizationRecord]] = {
-    "approve": AUTHORIZATION.by_customer(
-        "approve",
-        "The sandbox customer approves",
-        ApproveAuthorization,
-        "authorization_not_pending",
-    ),
-    "reject": AUTHORIZATION.by_customer(
-        "reject", "The sandbox customer declines", RejectAuthorization, "authorization_not_pending"
-    ),
-    "suspend": AUTHORIZATION.by_merchant(
-        "suspend",
-        "Charges are stopped until the authorization is resumed",
-        SuspendAuthorization,
-        "authorization_unapproved",
-    ),
-    "resume": AUTHORIZATION.by_merchant(
-        "resume", "Charges are let go on", ResumeAuthorization, "authorization_unapproved"
-    ),
-}
+PAYMENT_CONTROLS = _controls(
+    PAYMENTS,
+    HostedPayment,
+    ("payment_conflict",),
+    {
+        "pay": ("The sandbox customer pays", PayPayment, PAY_REFUSALS),
+        "reject": ("The sandbox customer declines", RejectPayment, ()),
+        "reserve": ("An attempt to pay starts and stays processing", ReservePayment, ()),
+        "release": ("The attempt in processing is given up", ReleasePayment, ()),
+    },
+)
+REQUEST_CONTROLS = _controls(
+    REQUESTS,
+    PaymentRequest,
+    ("payment_request_not_found", "payment_conflict"),
+    {
+        "pay": ("The sandbox customer pays a request", PayRequest, PAY_REFUSALS),
+        "reject": ("The sandbox customer declines a request", RejectRequest, ()),
+        "reserve": (
+            "An attempt to pay a request starts and stays processing",
+            ReserveRequest,
+            (),
+        ),
+        "release": ("The attempt in processing on a request is given up", ReleaseRequest, ()),
+    },
+)
+AUTHORIZATION_CONTROLS = _controls(
+    AUTHORIZATIONS,
+    Authorization,
+    ("authorization_not_found", "authorization_expired", "authorization_unavailable"),
+    {
+        "approve": (
+            "The sandbox customer approves",
+            ApproveAuthorization,
+            ("authorization_not_pending",),
+        ),
+        "reject": (
+            "The sandbox customer declines",
+            RejectAuthorization,
+            ("authorization_not_pending",),
+        ),
+        # These two work for any customer of the sandbox, so the merchant is the actor.
+        "suspend": (
+            "Charges are stopped until the authorization is resumed",
+            lambda tenant, id, customer: SuspendAuthorization(tenant, id, tenant),
+            ("authorization_unapproved",),
+        ),
+        "resume": (
+            "Charges are let go on",
+            lambda tenant, id, customer: ResumeAuthorization(tenant, id, tenant),
+            ("authorization_unapproved",),
+        ),
+    },
+)
 SET_WALLET = Write(
     path="/sandbox/wallet",
     name="sandbox_set_wallet",

@@ -1,6 +1,6 @@
-"""Markdown as the guides have it, made into HTML: tabs, anchors, coloured code.
+"""The Markdown of the guides as HTML: tabs, anchors, coloured code.
 
-Imported when the first guide is read: most processes that take payments never need it.
+Imported when the first guide is read: most processes never need it.
 """
 
 import re
@@ -18,10 +18,10 @@ from pygments import highlight
 from pygments.formatters.html import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-# What a tab is called; a sample in `sh` is a call with curl.
+# Names of the tabs; a sample in `sh` is a call with curl.
 LANGUAGES = {"sh": "curl", "python": "Python", "ts": "TypeScript", "php": "PHP"}
 
-# Addresses of the service itself: written as code, they lead there.
+# Addresses of the service: written as code, they become links.
 _PLACES = {"/docs", "/openapi.json", "/dashboard", "/app"}
 
 
@@ -32,11 +32,11 @@ class Heading(NamedTuple):
 
 class Text(NamedTuple):
     body: Markup
-    headings: tuple[Heading, ...]  # of the second level: what the page is made of
+    headings: tuple[Heading, ...]  # of the second level
 
 
 def render(text: str, address: dict[str, str]) -> Text:
-    """`address`: where the page of each file is, by the name that links use."""
+    """`address` has the page of each file, by the name that links use."""
     markdown = MarkdownIt("commonmark", {"html": False}, renderer_cls=_Renderer).enable("table")
     tokens = markdown.parse(text)
     headings = list(_headings(tokens))
@@ -47,7 +47,7 @@ def render(text: str, address: dict[str, str]) -> Text:
 
 
 def _headings(tokens: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
-    """Gives each heading its anchor, as code hosts make it: a link works here and there."""
+    """Gives each heading the same anchor as code hosts do."""
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
             anchor = re.sub(r"[^\w -]", "", inline.content.lower()).replace(" ", "-")
@@ -56,7 +56,7 @@ def _headings(tokens: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
 
 
 def _with_samples(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens, with code blocks that say the same in several languages as one of `samples`."""
+    """Joins code blocks of several languages that follow each other into one `samples` token."""
     joined: list[Token] = []
     for is_sample, run in groupby(tokens, _is_sample):
         blocks = list(run)
@@ -85,14 +85,13 @@ def highlighted(code: str, name: str) -> str:
 
 
 class _Renderer(RendererHTML):
-    """markdown-it's own, with what the guides do differently. A method renders its token."""
+    """markdown-it's renderer with the differences of the guides. A method renders its token."""
 
-    def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        token = tokens[idx]
-        return f'<div class="listing">{_listing(token)}</div>\n'
+    def fence(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
+        return f'<div class="listing">{_listing(tokens[idx])}</div>\n'
 
-    def samples(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        """Radio buttons dressed as tabs: they work without JavaScript and with a keyboard."""
+    def samples(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
+        """Radio buttons that look like tabs: they work without JavaScript and with a keyboard."""
         number, blocks = tokens[idx].meta["number"], tokens[idx].meta["blocks"]
         tabs, panels = [], []
         for place, block in enumerate(blocks):
@@ -109,9 +108,7 @@ class _Renderer(RendererHTML):
             f"{''.join(tabs)}{''.join(panels)}</fieldset>\n"
         )
 
-    def heading_close(
-        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
-    ) -> str:
+    def heading_close(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
         opening = tokens[idx - 2]
         if opening.tag == "h1":
             return "</h1>\n"
@@ -121,9 +118,7 @@ class _Renderer(RendererHTML):
             f"#</a></{opening.tag}>\n"
         )
 
-    def code_inline(
-        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
-    ) -> str:
+    def code_inline(self, tokens: Sequence[Token], idx: int, *_: object) -> str:
         text = tokens[idx].content
         code = f"<code>{escape(text)}</code>"
         return f'<a href="{text}">{code}</a>' if text in _PLACES else code
@@ -139,15 +134,11 @@ class _Renderer(RendererHTML):
             token.attrSet("href", f"{path}#{target.fragment}" if target.fragment else path)
         return self.renderToken(tokens, idx, options, env)
 
-    def table_open(
-        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
-    ) -> str:
-        """What is too wide for a phone scrolls by itself, with the keyboard too."""
+    def table_open(self, *_: object) -> str:
+        """A table that is too wide for a phone can be scrolled, with the keyboard too."""
         return '<div class="scroll" role="group" aria-label="Table" tabindex="0"><table>\n'
 
-    def table_close(
-        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
-    ) -> str:
+    def table_close(self, *_: object) -> str:
         return "</table></div>\n"
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 from laari.edge.pages.assets import URLS
 
@@ -15,7 +15,7 @@ HOME = "/docs/guides"
 _DOCS = Path(__file__).parent / "docs"
 FOLDER = _DOCS / "guides"
 
-# In the order in which they are read. The first is what code hosts show of the folder.
+# In reading order. Code hosts show the first one for the folder.
 GUIDES = (
     "README",
     "quick-start",
@@ -32,15 +32,13 @@ PATHS = {HOME if name == "README" else f"{HOME}/{name}": name for name in GUIDES
 
 
 class GuideEntry(NamedTuple):
-    """A guide as the list of all of them shows it."""
-
     path: str
     title: str
 
 
 def guide_page(path: str) -> bytes:
     """The page at one of `PATHS`."""
-    # Markdown and colours for code: what takes payments starts without them.
+    # Imported late: payments need neither Markdown nor coloured code.
     from laari.edge.reference import guide_text  # noqa: PLC0415
 
     entries = _entries()
@@ -48,17 +46,13 @@ def guide_page(path: str) -> bytes:
     text = guide_text.render(
         _source(PATHS[path]), {f"{name}.md": path for path, name in PATHS.items()}
     )
-    page = (
-        _environment()
-        .get_template("guide.html")
-        .render(
-            guide=entries[place],
-            text=text,
-            guides=entries,
-            before=entries[place - 1] if place else None,
-            after=entries[place + 1] if place + 1 < len(entries) else None,
-            asset=URLS.__getitem__,
-        )
+    page = _template().render(
+        guide=entries[place],
+        text=text,
+        guides=entries,
+        before=entries[place - 1] if place else None,
+        after=entries[place + 1] if place + 1 < len(entries) else None,
+        asset=URLS.__getitem__,
     )
     return page.encode()
 
@@ -77,11 +71,11 @@ def _title(text: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _template() -> Template:
     return Environment(
         loader=FileSystemLoader(_DOCS),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-    )
+    ).get_template("guide.html")

@@ -1,7 +1,6 @@
-"""The interactive reference at `/docs` and the OpenAPI document behind it.
+"""The interactive reference at `/docs` and its OpenAPI document.
 
-Everything the page loads is served from here, from a fixed table of files: no path is ever looked
-up on disk, and no other host is asked for anything.
+It loads files from a fixed table: no path is looked up on disk, and no other host is used.
 """
 
 import asyncio
@@ -34,12 +33,11 @@ _TYPES = {
     ".svg": b"image/svg+xml",
 }
 
-_REVALIDATE = b"no-cache"  # asks each time, and mostly hears 304
+_REVALIDATE = b"no-cache"  # browsers ask each time, and mostly get 304
 _AN_HOUR = b"public, max-age=3600"  # the assets change only with a release
 
-# Nothing inline and nothing from elsewhere: Swagger UI sets its styles through the DOM, which this
-# allows, and evaluates no text. Its style sheet holds icons as data:, and an image that an
-# operation returned (a QR code) is shown from memory as blob:.
+# Nothing inline and nothing from other hosts: Swagger UI sets its styles through the DOM. Its style
+# sheet has icons as data:, and it shows the image of a response (a QR code) as blob:.
 _POLICY = b"; ".join(
     (
         b"default-src 'none'",
@@ -59,7 +57,7 @@ _GUARDS = (
 
 
 class ReferencePage(NamedTuple):
-    """Something the reference serves, in both encodings."""
+    """A page or file, in both encodings."""
 
     body: bytes
     zipped: bytes
@@ -70,22 +68,23 @@ class ReferencePage(NamedTuple):
 
 
 async def reference_page(request: Request, origin: str, *, signup: bool = False) -> Reply | None:
-    """The reply to a request for the reference; None where the path is not one of its own.
+    """The reply to a request for the reference; None if the path is not part of it.
 
-    `signup`: whether this service lets merchants sign up, of which the reference then tells.
+    `signup`: the reference describes sign-up for the sandbox too.
     """
     path = request.path
-    if path == "/":  # whoever opens the address of the service finds out what it does
+    if path == "/":  # a person who opens the address of the service
         return must_read(request) or Reply(303, b"", ((b"location", b"/docs"),), b"")
     if path not in {"/openapi.json", "/docs"} and not path.startswith("/docs/"):
         return None
+    # The first request compresses everything. In a thread it does not delay payments.
     if path in PATHS:
-        guide = await asyncio.to_thread(_guide, path)
-        return must_read(request) or _reply(guide, request.headers)
-    # The first request compresses everything, in a thread: payments go on meanwhile.
-    page = (await asyncio.to_thread(_pages, origin, signup)).get(path)
-    if page is None:
-        return None
+        page = await asyncio.to_thread(_guide, path)
+    else:
+        pages = await asyncio.to_thread(_pages, origin, signup)
+        if path not in pages:
+            return None
+        page = pages[path]
     return must_read(request) or _reply(page, request.headers)
 
 

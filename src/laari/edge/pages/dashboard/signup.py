@@ -5,7 +5,7 @@ from laari.edge.pages.dashboard.desk import SIGN_UP, desk_of
 from laari.edge.pages.known import remember_browser
 from laari.edge.pages.language import ENGLISH
 from laari.edge.pages.visit import Visit, page_route
-from laari.edge.signup import MAX_NAME, make_merchant
+from laari.edge.signup import MAX_NAME, SignUpFields, make_merchant
 from laari.http.messages import Reply
 from laari.rules.contacts import read_email
 from laari.rules.passwords import password_problem
@@ -47,7 +47,8 @@ async def sign_up(visit: Visit) -> Reply:
     problem = password_problem(password)
     if problem is not None:
         return _page(visit, 422, problem)
-    made = await make_merchant(visit.backend, visit.http, name=name, email=email, password=password)
+    fields = SignUpFields(name=name, email=email)
+    made = await make_merchant(visit.backend, visit.http, fields, password)
     if isinstance(made, Refusal):
         visit.retry_after = made.retry_after
         return _page(visit, made.status, made.message)
