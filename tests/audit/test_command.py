@@ -101,7 +101,7 @@ def test_an_end_that_nothing_proves_is_warned_of(audit: Audit, dsn: str, tmp_pat
     last_seal_file(tmp_path, MASTER_KEY).unlink()
     status, out, err = audit("--json")
     assert (status, json.loads(out)["kept_seals"]) == (0, [])
-    assert err.startswith("laari: no seal that was kept outside the database was found")
+    assert err.startswith("laari: this audit had no seal from outside the database")
     assert "--kept-seal" in err
     assert audit("--kept-seal", kept)[2] == ""
 

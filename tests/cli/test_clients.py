@@ -56,7 +56,7 @@ def test_a_client_is_made_listed_and_revoked(laari: Shell) -> None:
     [
         (("create", "mer_none"), "No merchant has the id mer_none."),
         (("revoke", "cl_none"), "No client has the id cl_none."),
-        (("create", "mer_none", "--scope", "payments:write"), "payments:write is no scope"),
+        (("create", "mer_none", "--scope", "payments:write"), "unknown scope payments:write"),
     ],
 )
 def test_errors_are_one_line(laari: Shell, arguments: tuple[str, ...], message: str) -> None:

@@ -94,7 +94,7 @@ def test_a_file_gives_it(laari: Laari, dsn: str, tmp_path: Path) -> None:
     assert password_of(laari(*CREATE, "--password-file", str(file))) is None
     assert is_the_password(dsn)
     both = (*CREATE, "--password-file", str(file), "--password", GOOD)
-    refused(laari(*both), "exclude each other")
+    refused(laari(*both), "not both")
     refused(laari(*CREATE, "--password-file", str(tmp_path / "none")), "cannot be read")
     file.write_text("two\nlines of it\n")
     refused(laari(*CREATE, "--password-file", str(file)), "printable")

@@ -170,7 +170,7 @@ def test_a_receiver_that_goes_away_is_told_and_events_go_on(service: Service) ->
     shop = service.merchant()
     with answering(lambda *_: (200, b"")) as hook:
         command = Listening(service.origin, shop.secret_key, "--forward-to", hook)
-        command.until("Each is posted")
+        command.until("Posting each event")
     try:
         first = shop.payment()
         command.until(first["id"], "refused")
@@ -187,11 +187,11 @@ def test_another_secret_is_guessed_once(service: Service) -> None:
         answering(lambda *_: (401, b"not signed")) as hook,
         listening(service.origin, shop.secret_key, "--forward-to", hook) as command,
     ):
-        command.until("Each is posted")
+        command.until("Posting each event")
         for _ in range(2):
             command.until(shop.payment()["id"], "401 in", "not signed")
         assert command.end() == 0
-    told = f"laari: {hook} answers 401: does it verify with your secret key?"
+    told = f"laari: {hook} answers 401: check that it verifies with your secret key"
     assert [line for line in command.lines if line.startswith("laari:")] == [told]
 
 
@@ -212,7 +212,7 @@ def test_a_merchant_that_goes_live_is_no_longer_followed(service: Service) -> No
     with listening(service.origin, shop.secret_key) as command:
         command.until("Following the sandbox events")
         assert service.laari("merchant", "update", shop.id, "--mode", "live").returncode == 0
-        command.until("laari: this key acts in live mode")
+        command.until("laari: this key is in live mode")
         assert command.process.wait(PATIENCE_SECONDS) == 1
 
 

@@ -83,7 +83,7 @@ def test_migrate_tells_the_versions(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["migrate", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"before": LATEST, "after": LATEST}
     assert run(["migrate"]) == 0
-    assert f"version {LATEST} already" in capsys.readouterr().out
+    assert f"already at version {LATEST}" in capsys.readouterr().out
 
 
 def test_a_bad_setting_is_one_line(

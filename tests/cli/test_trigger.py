@@ -60,7 +60,7 @@ def test_what_is_wrong_is_said(
     monkeypatch.delenv("LAARI_SECRET_KEY", raising=False)
     cases = {
         ("payment.paid",): "LAARI_SECRET_KEY",
-        ("payment.paid", "--key", "sk_wrong"): "the key is that of --key or LAARI_SECRET_KEY",
+        ("payment.paid", "--key", "sk_wrong"): "check --key or LAARI_SECRET_KEY",
         ("payment.paid", "--key", "sk wrong"): "characters",
         ("payment.lost", "--key", "k"): "payment.paid",
         ("payment.paid", "--key", "k", "--url", "ftp://x"): "https://pay.example.com",

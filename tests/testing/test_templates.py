@@ -1,6 +1,5 @@
 """Templates of databases: whole or not used, whoever else is at the same directory."""
 
-import fcntl
 import os
 import shutil
 import time
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from laari.testing import templates
-from laari.testing.places import cache_directory
+from laari.testing.hosting import cache_directory
 from laari.testing.templates import Templates
 
 pytestmark = pytest.mark.ci
@@ -68,10 +67,13 @@ def test_one_that_is_not_whole_is_not_used_and_made_anew(
 
 def test_what_a_killed_process_left_is_no_template_and_goes(cache: Path, tmp_path: Path) -> None:
     shutil.rmtree(cache / "k")
-    cluster(cache / "k.new")  # it was being written
+    left = cache / "new-1"
+    cluster(left / "template")  # it was being written
     assert not copied(cache, tmp_path / "a")
+    old = time.time() - templates.UNUSED_SECONDS - 60
+    os.utime(left, (old, old))
     Templates(cache, "k").keep(tmp_path / "made")
-    assert not (cache / "k.new").exists()
+    assert not left.exists()
     assert copied(cache, tmp_path / "b")
 
 
@@ -79,7 +81,7 @@ def test_other_versions_stay_while_they_are_used(cache: Path, tmp_path: Path) ->
     Templates(cache, "other").keep(tmp_path / "made")
     assert copied(cache, tmp_path / "a")
     old = time.time() - templates.UNUSED_SECONDS - 60
-    os.utime(cache / "k/manifest", (old, old))
+    os.utime(cache / "k", (old, old))
     Templates(cache, "third").keep(tmp_path / "made")
     assert not copied(cache, tmp_path / "b")
     assert copied(cache, tmp_path / "c", key="other")
@@ -99,22 +101,18 @@ def test_no_directory_is_no_failure(tmp_path: Path) -> None:
     assert not copied(blocked / "cache", tmp_path / "a")
 
 
-def test_whoever_holds_the_lock_for_ever_holds_up_nobody(
-    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(templates, "LOCK_SECONDS", 0.1)
-    with (cache / "lock").open("rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert not copied(cache, tmp_path / "a")
-        Templates(cache, "new").keep(tmp_path / "made")
-    assert not (cache / "new").exists()
+def test_the_first_of_two_runs_keeps_its_template(cache: Path, tmp_path: Path) -> None:
+    Templates(cache, "k").keep(cluster(tmp_path / "later", "three", "four"))
+    assert copied(cache, tmp_path / "a")
+    assert (tmp_path / "a/postgres/base/1").read_text() == "two"
+    assert [path.name for path in cache.iterdir()] == ["k"]
+
+
+def test_one_that_is_removed_is_made_anew(cache: Path, tmp_path: Path) -> None:
+    Templates(cache, "k").remove()
+    assert not copied(cache, tmp_path / "a")
+    Templates(cache, "k").keep(tmp_path / "made")
     assert copied(cache, tmp_path / "b")
-
-
-def test_readers_share_the_lock(cache: Path, tmp_path: Path) -> None:
-    with (cache / "lock").open("rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH)
-        assert copied(cache, tmp_path / "a")
 
 
 def test_caches_belong_where_the_user_says(monkeypatch: pytest.MonkeyPatch) -> None:

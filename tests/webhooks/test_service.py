@@ -159,7 +159,7 @@ def test_an_event_without_a_webhook_can_be_sent_later(service: Service, hook: Ho
     shop.payment()
     (event,) = shop.get("/events", delivered="false").json()["data"]
     ended = service.laari("webhook", "show", event["id"])
-    assert "no webhook was set" in ended.stderr
+    assert "no webhook URL was set" in ended.stderr
     update = service.laari("merchant", "update", shop.id, "--webhook-url", hook.url)
     assert update.returncode == 0, update.stderr
     command(service, "resend", event["id"])

@@ -124,7 +124,7 @@ def test_a_receiver_that_dies_ends_the_training() -> None:
 def test_another_secret_is_guessed() -> None:
     with running("receiver.py") as url:
         ended = train(url, secret="sk_other")
-        assert "does it verify with the secret that you gave" in ended.stderr
+        assert "check that it verifies with the secret" in ended.stderr
         assert "FAIL  valid event" in ended.stdout
         assert "401, expected 2xx" in ended.stdout
         ended = train(url)

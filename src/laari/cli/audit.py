@@ -1,4 +1,4 @@
-"""`laari audit`: the proof that the books are right."""
+"""`laari audit`: proves that the books are right."""
 
 import math
 import os
@@ -10,7 +10,7 @@ import uvloop
 
 from laari.cli.terminal.operation import json_option, show, show_table
 from laari.cli.terminal.output import complain, say
-from laari.cli.terminal.progress import Tell, step_bar
+from laari.cli.terminal.progress import Tell, progress_bar
 from laari.errors import LaariError
 from laari.process.open import open_service
 from laari.settings import read_settings
@@ -20,9 +20,7 @@ from laari.store.ledger.last_seal_file import KnownSeal, last_seal_file, noted_s
 from laari.store.ledger.seals import sealing_key
 from laari.store.postgres.pool import connection_to
 
-# Connections more that check at the same time. Most machines have two processors, and each
-# connection waits now and then for what it fetches to be digested here.
-BESIDE = 2
+BESIDE = 2  # more connections that check at the same time
 
 
 def _kept(context: click.Context, parameter: click.Parameter, text: str | None) -> KnownSeal | None:
@@ -30,7 +28,7 @@ def _kept(context: click.Context, parameter: click.Parameter, text: str | None) 
         return None
     seal = read_seal(text)
     if seal is None:
-        raise click.BadParameter("a seal is its number, a colon and 64 hexadecimal digits")
+        raise click.BadParameter("must be a number, a colon and 64 hexadecimal digits.")
     return seal
 
 
@@ -38,18 +36,18 @@ def _kept(context: click.Context, parameter: click.Parameter, text: str | None) 
 @click.option(
     "--since-seal",
     is_flag=True,
-    help="Only what was written after the last seal, and that seal itself.",
+    help="Check only the last seal and the rows after it.",
 )
 @click.option(
     "--kept-seal",
     callback=_kept,
     metavar="NUMBER:MAC",
-    help="A seal that was kept elsewhere, which has to be in the chain.",
+    help="A seal that you kept elsewhere; it must be in the chain.",
 )
 @click.option(
     "--standby",
     metavar="URL",
-    help="Read this standby of the database, once it has caught up.",
+    help="Read this standby of the database after it has caught up.",
 )
 @json_option
 def audit_command(
@@ -57,10 +55,10 @@ def audit_command(
 ) -> None:
     """Prove that the books are right.
 
-    Recomputes every balance, payment and event from the ledger, holds the ledger against its seals
-    and the schema against the migrations; exit status 1 if anything differs.
+    Recomputes every balance, payment and event from the ledger. Compares the ledger with its seals
+    and the schema with the migrations. The exit status is 1 if anything differs.
     """
-    with step_bar() as tell:
+    with progress_bar(in_bytes=False) as tell:
         report = uvloop.run(_audit(since_seal, kept_seal, standby, tell))
     if as_json:
         show(report, as_json)
@@ -68,8 +66,8 @@ def audit_command(
         _say(report, since_seal)
     if report.last_seal is not None and not report.kept_seals:
         complain(
-            "no seal that was kept outside the database was found, so the newest seals may have "
-            "been removed: name one with --kept-seal (docs/audit.md)"
+            "this audit had no seal from outside the database, so it cannot notice that the newest "
+            "seals were removed: use --kept-seal (docs/audit.md)"
         )
     if not report.ok:
         found = ", ".join(f"{kind} {count}" for kind, count in report.counts.items())
@@ -81,7 +79,7 @@ def _say(report: Report, since_seal: bool) -> None:
     say(f"{report.payments} payments and {report.transfers} transfers checked{since}.")
     if report.last_seal is not None:
         say(f"Sealed up to {report.last_seal.number}:{report.last_seal.mac}")
-        say(f"at {report.last_seal.sealed_at}; keep this line elsewhere (docs/audit.md).")
+        say(f"at {report.last_seal.sealed_at}; keep this seal elsewhere (docs/audit.md).")
     if report.unsealed is not None:
         waiting = report.unsealed
         say("Not sealed yet: " + ", ".join(f"{n} {table}" for table, n in waiting.items()) + ".")
@@ -95,7 +93,7 @@ async def _audit(
     since_seal: bool, kept: KnownSeal | None, standby: str | None, tell: Tell
 ) -> Report:
     async with open_service(read_settings(os.environ)) as service, AsyncExitStack() as stack:
-        # The file comes first: a standby is read once it has what the primary has after it.
+        # Reads the file first: a standby must catch up with the primary after that.
         noted = noted_seal(last_seal_file(service.settings.data_dir, service.master_key))
         if standby is None:
             connections = [
@@ -103,7 +101,7 @@ async def _audit(
                 for _ in range(1 + BESIDE)
             ]
         else:
-            tell("the standby catches up", 0, 1)
+            tell("Waiting for the standby", 0, 1)
             connections = await stack.enter_async_context(
                 caught_up(service.dsn, standby, 1 + BESIDE)
             )

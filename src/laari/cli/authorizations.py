@@ -1,4 +1,4 @@
-"""`laari authorization`: what the operator does to authorizations."""
+"""`laari authorization`: suspend and resume authorizations."""
 
 import click
 
@@ -22,7 +22,7 @@ def authorization() -> None:
 @click.argument("authorization_id")
 @operation
 async def suspend(service: Service, authorization_id: str) -> object:
-    """Stop charges of an active authorization until it is resumed."""
+    """Stop charges of an active authorization."""
     return await _turn(service, SuspendAuthorization, authorization_id)
 
 
@@ -30,7 +30,7 @@ async def suspend(service: Service, authorization_id: str) -> object:
 @click.argument("authorization_id")
 @operation
 async def resume(service: Service, authorization_id: str) -> object:
-    """Let a suspended authorization be charged again."""
+    """Allow charges of a suspended authorization again."""
     return await _turn(service, ResumeAuthorization, authorization_id)
 
 

@@ -21,7 +21,7 @@ from laari.process.open import open_engine
 from laari.settings import Settings, read_settings
 from laari.store.postgres.migrate import known_migrations
 
-MALE = timezone(timedelta(hours=5))  # of a moment without an offset, as everywhere in Laari
+MALE = timezone(timedelta(hours=5))  # of a time without an offset
 
 _folder = click.Path(path_type=Path)
 
@@ -30,27 +30,29 @@ def moment(value: str) -> datetime:
     try:
         read = datetime.fromisoformat(value.strip())
     except ValueError:
-        raise click.BadParameter(
-            "must be a date and time such as 2026-03-01T09:30:00+05:00."
-        ) from None
+        raise click.BadParameter("must be a time such as 2026-03-01T09:30:00+05:00.") from None
     return read if read.tzinfo else read.replace(tzinfo=MALE)
 
 
 @click.command("backup")
 @click.argument("folder", metavar="DIR", type=_folder)
-@click.option("--with-key", is_flag=True, help="Put the master key into the backup too.")
+@click.option("--with-key", is_flag=True, help="Include the master key.")
 @json_option
 def backup_command(folder: Path, with_key: bool, as_json: bool) -> None:
     """Copy the embedded database to a new directory.
 
-    The whole of it, verified; works while the service runs. The master key is not in the copy:
-    keep it apart.
+    Verifies the copy. The service may run meanwhile. The copy does not contain the master key: keep
+    it elsewhere.
     """
     settings = read_settings(os.environ)
     _refuse_external(settings)
-    if not (settings.data_dir / "postgres").exists():  # it must not make what it is to save
-        raise LaariError(f"there is no database in {settings.data_dir}")
-    with _ended_by_sigterm(), open_engine(settings) as service, progress_bar() as progress:
+    if not (settings.data_dir / "postgres").exists():
+        raise LaariError(f"there is no database in {settings.data_dir}: set LAARI_DATA_DIR")
+    with (
+        _ended_by_sigterm(),
+        open_engine(settings) as service,
+        progress_bar(in_bytes=True) as progress,
+    ):
         source = Source(service.dsn, service.master_key, settings.data_dir)
         made = make_backup(source, folder, progress, with_key=with_key)
     show(
@@ -73,7 +75,7 @@ def backup_command(folder: Path, with_key: bool, as_json: bool) -> None:
 def _refuse_external(settings: Settings) -> None:
     if settings.database_url is not None:
         raise LaariError(
-            "backup and restore are for the embedded database: for the server of "
+            "backup and restore are only for the embedded database: for the server of "
             "LAARI_DATABASE_URL use pgBackRest, WAL-G or Barman (docs/backup.md)"
         )
 
@@ -85,17 +87,15 @@ def _refuse_external(settings: Settings) -> None:
     metavar="ARCHIVE",
     type=_folder,
     multiple=True,
-    help="Directory with archived log to replay; may be given again.",
+    help="Directory with archived log to replay. May be repeated.",
 )
 @click.option(
     "--until",
     type=moment,
     metavar="TIME",
-    help="Replay up to this moment; without an offset it is +05:00.  [all of the log]",
+    help="Replay up to this time; the default offset is +05:00.  [default: all of the log]",
 )
-@click.option(
-    "--key-file", type=_folder, metavar="FILE", help="The master key, where DIR does not hold it."
-)
+@click.option("--key-file", type=_folder, metavar="FILE", help="The master key, if not in DIR.")
 @json_option
 def restore_command(
     folder: Path,
@@ -104,9 +104,9 @@ def restore_command(
     key_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Make the database anew from a backup.
+    """Restore the database from a backup.
 
-    In an empty data directory. The backup is verified first, the books are audited at the end.
+    The data directory must be empty. Verifies the backup first and audits the books at the end.
     """
     settings = read_settings(os.environ)
     _refuse_external(settings)
@@ -118,7 +118,7 @@ def restore_command(
         wal_archive=settings.wal_archive,
     )
     refuse_shared(settings.data_dir)
-    with _ended_by_sigterm(), progress_bar() as progress:
+    with _ended_by_sigterm(), progress_bar(in_bytes=True) as progress:
         made = restore(folder, settings.data_dir, wanted, progress)
     report = made.audit
     shown = {
@@ -137,26 +137,21 @@ def restore_command(
     }
     show(shown, as_json)
     if report is None:
-        complain(_why_not_audited(made.schema_version))
+        version, own = made.schema_version, len(known_migrations())
+        then = "run `laari migrate`, then `laari audit`"
+        if version > own:
+            then = "audit it with the version of Laari that made it"
+        complain(
+            f"restored, but not audited: the backup has schema version {version}, this program "
+            f"has {own}; {then}"
+        )
     elif not report.ok:
-        raise LaariError("restored, but the books do not balance: see `laari audit`")
-
-
-def _why_not_audited(version: int) -> str:
-    own = len(known_migrations())
-    then = (
-        "run `laari migrate` and then `laari audit`"
-        if version < own
-        else "audit it with the version of Laari that made it"
-    )
-    return (
-        f"restored, but not audited: its schema is version {version}, this program's {own}; {then}"
-    )
+        raise LaariError("restored, but the books do not balance: run `laari audit`")
 
 
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
-    """SIGTERM ends the command as Ctrl-C does, with what was begun taken away again."""
+    """Lets SIGTERM end the command as Ctrl-C does, so that it cleans up."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""`laari client`: OAuth clients, which ask for access tokens."""
+"""`laari client`: OAuth clients of merchants."""
 
 import click
 
@@ -20,7 +20,7 @@ def client() -> None:
 def scope(value: str) -> str:
     names = frozenset(value.split())
     if unknown := sorted(names - SCOPES.keys()):
-        raise click.BadParameter(f"{unknown[0]} is no scope; there are: {', '.join(SCOPES)}.")
+        raise click.BadParameter(f"unknown scope {unknown[0]}. Known: {', '.join(SCOPES)}.")
     return write_scope(names)
 
 
@@ -37,11 +37,14 @@ def described(found: oauth.Client) -> dict[str, object]:
 @client.command()
 @click.argument("merchant_id")
 @click.option(
-    "--scope", type=scope, default=" ".join(SCOPES), help="Space-separated; all where not given."
+    "--scope", type=scope, default=" ".join(SCOPES), help="Scopes with spaces between; default all."
 )
 @operation
 async def create(service: Service, merchant_id: str, scope: str) -> dict[str, object]:
-    """Make a client of a merchant; its secret is shown only now."""
+    """Create a client of a merchant and print its secret.
+
+    The secret is not shown again.
+    """
     async with connection_to(service.dsn) as connection:
         new, secret = await oauth.create_client(connection, merchant_id, scope)
     return {**described(new), "client_secret": secret}
@@ -51,7 +54,7 @@ async def create(service: Service, merchant_id: str, scope: str) -> dict[str, ob
 @click.argument("merchant_id", required=False)
 @operation
 async def list_all(service: Service, merchant_id: str | None) -> list[dict[str, object]]:
-    """List the clients of a merchant, or all, the oldest first."""
+    """List the clients of one merchant or of all, oldest first."""
     async with connection_to(service.dsn) as connection:
         return [described(found) for found in await oauth.list_clients(connection, merchant_id)]
 
@@ -60,6 +63,6 @@ async def list_all(service: Service, merchant_id: str | None) -> list[dict[str, 
 @click.argument("client_id")
 @operation
 async def revoke(service: Service, client_id: str) -> dict[str, object]:
-    """End a client; every token it was given stops working at once."""
+    """Revoke a client; its tokens stop working at once."""
     async with connection_to(service.dsn) as connection:
         return described(await oauth.revoke_client(connection, client_id))

@@ -1,18 +1,21 @@
 """`laari customer`: people with a wallet."""
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import click
 
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import operation, submit
 from laari.cli.terminal.output import complain
-from laari.cli.terminal.secret_input import printed, refuse_weak_password, secret_options
+from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
+from laari.rules.command import Command
 from laari.rules.contacts import read_email, read_mobile, read_vpa
 from laari.rules.money import MAX_MONEY
 from laari.rules.operator import OPERATOR, FreezeWallet, SetTier, UnfreezeWallet
@@ -35,55 +38,43 @@ def customer() -> None:
 @customer.command()
 @click.argument("name", type=fields.name)
 @click.option("--mobile", type=fields.mobile, help="Seven digits, with or without +960.")
-@click.option("--email", type=fields.email, help="To be found and to log in by.")
+@click.option("--email", type=fields.email, help="For payment requests and the login.")
 @click.option("--vpa", help="Virtual payment address, with or without its suffix.")
-@click.option("--tier", default="basic", show_default=True, help="See: laari tier list.")
+@click.option("--tier", default="basic", show_default=True, help="See `laari tier list`.")
 @click.option(
     *("--mode", "mode"),
     type=fields.MODE,
     default="live",
     show_default=True,
-    help="Which mode the wallet is in. A sandbox customer pays sandbox merchants only.",
+    help="Mode of the wallet. A sandbox customer can pay only sandbox merchants.",
 )
 @click.option(
     "--balance", type=fields.integer(0, MAX_MONEY), default=0, help="Opening balance in laari."
 )
-@secret_options("password", "Generated where it is not given", fields.password, twice=True)
+@password_options
 @operation
 async def create(
-    service: Service,
-    name: str,
-    mobile: str | None,
-    email: str | None,
-    vpa: str | None,
-    tier: str,
-    mode: Mode,
-    balance: int,
-    password: str | None,
+    service: Service, /, vpa: str | None, mode: Mode, password: str | None, **values: Any
 ) -> dict[str, object]:
-    """Make a customer with a wallet.
+    """Create a customer with a wallet.
 
-    Its API key is shown only now, and so is a password that you did not type in or keep in a file.
+    Prints the API key and a generated password. They are not shown again.
     """
     address = None
     if vpa is not None:
         address = read_vpa(vpa, service.settings.vpa_suffixes)
         if address is None:
             raise LaariError(f"{vpa!r} is not a virtual payment address of this service")
-    if password is not None and mode == "live":  # in the sandbox it guards nobody's money
+    if password is not None and mode == "live":  # in the sandbox it protects no money
         refuse_weak_password(password)
     async with connection_to(service.dsn) as connection:
         new = await customers.create(
             connection,
-            name=name,
             mode=mode,
-            tier=tier,
-            mobile=mobile,
-            email=email,
             vpa=address,
-            balance=balance,
             password=password,
-            first_password=True,  # an operator knows it
+            first_password=True,  # the operator knows it
+            **values,
         )
     return {
         "customer_id": ids.show_id(ids.CUSTOMER, new.id),
@@ -98,31 +89,39 @@ async def create(
 @click.argument("customer")
 @operation
 async def show(service: Service, customer: str) -> object:
-    """Show a customer, the wallet, and when it was frozen.
+    """Show a customer, the wallet and its freezes.
 
-    CUSTOMER is a customer's id, the account number of the wallet, a mobile number, an email
-    address, a virtual payment address or a name. If several match, they are listed. Amounts are in
-    laari.
+    CUSTOMER is a customer id, an account number, a mobile number, an email address, a virtual
+    payment address or a name. If several customers match, this lists them. Amounts are in laari.
     """
     found = await _matching(service, customer)
     if len(found) > MOST_MATCHES:
-        complain(f"more than {MOST_MATCHES} customers match {customer!r}: these are the newest")
+        complain(
+            f"more than {MOST_MATCHES} customers match {customer!r}: these are the newest "
+            f"{MOST_MATCHES}"
+        )
     if len(found) > 1:
         return [described(holder) for holder in found[:MOST_MATCHES]]
-    return await _with_freezes(service, found[0])
+    async with connection_to(service.dsn) as connection:
+        freezes = await holders.freezes(connection, found[0].account)
+    history = [
+        {"time": show_time(each.time), "action": each.action, "reason": each.reason}
+        for each in freezes
+    ]
+    return {**described(found[0]), "freezes": history}
 
 
 @customer.command("list")
-@click.option("--mode", type=fields.MODE, help="Only wallets of this mode.")
+@click.option("--mode", type=fields.MODE, help="Only wallets in this mode.")
 @click.option("--frozen", is_flag=True, help="Only frozen wallets.")
 @click.option(
     "--limit",
     type=fields.integer(1, MOST_LISTED),
     default=100,
     show_default=True,
-    help=f"How many, up to {MOST_LISTED}.",
+    help=f"Number of customers, up to {MOST_LISTED}.",
 )
-@click.option("--after", help="Go on behind this customer: the last one of the list before.")
+@click.option("--after", metavar="CUSTOMER", help="Continue after this customer (id or account).")
 @operation
 async def list_newest(
     service: Service, mode: Mode | None, frozen: bool, limit: int, after: str | None
@@ -139,79 +138,65 @@ async def list_newest(
 @click.argument("tier")
 @operation
 async def set_tier(service: Service, customer: str, tier: str) -> dict[str, object]:
-    """Put a customer's wallet under the limits of another tier.
+    """Set the tier of a customer's wallet.
 
-    CUSTOMER is an id or an account number; see `laari tier list` for the tiers.
+    CUSTOMER is an id or an account number. See `laari tier list` for the tiers.
     """
-    holder = await _find(service, customer)
-    await submit(service, SetTier(OPERATOR, holder.account, tier))
-    return described(await _find(service, customer))
+    return await _change(service, customer, lambda account: SetTier(OPERATOR, account, tier))
 
 
 @customer.command()
 @click.argument("customer")
-@click.option(
-    "--reason",
-    type=fields.reason,
-    required=True,
-    help="For the operator; nobody else sees it.",
-)
+@click.option("--reason", type=fields.reason, required=True, help="Only operators see it.")
 @operation
 async def freeze(service: Service, customer: str, reason: str) -> dict[str, object]:
     """Stop money from leaving a customer's wallet.
 
-    Payments and charges are refused like ones beyond the wallet's limits. Refunds and top-ups still
-    arrive, and the customer can still log in and read. Frozen again, the first reason stays.
+    Payments and charges are refused as if they exceeded the wallet's limits. Refunds and top-ups
+    still arrive, and the customer can still log in and read. A second freeze keeps the first
+    reason.
     """
-    holder = await _find(service, customer)
-    await submit(service, FreezeWallet(OPERATOR, holder.account, reason))
-    return described(await _find(service, customer))
+    return await _change(service, customer, lambda account: FreezeWallet(OPERATOR, account, reason))
 
 
 @customer.command()
 @click.argument("customer")
 @operation
 async def unfreeze(service: Service, customer: str) -> dict[str, object]:
-    """Let money leave a wallet again, within its tier's limits."""
-    holder = await _find(service, customer)
-    await submit(service, UnfreezeWallet(OPERATOR, holder.account))
-    return described(await _find(service, customer))
+    """Let money leave a frozen wallet again."""
+    return await _change(service, customer, lambda account: UnfreezeWallet(OPERATOR, account))
+
+
+async def _change(
+    service: Service, written: str, command: Callable[[int], Command[Any]]
+) -> dict[str, object]:
+    """Submits a command for the customer's account; returns the customer after it."""
+    holder = await _find(service, written)
+    await submit(service, command(holder.account))
+    return described(await _find(service, written))
 
 
 async def _matching(service: Service, written: str) -> list[Holder]:
-    """The customers who are named so in any way: at least one, and one more than are listed."""
+    """Returns the customers that match in any way: at least one, at most one too many."""
+    if ids.read_id(ids.CUSTOMER, written) is not None:
+        return [await _find(service, written)]
     async with connection_to(service.dsn) as connection:
-        customer_id = ids.read_id(ids.CUSTOMER, written)
-        if customer_id is not None:
-            holder = await holders.by_customer(connection, customer_id)
-            found = [] if holder is None else [holder]
-        else:
-            found = await holders.matching(
-                connection,
-                written.strip(),
-                MOST_MATCHES + 1,
-                account=int(written) if _ACCOUNT.fullmatch(written) else None,
-                mobile=read_mobile(written),
-                email=read_email(written),
-                vpa=read_vpa(written, service.settings.vpa_suffixes),
-            )
+        found = await holders.matching(
+            connection,
+            written.strip(),
+            MOST_MATCHES + 1,
+            account=int(written) if _ACCOUNT.fullmatch(written) else None,
+            mobile=read_mobile(written),
+            email=read_email(written),
+            vpa=read_vpa(written, service.settings.vpa_suffixes),
+        )
     if not found:
         raise LaariError(f"no customer has the id, account number, contact or name {written!r}")
     return found
 
 
-async def _with_freezes(service: Service, holder: Holder) -> dict[str, object]:
-    async with connection_to(service.dsn) as connection:
-        freezes = await holders.freezes(connection, holder.account)
-    history = [
-        {"time": show_time(each.time), "action": each.action, "reason": each.reason}
-        for each in freezes
-    ]
-    return {**described(holder), "freezes": history}
-
-
 async def _find(service: Service, written: str) -> Holder:
-    """The customer of this id, or of the wallet with this account number."""
+    """Looks up a customer by id or account number."""
     found = None
     async with connection_to(service.dsn) as connection:
         customer_id = ids.read_id(ids.CUSTOMER, written)
@@ -220,7 +205,7 @@ async def _find(service: Service, written: str) -> Holder:
         elif _ACCOUNT.fullmatch(written):
             found = await holders.by_account(connection, int(written))
     if found is None:
-        raise LaariError(f"no customer has the id or the account number {written!r}")
+        raise LaariError(f"no customer has the id or account number {written!r}")
     return found
 
 

@@ -15,9 +15,9 @@ from laari.store.postgres.migrate import schema_version
 @click.command("init")
 @json_option
 def init_command(as_json: bool) -> None:
-    """Make the database and its master key.
+    """Create the database and its master key.
 
-    Does nothing where they are there already. Only this and `laari serve` make a new database.
+    Does nothing if they exist. Only this command and `laari serve` create a database.
     """
     show(asyncio.run(_init()), as_json)
 

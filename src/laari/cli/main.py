@@ -26,7 +26,7 @@ from laari.cli.wallets import wallet
 from laari.cli.webhooks import webhook
 from laari.errors import LaariError
 
-INTERRUPTED = 130  # what shells call a command ended by Ctrl-C
+INTERRUPTED = 130  # the exit status that shells give for Ctrl-C
 
 
 @click.group()
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Answers the exit status: 1 for an error, 2 only for unknown commands and options."""
+    """Returns the exit status: 1 for an error, 2 only for unknown commands and options."""
     try:
         _refuse_bytes(arguments)
         status = cli.main(list(arguments), prog_name="laari", standalone_mode=False)
@@ -76,7 +76,7 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader has gone, as in `laari … | head`; the interpreter's last flush is quiet too.
+        # The reader has ended, as in `laari … | head`; silences the interpreter's last flush too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
@@ -85,12 +85,12 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _refuse_bytes(arguments: Sequence[str]) -> None:
-    """Python hands on bytes that are not text; neither the database nor JSON can take them."""
+    """Refuses arguments that are not UTF-8: neither the database nor JSON accepts them."""
     for argument in arguments:
         try:
             argument.encode()
         except UnicodeEncodeError:
-            raise LaariError(f"the argument {argument!r} is not text in UTF-8") from None
+            raise LaariError(f"the argument {argument!r} is not UTF-8 text") from None
 
 
 def _refuse(error: click.ClickException) -> int:

@@ -15,12 +15,12 @@ from laari.settings import read_settings
 @click.command("migrate")
 @json_option
 def migrate_command(as_json: bool) -> None:
-    """Bring the database's schema to this version."""
+    """Upgrade the database's schema to this version."""
     with open_engine(read_settings(os.environ)) as service:
         before, after = asyncio.run(upgrade(service))
     if as_json:
         say_json(msgspec.json.encode({"before": before, "after": after}))
     elif before == after:
-        say(f"The schema is at version {after} already.")
+        say(f"The schema is already at version {after}.")
     else:
-        say(f"The schema went from version {before} to {after}.")
+        say(f"The schema is upgraded from version {before} to {after}.")

@@ -1,4 +1,4 @@
-"""`laari payment`: what the operator looks up and does about payments."""
+"""`laari payment`: show and refund payments."""
 
 from typing import get_args
 
@@ -31,7 +31,7 @@ def payment() -> None:
 @click.argument("payment_id")
 @operation
 async def show(service: Service, payment_id: str) -> dict[str, object]:
-    """Show a payment, and when and why it was refunded."""
+    """Show a payment, with the time and reason of its refund."""
     found, tenant = await _find(service, payment_id)
     async with connection_to(service.dsn) as connection:
         reason = await payments.refund_reason(connection, found.id)
@@ -48,11 +48,11 @@ async def show(service: Service, payment_id: str) -> dict[str, object]:
 @payment.command()
 @click.argument("payment_id")
 @click.option("--reason", type=click.Choice(get_args(RefundReason)), help="Kept with the refund.")
-@click.option("--yes", is_flag=True, help="Do not ask first, as is done on a terminal.")
+@click.option("--yes", is_flag=True, help="Do not ask on a terminal.")
 @json_option
 def refund(payment_id: str, reason: RefundReason | None, yes: bool, as_json: bool) -> None:
-    """Give a paid payment's whole amount back to its payer."""
-    # Asked outside of the event loop, where Ctrl-C works.
+    """Refund the whole amount of a paid payment."""
+    # Asks outside of the event loop, so that Ctrl-C works.
     question = in_service(_question, payment_id) if is_interactive() and not yes else None
     if question is not None and not confirm(question):
         raise LaariError("nothing was refunded")
@@ -60,7 +60,7 @@ def refund(payment_id: str, reason: RefundReason | None, yes: bool, as_json: boo
 
 
 async def _question(service: Service, payment_id: str) -> str | None:
-    """None for a payment that cannot be refunded: the refusal says why."""
+    """Returns None for a payment that cannot be refunded: the refusal gives the reason."""
     found, tenant = await _find(service, payment_id)
     if found.status != "paid":
         return None

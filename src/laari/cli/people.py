@@ -1,5 +1,4 @@
-"""Log-ins in the operator's hands: `laari merchant user`, `laari customer reset-password` and
-`laari session`."""
+"""Logins and sessions: `laari merchant user`, `laari customer reset-password`, `laari session`."""
 
 from uuid import UUID
 
@@ -9,7 +8,7 @@ from laari.cli.customers import customer
 from laari.cli.merchants import merchant
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import operation
-from laari.cli.terminal.secret_input import printed, refuse_weak_password, secret_options
+from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
@@ -19,16 +18,7 @@ from laari.store.people import logins, merchants, staff
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.postgres.pool import Connection, connection_to
 
-password_options = secret_options(
-    "password", "Generated where it is not given", fields.password, twice=True
-)
-
-
-def customer_id(text: str) -> UUID:
-    found = ids.read_id(ids.CUSTOMER, text)
-    if found is None:
-        raise click.BadParameter("must be a customer id: cus_ and 32 hexadecimal digits.")
-    return found
+_customer_id = fields.id_of(ids.CUSTOMER, "a customer id")
 
 
 @merchant.group()
@@ -44,12 +34,12 @@ def user() -> None:
 async def add(
     service: Service, merchant_id: str, email: str, password: str | None
 ) -> dict[str, object]:
-    """Let somebody log in to a merchant's dashboard.
+    """Create a dashboard login and print its password.
 
-    The password is shown only now; live people change it at their next log-in.
+    The password is not shown again. A user of a live merchant changes it at the first login.
     """
+    password = _checked_or_new(password)
     async with connection_to(service.dsn) as connection:
-        password = _chosen(password)
         await staff.add_user(connection, merchant_id, email, hash_password(password))
     return {"merchant_id": merchant_id, "email": email, "password": printed(password)}
 
@@ -58,9 +48,9 @@ async def add(
 @click.argument("merchant_id")
 @operation
 async def list_users(service: Service, merchant_id: str) -> list[dict[str, object]]:
-    """List who logs in to a merchant, and their open sessions."""
+    """List a merchant's users and their open sessions."""
     async with connection_to(service.dsn) as connection:
-        await merchants.show(connection, merchant_id)  # refuses one that does not exist
+        await merchants.show(connection, merchant_id)  # raises an error if there is none
         found = await staff.users_of(connection, merchant_id)
     return [
         {
@@ -78,7 +68,7 @@ async def list_users(service: Service, merchant_id: str) -> list[dict[str, objec
 @click.argument("email", type=fields.email)
 @operation
 async def remove(service: Service, merchant_id: str, email: str) -> dict[str, object]:
-    """Take a log-in away; every session of it ends at once."""
+    """Remove a login and end its sessions at once."""
     async with connection_to(service.dsn) as connection:
         ended = await staff.remove_user(connection, merchant_id, email)
     return {"merchant_id": merchant_id, "email": email, "sessions_ended": ended}
@@ -92,12 +82,12 @@ async def remove(service: Service, merchant_id: str, email: str) -> dict[str, ob
 async def reset_user_password(
     service: Service, merchant_id: str, email: str, password: str | None
 ) -> dict[str, object]:
-    """Give somebody a new password and end all their sessions.
+    """Set a user's new password and end all sessions.
 
-    The password is shown only now; live people change it at their next log-in.
+    The password is not shown again. A user of a live merchant changes it at the next login.
     """
+    password = _checked_or_new(password)
     async with connection_to(service.dsn) as connection:
-        password = _chosen(password)
         ended = await staff.reset_user(connection, merchant_id, email, hash_password(password))
     return {
         "merchant_id": merchant_id,
@@ -108,26 +98,24 @@ async def reset_user_password(
 
 
 @customer.command("reset-password")
-@click.argument("customer_id", type=customer_id)
+@click.argument("customer_id", type=_customer_id)
 @password_options
 @operation
 async def reset_customer_password(
     service: Service, customer_id: UUID, password: str | None
 ) -> dict[str, object]:
-    """Give a customer a new password and end all their sessions.
+    """Set a customer's new password and end all sessions.
 
-    The password is shown only now; live people change it at their next log-in.
+    The password is not shown again. A live customer changes it at the next login.
     """
     async with connection_to(service.dsn) as connection:
-        if await _mode_of_customer(connection, customer_id) == "live":
-            password = _chosen(password)
-        password = password or new_password()
+        is_live = await _mode_of_customer(connection, customer_id) == "live"
+        password = _checked_or_new(password) if is_live else password or new_password()
         ended = await logins.set_password(
             connection, customer_id, hash_password(password), must_change=True
         )
-    shown = ids.show_id(ids.CUSTOMER, customer_id)
     return {
-        "customer_id": shown,
+        "customer_id": ids.show_id(ids.CUSTOMER, customer_id),
         "password": printed(password),
         "sessions_ended": ended or 0,
     }
@@ -139,23 +127,22 @@ def session() -> None:
 
 
 @session.command()
-@click.option("--email", type=fields.email, help="Of one of a merchant's staff.")
-@click.option("--customer", "customer_id", type=customer_id, help="A customer's id.")
+@click.option("--email", type=fields.email, help="Email of a merchant's user.")
+@click.option("--customer", "customer_id", type=_customer_id, help="Id of a customer.")
 @operation
 async def end(service: Service, email: str | None, customer_id: UUID | None) -> dict[str, object]:
-    """End all sessions of a merchant's person or of a customer.
+    """End all sessions of a merchant's user or of a customer.
 
-    The password stays: see reset-password for one that was stolen.
+    The password stays the same. If it was stolen, use reset-password.
     """
-    if (email is None) == (customer_id is None):
-        raise LaariError("name one: --email of a merchant's person, or --customer with an id")
     async with connection_to(service.dsn) as connection:
-        if customer_id is not None:
+        if customer_id is not None and email is None:
             await _mode_of_customer(connection, customer_id)
-            ended = await logins.end_all(connection, customer_id)
             shown = ids.show_id(ids.CUSTOMER, customer_id)
+            ended = await logins.end_all(connection, customer_id)
             return {"customer_id": shown, "sessions_ended": ended}
-        assert email is not None
+        if email is None or customer_id is not None:
+            raise LaariError("use one of --email (a merchant's user) and --customer (an id)")
         if not await staff.is_user(connection, email):
             raise LaariError(f"{email} does not log in to any merchant")
         return {"email": email, "sessions_ended": await logins.end_all(connection, email)}
@@ -165,12 +152,11 @@ async def _mode_of_customer(connection: Connection, customer_id: UUID) -> Mode:
     mode = await staff.mode_of_customer(connection, customer_id)
     if mode is None:
         shown = ids.show_id(ids.CUSTOMER, customer_id)
-        raise LaariError(f"no customer with a log-in has the id {shown}")
+        raise LaariError(f"no customer with a login has the id {shown}")
     return mode
 
 
-def _chosen(password: str | None) -> str:
-    """The operator's choice, held to the rule of the pages, or a new one."""
+def _checked_or_new(password: str | None) -> str:
     if password is None:
         return new_password()
     refuse_weak_password(password)

@@ -1,4 +1,4 @@
-"""`laari tier`: what customers of each verification tier may spend."""
+"""`laari tier`: verification tiers and their spending limits."""
 
 import re
 
@@ -17,35 +17,35 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
 
 @click.group()
 def tier() -> None:
-    """Verification tiers and their limits."""
+    """Verification tiers and their spending limits."""
 
 
 @tier.command("list")
 @operation
 async def list_all(service: Service) -> list[Tier]:
-    """List the tiers; limits are in laari."""
+    """List the tiers, with limits in laari."""
     async with connection_to(service.dsn) as connection:
         return list((await tiers.all_tiers(connection)).values())
 
 
 @tier.command("set")
 @click.argument("name")
-@click.option("--per-transaction", type=fields.limit, help="Laari, or 'none' for no limit.")
-@click.option("--daily", type=fields.limit, help="Laari, or 'none'.")
-@click.option("--weekly", type=fields.limit, help="Laari, or 'none'.")
-@click.option("--monthly", type=fields.limit, help="Laari, or 'none'.")
+@click.option("--per-transaction", type=fields.limit, help="In laari; 'none' removes the limit.")
+@click.option("--daily", type=fields.limit, help="In laari, or 'none'.")
+@click.option("--weekly", type=fields.limit, help="In laari, or 'none'.")
+@click.option("--monthly", type=fields.limit, help="In laari, or 'none'.")
 @operation
 async def set_limits(service: Service, /, name: str, **limits: int | str | None) -> Tier:
-    """Set limits of a tier, or make a new one.
+    """Set limits of a tier, or create one.
 
-    Limits that are not given stay as they are.
+    Omitted limits stay as they are.
     """
     if not _NAME.fullmatch(name):
         raise LaariError(
-            "a tier's name starts with a letter and has up to 40 of a-z, 0-9, '_' and '-'"
+            "the name of a tier starts with a letter and has up to 40 of a-z, 0-9, '_' and '-'"
         )
     given = {
-        limit: value if isinstance(value, int) else None  # the word that lifts it
+        limit: value if isinstance(value, int) else None  # for NO_LIMIT
         for limit, value in limits.items()
         if value is not None
     }

@@ -1,8 +1,6 @@
-"""`laari wallet`: its history, money that comes from outside the books, and corrections."""
+"""`laari wallet`: history, top-ups and corrections."""
 
-import re
-from collections.abc import Callable
-from functools import partial
+from typing import Any
 
 import click
 
@@ -13,78 +11,50 @@ from laari.process.open import Service
 from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
 from laari.rules.operator import OPERATOR, MoveMoney
-from laari.rules.records import Tenant, Transaction
+from laari.rules.records import Transaction
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import holders, tenants, wallets
 
 MOST_LISTED = 1_000
-_NEGATIVE = re.compile(r"-[0-9]+", re.ASCII)
-
-
-class SignedAmount(click.Command):
-    """A command whose last argument may be negative: a minus and digits name no option."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        values = {i + 1 for i, arg in enumerate(args) if arg in ("--reason", "--slip")}
-        amounts = [
-            arg for i, arg in enumerate(args) if _NEGATIVE.fullmatch(arg) and i not in values
-        ]
-        if amounts and "--" not in args:
-            rest = [
-                arg for i, arg in enumerate(args) if i in values or not _NEGATIVE.fullmatch(arg)
-            ]
-            args = [*rest, "--", *amounts]
-        return super().parse_args(ctx, args)
+SIGNED = {"ignore_unknown_options": True}  # a negative amount is not an option
 
 
 @click.group()
 def wallet() -> None:
-    """Customers' wallets: their history, top-ups and corrections."""
+    """Customers' wallets: history, top-ups and corrections."""
 
 
-@wallet.command(cls=SignedAmount)
+@wallet.command(context_settings=SIGNED)
 @click.argument("account", type=fields.account)
 @click.argument("laari", type=fields.integer(1, MAX_MONEY))
 @click.option(
     "--slip",
     type=fields.slip,
-    help="Reference of the bank's transfer. Entered again, it answers the first top-up.",
+    help="Reference of the bank transfer. If used again, shows its top-up and adds no money.",
 )
 @operation
 async def topup(service: Service, account: int, laari: int, slip: str | None) -> dict[str, object]:
-    """Bring money into a wallet from outside."""
+    """Add money from outside to a wallet."""
     details = "Top-up by the operator" if slip is None else f"Bank transfer {slip}"
-    return await _move(
-        service,
-        account,
-        partial(MoveMoney, OPERATOR, kind="topup", amount=laari, details=details, slip=slip),
-    )
+    return await _move(service, account, kind="topup", amount=laari, details=details, slip=slip)
 
 
-@wallet.command(cls=SignedAmount)
+@wallet.command(context_settings=SIGNED)
 @click.argument("account", type=fields.account)
 @click.argument("laari", type=fields.integer(-MAX_MONEY, MAX_MONEY))
 @click.option("--reason", type=fields.reason, required=True, help="Shown in the wallet's history.")
-@click.option("--below-zero", is_flag=True, help="Let the balance become negative.")
+@click.option("--below-zero", is_flag=True, help="Allow a negative balance.")
 @operation
 async def adjust(
     service: Service, account: int, laari: int, reason: str, below_zero: bool
 ) -> dict[str, object]:
     """Correct a wallet's balance.
 
-    LAARI is added, or taken away where it is negative; not beyond zero unless --below-zero says so.
+    Adds LAARI to the balance, or subtracts it if it is negative. Use --below-zero to allow a
+    negative balance.
     """
     return await _move(
-        service,
-        account,
-        partial(
-            MoveMoney,
-            OPERATOR,
-            kind="adjustment",
-            amount=laari,
-            details=reason,
-            below_zero=below_zero,
-        ),
+        service, account, kind="adjustment", amount=laari, details=reason, below_zero=below_zero
     )
 
 
@@ -95,14 +65,14 @@ async def adjust(
     type=fields.integer(1, MOST_LISTED),
     default=20,
     show_default=True,
-    help=f"How many, up to {MOST_LISTED}.",
+    help=f"Number of transactions, up to {MOST_LISTED}.",
 )
-@click.option("--before", metavar="TID", help="Go on behind this transaction.")
+@click.option("--before", metavar="TID", help="Continue after this transaction.")
 @operation
 async def history(
     service: Service, account: int, limit: int, before: str | None
 ) -> list[dict[str, object]]:
-    """List a wallet's transactions, newest first; amounts are in laari."""
+    """List a wallet's transactions, newest first, in laari."""
     async with connection_to(service.dsn) as connection:
         if await holders.by_account(connection, account) is None:
             raise LaariError(f"no wallet has the account number {account}")
@@ -112,18 +82,15 @@ async def history(
     return [described(transaction) for transaction in found[0]]
 
 
-async def _move(
-    service: Service, account: int, command: Callable[[Tenant | None, int], MoveMoney]
-) -> dict[str, object]:
-    """Prints the transaction, whose wallet it is, and its balance before and after."""
+async def _move(service: Service, account: int, **how: Any) -> dict[str, object]:
+    """Returns the transaction, the wallet's holder, and the balance before and after."""
     async with connection_to(service.dsn) as connection:
         tenant = await tenants.of_wallet(connection, account)
         holder = await holders.by_account(connection, account)
-    move = command(tenant, account)
-    made = await submit(service, move)
-    assert holder is not None  # or the command would have been refused
+    made = await submit(service, MoveMoney(OPERATOR, tenant, account, **how))
+    assert holder is not None  # or the command was refused
     return described(made.transaction) | {
-        "slip": move.slip,
+        "slip": how.get("slip"),
         "repeated": made.repeated,
         "holder": holder.name,
         "balance_before": made.before,

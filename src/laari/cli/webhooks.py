@@ -1,4 +1,4 @@
-"""`laari webhook`: deliveries, and help for those who write receivers."""
+"""`laari webhook`: deliveries, and help for developers of receivers."""
 
 from __future__ import annotations
 
@@ -26,18 +26,17 @@ from laari.store.people import merchants
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import deliveries, events, tenants
 from laari.store.reads.deliveries import DeliveryStatus
-from laari.store.reads.events import AttemptMade, Delivery
+from laari.store.reads.events import Delivery
 
 if TYPE_CHECKING:
-    from laari.workers.webhooks.sender import Answer
-    from laari.workers.webhooks.trainer import Result
+    from laari.workers.webhooks.training import Result
 
 STATUS = click.Choice(["pending", "delivered", "failed"])
 
 
 @click.group()
 def webhook() -> None:
-    """Deliveries of events, and help for writing receivers."""
+    """Deliveries of events, and tests for receivers."""
 
 
 def described(delivery: Delivery) -> dict[str, object]:
@@ -49,40 +48,35 @@ def described(delivery: Delivery) -> dict[str, object]:
         "created_at": show_time(delivery.created_at),
         "status": delivery.status,
         "next_attempt_at": show_or_none(delivery.next_attempt_at),
-        "attempts": [_described_attempt(attempt) for attempt in delivery.attempts],
+        "attempts": [
+            {
+                "started_at": show_time(attempt.started_at),
+                "duration_ms": attempt.duration_ms,
+                "url": attempt.url,
+                "http_status": attempt.http_status,
+                "error": attempt.error,
+                "answer": attempt.answer,
+            }
+            for attempt in delivery.attempts
+        ],
     }
 
 
-def _described_attempt(attempt: AttemptMade) -> dict[str, object]:
-    return {
-        "started_at": show_time(attempt.started_at),
-        "duration_ms": attempt.duration_ms,
-        "url": attempt.url,
-        "http_status": attempt.http_status,
-        "error": attempt.error,
-        "answer": attempt.answer,
-    }
-
-
-def _event_id(text: str) -> UUID:
-    event_id = ids.read_id(ids.EVENT, text)
-    if event_id is None:
-        raise click.BadParameter("must be an event id: evt_ and 32 hexadecimal digits.")
-    return event_id
+_event_id = fields.id_of(ids.EVENT, "an event id")
 
 
 @webhook.command("list")
-@click.option("--merchant", "merchant_id", help="Only this merchant's.")
-@click.option("--status", type=STATUS, help="Only those in this state.")
-@click.option("--limit", type=fields.integer(1, 1_000_000), help="The newest so many.")
+@click.option("--merchant", "merchant_id", help="Only this merchant's deliveries.")
+@click.option("--status", type=STATUS, help="Only deliveries with this status.")
+@click.option("--limit", type=fields.integer(1, 1_000_000), help="Only the newest NUMBER.")
 @operation
 async def list_all(
     service: Service, merchant_id: str | None, status: DeliveryStatus | None, limit: int | None
 ) -> list[dict[str, object]]:
-    """List deliveries, the newest event first."""
+    """List deliveries, newest event first."""
     async with connection_to(service.dsn) as connection:
         if merchant_id is not None:
-            await merchants.show(connection, merchant_id)  # refuses one that does not exist
+            await merchants.show(connection, merchant_id)  # raises an error if there is none
         found = await events.deliveries_of(
             connection, merchant_id=merchant_id, status=status, limit=limit
         )
@@ -93,7 +87,7 @@ async def list_all(
 @click.argument("event_id", type=_event_id)
 @operation
 async def show_one(service: Service, event_id: UUID) -> dict[str, object]:
-    """Show one delivery: the event as it is sent, and every attempt."""
+    """Show a delivery: the event and every attempt to send it."""
     async with connection_to(service.dsn) as connection:
         delivery = await _find(connection, event_id)
     shown = described(delivery)
@@ -106,7 +100,7 @@ async def show_one(service: Service, event_id: UUID) -> dict[str, object]:
 @operation
 async def resend(service: Service, event_id: UUID) -> dict[str, object]:
     """Send an event again, with the same id and up to three attempts."""
-    # One transaction: what is shown is the delivery before anybody takes it up.
+    # One transaction, so that the command shows the delivery before its next attempt.
     async with connection_to(service.dsn) as connection, connection.transaction():
         if not await deliveries.resend(connection, event_id):
             raise LaariError(f"there is no event {ids.show_id(ids.EVENT, event_id)}")
@@ -119,7 +113,10 @@ async def _find(connection: Connection, event_id: UUID) -> Delivery:
         return found[0]
     shown = ids.show_id(ids.EVENT, event_id)
     if await events.by_id(connection, [event_id]):
-        raise LaariError(f"{shown} has no delivery: no webhook was set, or long ago (see resend)")
+        raise LaariError(
+            f"{shown} has no delivery: no webhook URL was set, or the delivery was purged; "
+            f"use `laari webhook resend {shown}` to send it"
+        )
     raise LaariError(f"there is no event {shown}")
 
 
@@ -127,51 +124,38 @@ async def _find(connection: Connection, event_id: UUID) -> Delivery:
 @click.argument("merchant_id")
 @operation
 async def send_test(service: Service, merchant_id: str) -> dict[str, object]:
-    """Send a sample event now, and show what came back."""
+    """Send a sample event now, and show the receiver's answer."""
     async with connection_to(service.dsn) as connection:
         merchant = await merchants.show(connection, merchant_id)
         if merchant.webhook_url is None:
-            raise LaariError(f"{merchant_id} has no webhook URL")
+            raise LaariError(
+                f"{merchant_id} has no webhook URL: "
+                f"set one with `laari merchant update {merchant_id} --webhook-url URL`"
+            )
         secret = await merchants.secret_key_of(connection, service.master_key, merchant_id)
         tenant = await tenants.of_merchant(connection, merchant_id, merchant.mode)
     sample = sample_event(tenant, datetime.now(UTC), os.urandom)
-    from laari.workers.webhooks.sender import Sender  # noqa: PLC0415  # only senders pay for aiohttp
+    from laari.workers.webhooks.sender import Sender  # noqa: PLC0415  # aiohttp loads slowly
 
-    sender = Sender(allow_private=service.settings.webhook_allow_private)
-    try:
+    async with Sender(allow_private=service.settings.webhook_allow_private) as sender:
         answer = await sender.send(merchant.webhook_url, secret, sample.body)
-    finally:
-        await sender.close()
     return {
         "event_id": ids.show_id(ids.EVENT, sample.id),
         "type": sample.type,
-        **_described_answer(merchant.webhook_url, answer),
-    }
-
-
-def _described_answer(url: str, answer: Answer) -> dict[str, object]:
-    return {
-        "url": url,
-        "acknowledged": answer.acknowledged,
-        "http_status": answer.status,
-        "duration_ms": answer.duration_ms,
-        "error": answer.error,
-        "answer": answer.text,
+        **answer.described(merchant.webhook_url),
     }
 
 
 @webhook.command("train")
 @click.argument("url")
-@secret_options(
-    "secret", "The key the receiver verifies signatures with", fields.secret, required=True
-)
+@secret_options("secret", "The key with which the receiver verifies signatures", required=True)
 @json_option
 def train_receiver(url: str, secret: str, as_json: bool) -> None:
-    """Put a receiver through its exercises.
+    """Test a receiver with difficult events.
 
-    Duplicates, forgeries, old and unknown events, events out of order.
+    The exercises are duplicates, forgeries, old and unknown events, and events out of order.
 
-    The receiver may run anywhere, on this machine too. Exit status 1 where it fails an exercise.
+    The receiver may run anywhere, also on this machine. The exit status is 1 if it fails one.
     """
     refusal = check_webhook_url(url, allow_private=True)
     if refusal is not None:
@@ -182,36 +166,32 @@ def train_receiver(url: str, secret: str, as_json: bool) -> None:
         show({"url": url, "passed": failed == 0, "exercises": results}, as_json)
     elif not failed:
         say_line(Part(f"The receiver passed all {len(results)} exercises.", "green"))
-    if _knows_another_secret(results):
+    if all(each.answered == "401" for each in results if each.expected == "2xx"):
         complain(
-            "the receiver answers 401 to every genuine event: does it verify with the secret that"
-            " you gave here?"
+            "the receiver answers 401 to every genuine event: check that it verifies with the "
+            "secret that you gave"
         )
     if failed:
         raise LaariError(f"the receiver failed {failed} of {len(results)} exercises")
 
 
 async def _train(url: str, secret: str, as_json: bool) -> list[Result]:
-    from laari.workers.webhooks.exercises import exercises  # noqa: PLC0415
-    from laari.workers.webhooks.sender import Sender  # noqa: PLC0415
-    from laari.workers.webhooks.trainer import train  # noqa: PLC0415
+    from laari.workers.webhooks.sender import Sender  # noqa: PLC0415  # aiohttp loads slowly
+    from laari.workers.webhooks.training import exercises, train  # noqa: PLC0415
 
     names = [each.name for each in exercises(secret, 0)]
     width = max(map(len, names))
     results: list[Result] = []
 
-    def tell(name: str, place: int, number: int) -> None:
+    def tell(name: str, number: int, total: int) -> None:
         if not as_json:
-            say_meanwhile(f"{place:>2}/{number}  ...   {name}")
+            say_meanwhile(f"{number:>2}/{total}  ...   {name}")
 
-    sender = Sender(allow_private=True)
-    try:
+    async with Sender(allow_private=True) as sender:
         async for result in train(sender, url, secret, tell):
             results.append(result)
             if not as_json:
                 _say_result(result, f"{len(results):>2}/{len(names)}", width)
-    finally:
-        await sender.close()
     return results
 
 
@@ -222,8 +202,3 @@ def _say_result(result: Result, place: str, width: int) -> None:
     say_line(Part(f"{place}  "), verdict, exercise, Part(result.answered + expected))
     if not result.passed:
         say_wrapped(result.why, len(place) + 8)
-
-
-def _knows_another_secret(results: list[Result]) -> bool:
-    genuine = [each for each in results if each.expected == "2xx"]
-    return bool(genuine) and all(each.answered == "401" for each in genuine)

@@ -1,5 +1,9 @@
-"""A sandbox for the tests of a shop: pytest fixtures, and what they are made of.
+"""A sandbox for the tests of a shop: pytest fixtures and their parts.
 
-pytest finds the fixtures by itself where `laari[testing]` is installed; `plugin.py` has them. This
-package is imported at the start of every pytest run, so nothing is imported here.
+pytest finds the fixtures in `plugin.py` if `laari[testing]` is installed. Every pytest run imports
+this package, so it imports nothing.
 """
+
+
+class SandboxError(Exception):
+    """The sandbox does not start, or refused a request of a test."""

@@ -1,10 +1,10 @@
-"""The sandbox's own process: `python -m laari.testing.host`.
+"""The sandbox's process: `python -m laari.testing.host`.
 
-Interface, pages and webhook delivery run in one process, on a database of its own that is not
-durable, in a directory that goes with it. On standard input comes a line of JSON: `settings` for
-the service, and `cache`, where templates of databases are kept. The answer is a line of JSON when
-the service accepts requests: `url` and `directory`. The end of the input is the end of the process,
-however its parent ended.
+Interface, pages and webhook delivery run in one process, on a temporary database that is not
+durable. Standard input brings a line of JSON: `settings` for the service, and `cache`, the
+directory with template databases. When the service accepts requests, the process answers with a
+line of JSON: `url` and `directory`. The end of the input ends the process, even if its parent was
+killed.
 """
 
 import asyncio
@@ -17,7 +17,6 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import uvloop
 
@@ -30,10 +29,10 @@ from laari.store.postgres.migrate import migrate
 from laari.testing.templates import CLUSTER, Templates, template_key
 
 HOST = "127.0.0.1"
-MASTER_KEY = bytes(range(32))  # of databases in which nothing is anybody's
+MASTER_KEY = bytes(range(32))  # of databases without any secret
 GRACEFUL_SECONDS = 2.0
 
-# Nothing here is limited that a shop's tests would run into.
+# No limit that a shop's tests could reach.
 SETTINGS = {
     "LAARI_SANDBOX_SIGNUP": "on",
     "LAARI_SANDBOX_SIGNUPS_PER_MINUTE": "0",
@@ -45,10 +44,10 @@ SETTINGS = {
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest, which ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for pytest, which ends this process
     given = json.loads(sys.stdin.buffer.readline())
     try:
-        read_settings({**SETTINGS, **given["settings"]})  # what is wrong with them is said at once
+        read_settings({**SETTINGS, **given["settings"]})  # a wrong setting fails at once
     except LaariError as error:
         sys.exit(f"laari: {error}")
     directory = Path(tempfile.mkdtemp(prefix="laari-test-"))
@@ -56,7 +55,7 @@ def main() -> None:
         with ExitStack() as stack, ThreadPoolExecutor(1) as background:
             cache = Path(given["cache"]) if given["cache"] else None
             engine = background.submit(start_engine, stack, directory, cache)
-            _import_all()  # the other half of the time that a start takes
+            _import_all()  # half of the time of a start
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.run(_serve(engine.result(), directory, given["settings"]))
     except LaariError as error:
@@ -66,13 +65,14 @@ def main() -> None:
 
 
 def start_engine(stack: ExitStack, directory: Path, cache: Path | None) -> str:
-    """The address of a running database with the whole schema, which ends with the stack."""
+    """Starts a database with the whole schema until the stack ends; returns its address."""
     templates = Templates(cache, template_key(MASTER_KEY))
     if templates.copy_to(directory):
         try:
             return stack.enter_context(embedded_server(directory, durable=False, create=False))
-        except EngineError:  # a template that does not start is made anew
+        except EngineError:  # make another template
             shutil.rmtree(directory / CLUSTER, ignore_errors=True)
+            templates.remove()
     with embedded_server(directory, durable=False) as dsn:
         asyncio.run(_make_schema(dsn))
     templates.keep(directory)
@@ -87,7 +87,7 @@ async def _make_schema(dsn: str) -> None:
 def _import_all() -> None:
     import laari.edge.app  # noqa: PLC0415
     import laari.http.server  # noqa: PLC0415
-    import laari.process.supervisor  # noqa: PLC0415  # while the database starts
+    import laari.process.supervisor  # noqa: PLC0415
     import laari.workers.background  # noqa: F401, PLC0415
 
 
@@ -111,12 +111,13 @@ async def _serve(dsn: str, directory: Path, given: dict[str, str]) -> None:
     app = create_app(dsn, MASTER_KEY, settings, Shared())
     server = Server(app, settings.trusted_proxies)
     await app.open()
-    # One test at a time waits for them.
     limits = WindowLimits(poll_seconds=0.1, round_seconds=0.002)
     delivering = asyncio.create_task(background.run(dsn, MASTER_KEY, settings, stop, limits))
     try:
         await server.start([listener])
-        _tell(url=default_origin(HOST, port), directory=str(directory))
+        ready = {"url": default_origin(HOST, port), "directory": str(directory)}
+        sys.stdout.write(json.dumps(ready) + "\n")
+        sys.stdout.flush()
         await asyncio.wait(
             [delivering, asyncio.create_task(stop.wait())], return_when=asyncio.FIRST_COMPLETED
         )
@@ -137,11 +138,6 @@ def _stop_with_parent(stop: asyncio.Event) -> None:
             stop.set()
 
     loop.add_reader(0, read)
-
-
-def _tell(**facts: Any) -> None:
-    sys.stdout.write(json.dumps(facts) + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Starts and ends the sandbox's process.
+"""Starts and stops the sandbox's process.
 
-Imports little, so that the process starts at once; what the tests use is imported meanwhile.
+Imports little, so that the process starts at once. The rest is imported while it starts.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from laari.testing.errors import SandboxError
-from laari.testing.places import cache_directory
+from laari.testing import SandboxError
 
 if TYPE_CHECKING:
     from laari.testing.sandbox import Sandbox
@@ -30,9 +29,9 @@ REQUEST_SECONDS = 30.0
 def running_sandbox(
     settings: Mapping[str, str] | None = None, cache: Path | None = None
 ) -> Iterator[Sandbox]:
-    """A sandbox until the block ends; `cache` is where databases are kept to start from."""
+    """Runs a sandbox until the block ends; `cache` holds template databases."""
     with _host(settings or {}, cache or cache_directory()) as address:
-        import httpx  # noqa: PLC0415  # while the service starts
+        import httpx  # noqa: PLC0415
 
         from laari.testing.receiver import Receiver  # noqa: PLC0415
         from laari.testing.sandbox import Sandbox  # noqa: PLC0415
@@ -45,11 +44,20 @@ def running_sandbox(
             yield Sandbox(address(), http, receiver)
 
 
+def cache_directory() -> Path | None:
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        base = Path(named) if os.path.isabs(named) else Path.home() / ".cache"
+    except RuntimeError:  # a user without a home
+        return None
+    return base / "laari" / "testing"
+
+
 @contextmanager
 def _host(settings: Mapping[str, str], cache: Path | None) -> Iterator[Callable[[], str]]:
-    """Starts the process; the function waits until it is ready, and returns its address."""
+    """Starts the process. The function waits until it is ready and returns its URL."""
     with tempfile.TemporaryFile() as log:
-        # Nothing of the developer's own service: its settings are not for this one.
+        # The settings of the developer's own service are not for this one.
         env = {name: v for name, v in os.environ.items() if not name.startswith("LAARI_")}
         process = subprocess.Popen(
             [sys.executable, "-m", "laari.testing.host"],
@@ -67,14 +75,17 @@ def _host(settings: Mapping[str, str], cache: Path | None) -> Iterator[Callable[
             assert process.stdout is not None
             ready = process.stdout.readline()
             if not ready:
-                raise SandboxError(f"the sandbox does not start: {_last_words(process, log)}")
+                process.wait(STOP_SECONDS)
+                log.seek(0)
+                said = log.read()[-4000:].decode(errors="replace").strip()
+                raise SandboxError(f"the sandbox does not start: {said}")
             facts = json.loads(ready)
             directory = Path(facts["directory"])
             return str(facts["url"])
 
         try:
             given = {"settings": dict(settings), "cache": None if cache is None else str(cache)}
-            with suppress(BrokenPipeError):  # it has ended, which is told below
+            with suppress(BrokenPipeError):  # it has ended; address() raises the error
                 process.stdin.write(json.dumps(given).encode() + b"\n")
                 process.stdin.flush()
             yield address
@@ -82,14 +93,8 @@ def _host(settings: Mapping[str, str], cache: Path | None) -> Iterator[Callable[
             _end(process, directory)
 
 
-def _last_words(process: subprocess.Popen[bytes], log: IO[bytes]) -> str:
-    process.wait(STOP_SECONDS)
-    log.seek(0)
-    return log.read()[-4000:].decode(errors="replace").strip()
-
-
 def _end(process: subprocess.Popen[bytes], directory: Path | None) -> None:
-    """The end of its input ends it; where it was killed, its database is still to be stopped."""
+    """Closes the process's input, which ends it. If it was killed, stops its database."""
     assert process.stdin is not None
     with suppress(BrokenPipeError):
         process.stdin.close()
@@ -103,5 +108,5 @@ def _end(process: subprocess.Popen[bytes], directory: Path | None) -> None:
         from laari.engine.programs import EngineError  # noqa: PLC0415
 
         with suppress(EngineError), embedded_server(directory, durable=False, create=False):
-            pass  # the last one to leave stops the server
+            pass  # the last user to leave stops the server
         shutil.rmtree(directory, ignore_errors=True)

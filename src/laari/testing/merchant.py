@@ -34,7 +34,7 @@ class SandboxMerchant:
 
 
 class SandboxCustomer:
-    """The customer of this merchant's sandbox, who does what a test says."""
+    """The customer of this merchant's sandbox."""
 
     def __init__(self, client: Laari, made: Mapping[str, Any]) -> None:
         self._client = client
@@ -45,11 +45,11 @@ class SandboxCustomer:
 
     @property
     def recipient(self) -> dict[str, str]:
-        """How a payment request names this customer: its `customer`."""
+        """The `customer` of a payment request to this customer."""
         return {"type": "vpa", "value": self.vpa}
 
     def pay(self, asked: Any) -> HostedPayment | PaymentRequest:
-        """Pays a payment or a payment request, or its id."""
+        """Pays a payment or a payment request; takes the resource or its id."""
         sandbox, wanted = self._client.sandbox, id_of(asked)
         if wanted.startswith(PAYMENT_REQUEST):
             return sandbox.payment_requests.pay(wanted)
@@ -65,7 +65,7 @@ class SandboxCustomer:
         return sandbox.payments.reject(_known(wanted, PAYMENT))
 
     def approve(self, authorization: Any) -> Authorization:
-        """Approves an authorization, which can be charged from then on."""
+        """Approves an authorization."""
         wanted = _known(id_of(authorization), AUTHORIZATION)
         return self._client.sandbox.authorizations.approve(wanted)
 
@@ -79,12 +79,12 @@ class SandboxCustomer:
         return self.wallet.balance
 
     def set(self, *, balance: int | None = None, tier: str | None = None) -> SandboxWallet:
-        """Sets what is given: the balance in laari, the verification tier."""
+        """Sets the balance in laari, the verification tier, or both."""
         return self._client.sandbox.set_wallet(balance=balance, tier=tier)
 
 
 class Clock:
-    """This merchant's time, which no other merchant shares."""
+    """This merchant's time."""
 
     def __init__(self, client: Laari) -> None:
         self._client = client
@@ -94,7 +94,7 @@ class Clock:
         return self._client.sandbox.move_clock(advance_seconds=0).now
 
     def advance(self, delta: timedelta | None = None, **parts: float) -> datetime:
-        """Moves on by a timedelta, or by its parts: `advance(days=31)`; returns the new time."""
+        """Advances by a timedelta or by its parts, `advance(days=31)`; returns the new time."""
         if (delta is None) == (not parts):
             raise TypeError("give a timedelta, or parts of one such as days=31")
         moved = timedelta(**parts) if delta is None else delta
@@ -102,7 +102,7 @@ class Clock:
         return self._client.sandbox.move_clock(advance_seconds=seconds).now
 
     def reset(self) -> datetime:
-        """Back to real time."""
+        """Returns to real time."""
         return self._client.sandbox.move_clock(reset=True).now
 
 

@@ -1,4 +1,4 @@
-"""The pytest fixtures. pytest imports this module at every start, so it imports next to nothing."""
+"""The pytest fixtures. pytest imports this module at every start, so it imports very little."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Events that come after the test do not reach a shop that its fixtures are taking down."""
+    """Events after the test do not reach a shop that its fixtures are stopping."""
     merchant = getattr(item, "funcargs", {}).get("laari_merchant")
     if merchant is not None:
         merchant.webhooks.stop_handling()
@@ -23,16 +23,13 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def laari_settings() -> dict[str, str]:
-    """Settings of the sandbox, such as `LAARI_MERCHANT_RATE_SANDBOX`: a fixture to override."""
+    """Settings of the sandbox, such as `LAARI_MERCHANT_RATE_SANDBOX`. Override this fixture."""
     return {}
 
 
 @pytest.fixture(scope="session")
 def laari_sandbox(laari_settings: dict[str, str]) -> Iterator[Sandbox]:
-    """A Laari service on a free port, with a database of its own that ends with the session.
-
-    With pytest-xdist each worker has its own.
-    """
+    """A Laari service with its own database on a free port, for one session or xdist worker."""
     missing = [name for name in ("httpx", "laari_client") if find_spec(name) is None]
     if missing:
         pytest.fail(f"{missing[0]} is not installed: see docs/testing-your-shop.md", pytrace=False)
@@ -44,8 +41,8 @@ def laari_sandbox(laari_settings: dict[str, str]) -> Iterator[Sandbox]:
 
 @pytest.fixture
 def laari_merchant(laari_sandbox: Sandbox) -> Iterator[SandboxMerchant]:
-    """A merchant that nobody has seen before, with a customer, a clock and an inbox of its own."""
+    """A new merchant with its own customer, clock and webhook inbox."""
     merchant = laari_sandbox.merchant()
     yield merchant
     laari_sandbox.remove(merchant)
-    merchant.webhooks.raise_error()  # of the shop's handler, if the test has not seen it
+    merchant.webhooks.raise_error()  # of the shop's handler

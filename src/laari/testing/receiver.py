@@ -1,4 +1,4 @@
-"""Receives the webhooks of the tests' merchants: real requests, whose signatures are verified."""
+"""Receives the webhooks of the tests' merchants over HTTP and verifies their signatures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any
 
 from laari_client import WebhookVerificationError, verify_webhook
@@ -21,12 +20,12 @@ DEFAULT_TIMEOUT_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class ReceivedWebhook:
-    """A webhook as it came: `event` is what the verified body says."""
+    """A webhook as it came, with the verified `event`."""
 
     event: Event
     body: bytes
     headers: Mapping[str, str]
-    status: int  # what it was answered
+    status: int  # of the answer
 
     @property
     def id(self) -> str:
@@ -57,7 +56,7 @@ class Inbox:
         self._changed = threading.Condition()
         self._deliveries: list[ReceivedWebhook] = []
         self._forged: list[str] = []
-        self._awaited: set[int] = set()  # places in the list that a test has waited for
+        self._awaited: set[int] = set()  # indexes of deliveries that a test has waited for
         self._failures: list[int] = []
         self._handler: Handler | None = None
         self._handling = 0  # calls of the handler that have not returned
@@ -66,45 +65,45 @@ class Inbox:
 
     @property
     def deliveries(self) -> list[ReceivedWebhook]:
-        """All that came, in that order, with those that were told to fail."""
+        """All deliveries in order, with failed ones."""
         with self._changed:
             return list(self._deliveries)
 
     def fail_next(self, times: int = 1, status: int = 500) -> None:
-        """Answers the next deliveries with an error; the service tries each three times in all."""
+        """Answers the next deliveries with an error; the service makes three attempts for each."""
         with self._changed:
             self._failures += [status] * times
 
     def handle(self, handler: Handler) -> None:
-        """Hands each delivery on to the shop: `handler(body, headers)` returns the status.
+        """Passes each delivery to the shop: `handler(body, headers)` returns a status or None.
 
-        None counts as 200. It is called in another thread than the test's. What it raises is
-        answered with 500, and fails the test: `wait_for` raises it, or else the end of the test.
+        The handler runs in another thread. Its exception becomes a 500 and fails the test, in
+        `wait_for` or at the end.
         """
         with self._changed:
             self._handler = handler
 
     def stop_handling(self) -> None:
-        """No delivery reaches the handler from now on; those under way end first."""
+        """Stops calling the handler, after its current calls have returned."""
         with self._changed:
             self._handler = None
             self._changed.wait_for(lambda: not self._handling, DEFAULT_TIMEOUT_SECONDS)
 
     def raise_error(self) -> None:
-        """Raises the first exception of the handler that no test has seen, once for each event."""
+        """Raises the handler's first exception that was not raised yet, once for each event."""
         with self._changed:
             for event_id, error in self._errors:
                 if event_id not in self._raised:
-                    self._raised.add(event_id)  # it comes again with each attempt
+                    self._raised.add(event_id)  # each attempt raises again
                     raise error
 
     def wait_for(
         self, type: str, about: Any = None, *, timeout: float = DEFAULT_TIMEOUT_SECONDS
     ) -> ReceivedWebhook:
-        """The next delivery of this type that was acknowledged and not waited for before.
+        """Waits for the next acknowledged delivery of this type, and returns each one once.
 
         `about` is a payment, payment request or authorization, or its id. Raises AssertionError
-        if none comes in time, and at once what the shop's own handler raised.
+        after the timeout, and an exception of the shop's handler at once.
         """
         wanted = None if about is None else id_of(about)
         deadline = time.monotonic() + timeout
@@ -128,15 +127,15 @@ class Inbox:
     def _missing(self, type: str, wanted: str | None, timeout: float) -> str:
         about = "" if wanted is None else f" about {wanted}"
         came = [f"{each.type} (answered {each.status})" for each in self._deliveries]
-        forged = [f"one whose signature is wrong: {why}" for why in self._forged]
+        forged = [f"one with a wrong signature: {why}" for why in self._forged]
         listed = ", ".join(came + forged) or "nothing"
-        return f"no {type} webhook{about} came within {timeout:g} s; there came: {listed}"
+        return f"no {type} webhook{about} came within {timeout:g} s; received: {listed}"
 
     def take(self, body: bytes, headers: Mapping[str, str]) -> int:
-        """One request, in a thread of the receiver; returns the status to answer with."""
+        """Takes one request in a thread of the receiver; returns the status of the answer."""
         with self._changed:
             if self.secret is None:
-                return 503  # before the merchant is known nothing can be verified
+                return 503  # the secret is not known yet
             try:
                 event = verify_webhook(body, headers.get(SIGNATURE), self.secret)
             except WebhookVerificationError as error:
@@ -166,7 +165,7 @@ def _handled(
         return 200, None
     try:
         return handler(body, headers) or 200, None
-    except BaseException as error:  # also what pytest.fail() raises; the test gets it
+    except BaseException as error:  # also that of pytest.fail()
         return 500, error
 
 
@@ -179,7 +178,7 @@ def id_of(resource: Any) -> str:
 
 
 class Receiver:
-    """A server on a free port of this machine, with an inbox at an address of its own for each."""
+    """A server on a free local port, with a path for each inbox."""
 
     def __init__(self) -> None:
         self._inboxes: dict[str, Inbox] = {}
@@ -187,7 +186,7 @@ class Receiver:
 
         class Requests(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
-            timeout = 60  # of a connection that is kept and not used
+            timeout = 60  # of an idle connection
 
             def do_POST(self) -> None:
                 status = receiver._receive(self)
@@ -196,7 +195,7 @@ class Receiver:
                 self.end_headers()
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Nothing: it would stand between the results of the tests."""
+                """Logs nothing between the results of the tests."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Requests)
         self._server.daemon_threads = True
@@ -209,12 +208,7 @@ class Receiver:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -226,9 +220,8 @@ class Receiver:
         return inbox
 
     def close_inbox(self, inbox: Inbox) -> None:
-        """What still comes for it is acknowledged, so that the service does not try again."""
-        path = inbox.url[inbox.url.rindex("/") :]
-        self._inboxes.pop(path, None)
+        """Later deliveries are acknowledged, so that the service does not try again."""
+        self._inboxes.pop(inbox.url[inbox.url.rindex("/") :], None)
 
     def _receive(self, request: BaseHTTPRequestHandler) -> int:
         length = request.headers.get("Content-Length", "")

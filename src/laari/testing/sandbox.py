@@ -1,16 +1,16 @@
-"""A running sandbox, as a test session has it: `laari_sandbox`."""
+"""The running sandbox of a test session: `laari_sandbox`."""
 
 from typing import Any
 
 import httpx
 
-from laari.testing.errors import SandboxError
+from laari.testing import SandboxError
 from laari.testing.merchant import SandboxMerchant
 from laari.testing.receiver import Receiver
 
 
 class Sandbox:
-    """The service at `url`, which knows nobody but the merchants that tests make."""
+    """The service at `url`; its only merchants are those of the tests."""
 
     def __init__(self, url: str, http: httpx.Client, receiver: Receiver) -> None:
         self.url = url
@@ -18,15 +18,17 @@ class Sandbox:
         self._receiver = receiver
 
     def merchant(self, name: str = "Test shop", **fields: Any) -> SandboxMerchant:
-        """A new merchant; more fields are those of `POST /sandbox/merchants`, such as `fee_bps`.
+        """Makes a merchant; `fields` are those of `POST /sandbox/merchants`, such as `fee_bps`.
 
-        Its webhooks come to this process, unless `webhook_url` says otherwise; None sends none.
+        Its webhooks come to this process unless you set `webhook_url`; None switches them off.
         """
         inbox = self._receiver.open_inbox()
         body = {"name": name, "webhook_url": inbox.url, **fields}
         response = self._http.post(f"{self.url}/sandbox/merchants", json=body)
         if response.status_code != 201:
-            raise SandboxError(f"no merchant was made: {response.status_code} {response.text}")
+            raise SandboxError(
+                f"the sandbox made no merchant: {response.status_code} {response.text}"
+            )
         return SandboxMerchant(self.url, response.json(), inbox, self._http)
 
     def remove(self, merchant: SandboxMerchant) -> None:

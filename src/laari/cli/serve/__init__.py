@@ -1,1 +1,1 @@
-"""laari serve, its demo and its greeting."""
+"""`laari serve` and its demo."""

@@ -1,1 +1,1 @@
-"""Commands of a merchant's developer, which speak to a service over HTTP."""
+"""Commands for a merchant's developer; they call a service over HTTP."""

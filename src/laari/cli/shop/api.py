@@ -1,7 +1,7 @@
-"""A service's merchant interface, as a developer's commands speak to it: over HTTP, with its key.
+"""A client of the merchant interface for a developer's commands.
 
-The service may be far away, asleep, or something else altogether: whatever comes back is either
-the JSON that was asked for or an error in one line.
+The service may be away, or the URL may belong to another program. A call returns the JSON of Laari
+or raises an error of one line.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from laari.workers.webhooks.failures import describe, unreached
 
 TIMEOUT_SECONDS = 20.0
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
-MAX_TRIES = 5  # of one call that is told to come back
+MAX_TRIES = 5  # of a call that is answered with 429 or 503
 LONGEST_WAIT_SECONDS = 30.0
 
 Json: TypeAlias = dict[str, Any]
@@ -36,7 +36,7 @@ class ApiError(LaariError):
 
 
 class AwayError(LaariError):
-    """The service cannot be reached, or says that it cannot answer now; that may pass."""
+    """The service cannot be reached or cannot answer now."""
 
     def __init__(self, message: str, wait_seconds: float = 0.0) -> None:
         super().__init__(message)
@@ -55,12 +55,12 @@ class Api:
         return await self._patiently("POST", path, body, {})
 
     async def create(self, path: str, **body: Any) -> Json:
-        """The resource that was made."""
+        """Returns the new resource."""
         made: Json = (await self.post(path, body))["data"]
         return made
 
     async def sandbox_now(self) -> datetime | None:
-        """The sandbox's time; None where the key acts in live mode, which has no such control."""
+        """Returns the sandbox's time; None if the key is in live mode."""
         try:
             clock = await self.post("/sandbox/clock", {"advance_seconds": 0})
         except ApiError as error:
@@ -76,7 +76,7 @@ class Api:
         return now
 
     async def _patiently(self, method: str, path: str, body: Json | None, query: Json) -> Any:
-        """Comes back where the service says when, a few times."""
+        """Repeats a call after the time that the service names."""
         for _ in range(MAX_TRIES - 1):
             try:
                 return await self._call(method, path, body, query)
@@ -96,21 +96,25 @@ class Api:
                 allow_redirects=False,
             ) as response:
                 status, headers = response.status, response.headers
-                content = await response.content.read(MAX_ANSWER_BYTES)
-                while len(content) < MAX_ANSWER_BYTES and not response.content.at_eof():
-                    content += await response.content.read(MAX_ANSWER_BYTES - len(content))
+                content = bytearray()
+                async for chunk in response.content.iter_any():
+                    content += chunk
+                    if len(content) > MAX_ANSWER_BYTES:
+                        break
         except TimeoutError:
             raise AwayError(f"{self.url} does not answer") from None
         except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
             raise AwayError(unreached(self.url, describe(error))) from None
-        answer = _parsed(content)
+        try:
+            answer = msgspec.json.decode(content)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            answer = None
         if 200 <= status <= 299 and isinstance(answer, dict) and "data" in answer:
             return answer
         raise self._refused(status, headers.get("Retry-After", ""), answer)
 
     def _foreign(self, status: int) -> AwayError:
-        """Something is there that is no Laari, or stands before it."""
-        return AwayError(f"{self.url} answers {status}, but not as Laari does: see --url")
+        return AwayError(f"{self.url} answers {status}, but is not Laari: check --url")
 
     def _refused(self, status: int, retry_after: str, answer: Any) -> LaariError:
         error = answer.get("error") if isinstance(answer, dict) else None
@@ -121,7 +125,7 @@ class Api:
             return AwayError(f"{self.url}: {error['message']}", max(wait, 0.1))
         if status >= 500:
             return AwayError(f"{self.url}: {error['message']}")
-        hint = "; the key is that of --key or LAARI_SECRET_KEY" if status == 401 else ""
+        hint = "; check --key or LAARI_SECRET_KEY" if status == 401 else ""
         message = f"{self.url}: {error['message'].rstrip('.')}{hint}"
         return ApiError(message, status, str(error.get("code", "")))
 
@@ -134,10 +138,3 @@ async def open_api(url: str, key: str) -> AsyncIterator[Api]:
         headers=headers, timeout=timeout, cookie_jar=aiohttp.DummyCookieJar()
     ) as session:
         yield Api(session, url)
-
-
-def _parsed(content: bytes) -> Any:
-    try:
-        return msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None

@@ -1,13 +1,11 @@
-"""Finds a merchant's new events by asking for the newest ones again and again.
+"""Finds a merchant's new events by reading the newest ones again and again.
 
-The list is in the order of `created_at`, and a sandbox's clock may be moved back: what happens now
-then stands below what happened "later". So besides the newest events those around the sandbox's
-present time are looked at. An event's id begins with the real time, which no clock of a sandbox
-moves: by it new events are told from old ones, and put into the order in which they happened.
+The list is in the order of `created_at`, and a sandbox's clock may be moved back. New events are
+then below older ones, so the events around the sandbox's present time are read too. An event id
+begins with the real time: it shows which events are new, and their order.
 """
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -15,12 +13,12 @@ from laari.cli.shop.api import Api, AwayError, Json
 from laari.rules.ids import EVENT
 
 PAGE = 100
-MOST_PAGES = 50  # read at one time: more events than that between two looks are not waited for
+MOST_PAGES = 50  # per look; older events are skipped
 MOST_REMEMBERED = 20_000
-# Two processes of a service commit in another order than they made their ids, and the list is
-# asked for again after a pause: ids that are older than the newest by less than this may be new.
+# The order of commits differs from the order of ids: an event that is older than the newest by less
+# than this may be new.
 OVERLAP_MILLISECONDS = 60_000
-BEFORE_MILLISECONDS = 2_000  # the same for what was there at the beginning
+BEFORE_MILLISECONDS = 2_000  # the same at the start
 AHEAD = timedelta(seconds=2)
 
 _ID = re.compile(rf"{EVENT}[0-9a-f]{{32}}", re.ASCII)
@@ -29,67 +27,50 @@ _ID = re.compile(rf"{EVENT}[0-9a-f]{{32}}", re.ASCII)
 class Follower:
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._seen: dict[str, None] = {}  # in the order in which they were seen
+        self._seen: dict[str, None] = {}  # ids in the order of discovery
         self._newest = 0  # real time in milliseconds
-        self._floor = 0  # what is older was there at the beginning
+        self._floor = 0  # older events existed at the start
         self.mode: Literal["live", "sandbox"] = "sandbox"
 
-    async def begin(self) -> Literal["live", "sandbox"]:
-        """Takes what is there as known; returns the mode that the key acts in."""
-        now = await self._look_at_mode()
+    async def begin(self) -> None:
+        """Takes the present events as known, and the mode from the key."""
+        now = await self._api.sandbox_now()
+        self.mode = "live" if now is None else "sandbox"
         self._seen.clear()
         self._newest = 0
-        for page in await self._pages(now, lambda _: False):
-            self._remember(page)
+        self._remember(await self._read(now, most_pages=1))
         self._floor = self._newest - BEFORE_MILLISECONDS
-        return self.mode
 
     async def new(self) -> list[Json]:
-        """What has happened since the last look, in that order."""
-        mode = self.mode
-        now = await self._look_at_mode()
-        if self.mode != mode:  # the merchant's other events: none of them is new
+        """Returns the events since the last look, oldest first."""
+        now = await self._api.sandbox_now()
+        if (now is None) != (self.mode == "live"):  # events of the other mode are not new
             await self.begin()
             return []
-        found: dict[str, Json] = {}
-        for page in await self._pages(now, self._is_all_new):
-            found |= {event["id"]: event for event in page if self._is_new(event["id"])}
+        events = await self._read(now, MOST_PAGES)
+        found = {event["id"]: event for event in events if self._is_new(event["id"])}
         self._remember(list(found.values()))
         return [found[event_id] for event_id in sorted(found)]
 
-    async def _look_at_mode(self) -> datetime | None:
-        now = await self._api.sandbox_now()
-        self.mode = "live" if now is None else "sandbox"
-        return now
+    async def _read(self, now: datetime | None, most_pages: int) -> list[Json]:
+        """Reads the newest events, and those around the sandbox's time if others are later."""
+        events = await self._walk({}, most_pages)
+        if now is not None and events and _happened_at(events[0]) > now + AHEAD:
+            events += await self._walk({"created_to": (now + AHEAD).isoformat()}, most_pages)
+        return events
 
-    async def _pages(
-        self, now: datetime | None, goes_on: Callable[[list[Json]], bool]
-    ) -> list[list[Json]]:
-        """The newest events, and those around the sandbox's time where others are later."""
-        pages = await self._walk({}, goes_on)
-        is_behind = now is not None and pages[0] and _happened_at(pages[0][0]) > now + AHEAD
-        if now is not None and is_behind:
-            pages += await self._walk({"created_to": (now + AHEAD).isoformat()}, goes_on)
-        return pages
-
-    async def _walk(
-        self, query: dict[str, str], goes_on: Callable[[list[Json]], bool]
-    ) -> list[list[Json]]:
-        pages: list[list[Json]] = []
-        after: dict[str, str] = {}
-        while len(pages) < MOST_PAGES:
-            answer = await self._api.get("/events", limit=str(PAGE), **query, **after)
+    async def _walk(self, query: dict[str, str], most_pages: int) -> list[Json]:
+        """Reads pages until one has an event that is not new."""
+        events: list[Json] = []
+        for _ in range(most_pages):
+            answer = await self._api.get("/events", limit=str(PAGE), **query)
             page = _events_of(answer)
-            pages.append(page)
+            events += page
             cursor = answer.get("pagination", {}).get("next_cursor")
-            if not cursor or not goes_on(page):
+            if not cursor or not all(self._is_new(event["id"]) for event in page):
                 break
-            after = {"after": str(cursor)}
-        return pages
-
-    def _is_all_new(self, page: list[Json]) -> bool:
-        """Whether there may be more new ones on the page after this one."""
-        return all(self._is_new(event["id"]) for event in page)
+            query = {**query, "after": str(cursor)}
+        return events
 
     def _is_new(self, event_id: str) -> bool:
         oldest = max(self._newest - OVERLAP_MILLISECONDS, self._floor)
@@ -104,7 +85,7 @@ class Follower:
 
 
 def _made_at(event_id: str) -> int:
-    """The real time in an id, in milliseconds."""
+    """Returns the real time in an id, in milliseconds."""
     return int(event_id.removeprefix(EVENT)[:12], 16)
 
 
@@ -112,14 +93,14 @@ def _happened_at(event: Json) -> datetime:
     try:
         return datetime.fromisoformat(str(event.get("created_at"))).astimezone(UTC)
     except ValueError:
-        raise AwayError("the service answers with events that have no time: see --url") from None
+        raise AwayError("the service sends events without a time: check --url") from None
 
 
 def _events_of(answer: Any) -> list[Json]:
-    """The events of an answer, each with an id of ours; anything else is no answer of Laari."""
+    """Returns the events of an answer, if it comes from Laari."""
     page = answer["data"]
     if not isinstance(page, list) or not all(
         isinstance(event, dict) and _ID.fullmatch(str(event.get("id"))) for event in page
     ):
-        raise AwayError("the service answers with events that are none: see --url")
+        raise AwayError("the service sends events that are not Laari's: check --url")
     return page

@@ -1,11 +1,10 @@
-"""`laari listen`: follows a merchant's events and hands them to a receiver on this machine."""
+"""`laari listen`: follows a merchant's events and forwards them to a receiver."""
 
 import asyncio
 
 import click
 
 from laari.cli.shop.remote import api_options
-from laari.cli.terminal import fields
 from laari.cli.terminal.operation import json_option
 from laari.cli.terminal.secret_input import secret_options
 from laari.rules.webhooks import check_webhook_url
@@ -14,7 +13,7 @@ from laari.rules.webhooks import check_webhook_url
 def _receiver(value: str) -> str:
     refusal = check_webhook_url(value, allow_private=True)
     if refusal is not None:
-        raise click.BadParameter(refusal.message.replace("webhook_url", "it"))
+        raise click.BadParameter(refusal.message.replace("webhook_url", "the URL"))
     return value
 
 
@@ -23,10 +22,10 @@ def _receiver(value: str) -> str:
     *("--forward-to", "target"),
     type=_receiver,
     metavar="URL",
-    help="The receiver, such as http://localhost:3000/hook; without it events are only shown.",
+    help="The receiver, such as http://localhost:3000/hook. Without it, events are only shown.",
 )
-@secret_options("secret", "Signs what is forwarded; the secret key where not given", fields.secret)
-@click.option("--live", is_flag=True, help="Follow real events, of a key that acts in live mode.")
+@secret_options("secret", "Signs forwarded events instead of the secret key")
+@click.option("--live", is_flag=True, help="Follow the events of real payments.")
 @api_options
 @json_option
 def listen_command(
@@ -34,10 +33,10 @@ def listen_command(
 ) -> None:
     """Follow a merchant's events and forward them to a receiver.
 
-    Needs nothing but the merchant's secret key, so the service may be anywhere. Each event from
-    now on is signed and posted as a webhook is, once, and shown with the answer; with --json as
-    one JSON value on a line. Ctrl-C ends it.
+    The service may be anywhere; this needs only the merchant's secret key. It signs each new event,
+    posts it once like a webhook, and shows the answer. With --json it prints one JSON value per
+    line. Press Ctrl-C to stop.
     """
-    from laari.cli.shop.listening import listen, until_told  # noqa: PLC0415  # aiohttp takes a while
+    from laari.cli.shop.listening import listen, until_stopped  # noqa: PLC0415  # aiohttp is slow
 
-    asyncio.run(until_told(listen(url, key, target, secret or key, live, as_json)))
+    asyncio.run(until_stopped(listen(url, key, target, secret or key, live, as_json)))

@@ -1,4 +1,4 @@
-"""Options of the commands that speak to a service with a merchant's key, wherever it is."""
+"""Options of the commands that call a service with a merchant's key."""
 
 import functools
 import os
@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 import click
 
-from laari.cli.terminal import fields
 from laari.cli.terminal.secret_input import secret_options
 
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -25,25 +24,26 @@ def api_options(function: Callable[..., Any]) -> Callable[..., Any]:
         if not key:
             raise click.BadOptionUsage(
                 "key",
-                f"Give the merchant's secret key with --key - or --key-file, or set {KEY_VARIABLE}",
+                f"Set the merchant's secret key with --key -, --key-file or {KEY_VARIABLE}",
             )
         if not key.isascii() or not key.isprintable() or " " in key:
-            raise click.BadOptionUsage("key", "The secret key has characters that no key has.")
+            raise click.BadOptionUsage("key", "The secret key contains characters of no key.")
         return function(key=key, **options)
 
-    keyed = secret_options("key", f"The merchant's secret key, or {KEY_VARIABLE}", fields.secret)
+    keyed = secret_options("key", f"The merchant's secret key; default {KEY_VARIABLE}")
     return click.option(
         *("--url", "url"),
         type=service_url,
         envvar=URL_VARIABLE,
         default=DEFAULT_URL,
         show_default=True,
-        help="Where the service is.",
+        metavar="URL",
+        help="URL of the service.",
     )(keyed(command))
 
 
 def service_url(value: str) -> str:
-    """An origin; the address of the merchant interface is understood too."""
+    """Reads an origin, or the URL of the merchant interface."""
     try:
         parts = urlsplit(value)
         port = parts.port
@@ -52,6 +52,6 @@ def service_url(value: str) -> str:
     path = parts.path.rstrip("/").removesuffix("/merchant")
     plain = not (parts.query or parts.fragment or "@" in parts.netloc)
     if parts.scheme not in ("http", "https") or not parts.hostname or not plain:
-        raise click.BadParameter("must be the service's address, such as https://pay.example.com.")
+        raise click.BadParameter("must be the service's URL, such as https://pay.example.com.")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     return f"{parts.scheme}://{host}{'' if port is None else f':{port}'}{path}"

@@ -1,4 +1,4 @@
-"""`laari trigger`: lets an event really happen in a merchant's sandbox, with its key alone."""
+"""`laari trigger`: makes an event happen in a merchant's sandbox."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from laari.cli.shop.api import Api, Json
 
 AMOUNT = 12_550  # laari
-EXPIRES = timedelta(seconds=2)  # the nearest deadline that is surely in the future
+EXPIRES = timedelta(seconds=2)  # a near deadline that is surely in the future
 PATIENCE_SECONDS = 30.0
 LOOK_SECONDS = 0.25
 TITLE = "Made by laari trigger"
@@ -40,8 +40,7 @@ async def payment(api: Api, **fields: str) -> str:
 
 
 async def request(api: Api, **fields: str) -> str:
-    """To the sandbox's own recipient, by the VPA that it has unless a setting says otherwise."""
-    customer = {"type": "vpa", "value": "sandbox"}
+    customer = {"type": "vpa", "value": "sandbox"}  # the default of LAARI_SANDBOX_VPA
     made = await api.create(
         "/payment-requests",
         reference=_reference(),
@@ -58,16 +57,14 @@ async def authorization(api: Api) -> str:
     return f"/authorizations/{made['id']}"
 
 
-def _then(
-    make: Callable[[Api], Awaitable[str]], *actions: str
-) -> Callable[[Api, datetime], Awaitable[str]]:
-    """Makes a resource and takes it further: `pay` by the sandbox's customer, `/cancel` by us."""
+def _then(make: Callable[[Api], Awaitable[str]], *actions: str) -> Scenario:
+    """Makes a resource and acts on it: `pay` as the sandbox's customer, `/cancel` as merchant."""
 
     async def scenario(api: Api, now: datetime) -> str:
         path = await make(api)
         for action in actions:
             own = action.startswith("/")
-            await api.post(f"{path}{action}" if own else f"/sandbox{path}/{action}")
+            await api.post(path + action if own else f"/sandbox{path}/{action}")
         return path
 
     return scenario
@@ -105,13 +102,13 @@ SCENARIOS: dict[str, Scenario] = {
 @api_options
 @json_option
 def trigger_command(event: str, url: str, key: str, as_json: bool) -> None:
-    """Let an event happen in the sandbox, such as payment.paid.
+    """Make an event happen in the sandbox, such as payment.paid.
 
-    A payment, payment request or authorization is made and taken as far as the event needs, over
-    the merchant interface; its webhooks are sent as ever. Nothing is done in live mode.
+    Creates a payment, payment request or authorization and does what the event needs. The service
+    sends its webhooks as usual. Refuses a key in live mode.
     """
     if not as_json:
-        say_meanwhile(f"Letting {event} happen at {url}")
+        say_meanwhile(f"Making {event} happen at {url}")
     happened = asyncio.run(_trigger(event, url, key))
     if as_json:
         show(happened, as_json)
@@ -124,18 +121,18 @@ def trigger_command(event: str, url: str, key: str, as_json: bool) -> None:
 
 
 async def _trigger(event: str, url: str, key: str) -> Json:
-    from laari.cli.shop.api import open_api  # noqa: PLC0415  # aiohttp takes a while
+    from laari.cli.shop.api import open_api  # noqa: PLC0415  # aiohttp loads slowly
 
     async with open_api(url, key) as api:
         now = await api.sandbox_now()
         if now is None:
-            raise LaariError("this key acts in live mode, and events are triggered in the sandbox")
+            raise LaariError("this key is in live mode: use one of a sandbox merchant")
         path = await SCENARIOS[event](api, now)
         return await _happened(api, event, path)
 
 
 async def _happened(api: Api, event: str, path: str) -> Json:
-    """The event, which most often is there at once; a deadline is noticed when one looks."""
+    """Waits for the event; reading the resource lets its deadline pass."""
     resource_id = path.rpartition("/")[2]
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
@@ -146,4 +143,6 @@ async def _happened(api: Api, event: str, path: str) -> Json:
             if found["data"]["id"] == resource_id:
                 return {name: found[name] for name in ("id", "type", "created_at", "data")}
         await asyncio.sleep(LOOK_SECONDS)
-    raise LaariError(f"{resource_id} was made, but no {event} has come of it")
+    raise LaariError(
+        f"{resource_id} was created, but there was no {event} within {PATIENCE_SECONDS:.0f} s"
+    )

@@ -1,1 +1,1 @@
-"""What commands share: the terminal, options, and an open service."""
+"""The common parts of commands: terminal, options, open service."""

@@ -1,23 +1,25 @@
-"""What the arguments and options of the commands may hold: each reader refuses the rest."""
+"""The values that arguments and options of the commands accept."""
 
 import re
 from collections.abc import Callable
+from uuid import UUID
 
 import click
 
 from laari.rules.contacts import read_email, read_mobile
+from laari.rules.ids import read_id
 from laari.rules.money import MAX_MONEY
 
 MODE = click.Choice(["live", "sandbox"])
 MAX_FEE_FIXED = 9_999_999_999  # laari
-LIFTED = "none"
+NO_LIMIT = "none"
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
 
 
 def integer(lowest: int, highest: int) -> Callable[[str | int], int]:
     def number(value: str | int) -> int:
-        written = str(value)  # a default is a number already
+        written = str(value)  # a default is a number
         if not _INTEGER.fullmatch(written) or not lowest <= int(written) <= highest:
             raise click.BadParameter(f"must be a whole number from {lowest} to {highest}.")
         return int(written)
@@ -28,41 +30,45 @@ def integer(lowest: int, highest: int) -> Callable[[str | int], int]:
 fee_bps = integer(0, 10_000)
 fee_fixed = integer(0, MAX_FEE_FIXED)
 account = integer(1, 2**63 - 1)
-_tier_limit = integer(0, MAX_MONEY)
 
 
 def limit(value: str) -> int | str:
-    """A tier's limit, or the word that lifts it: None would mean that it was not given."""
-    if value == LIFTED:
-        return LIFTED
+    """A tier's limit or `none`, because None means that the option was omitted."""
     try:
-        return _tier_limit(value)
+        return NO_LIMIT if value == NO_LIMIT else integer(0, MAX_MONEY)(value)
     except click.BadParameter as refused:
-        raise click.BadParameter(f"{refused.message.rstrip('.')}, or '{LIFTED}'.") from None
+        raise click.BadParameter(f"{refused.message.rstrip('.')}, or '{NO_LIMIT}'.") from None
+
+
+def id_of(prefix: str, kind: str) -> Callable[[str], UUID]:
+    def id(value: str) -> UUID:
+        found = read_id(prefix, value)
+        if found is None:
+            raise click.BadParameter(f"must be {kind}: {prefix} and 32 hexadecimal digits.")
+        return found
+
+    return id
 
 
 def text(longest: int) -> Callable[[str], str]:
-    def words(value: str) -> str:
+    def text(value: str) -> str:
         trimmed = value.strip()
         if not 1 <= len(trimmed) <= longest or not trimmed.isprintable():
             raise click.BadParameter(f"must be 1 to {longest} printable characters, not blank.")
         return trimmed
 
-    return words
+    return text
 
 
 name = text(255)
 reason = text(255)
-slip = text(100)  # a bank's reference of a transfer
+slip = text(100)
 
 
 def secret(value: str) -> str:
     if not 1 <= len(value) <= 1024 or not value.isprintable():
         raise click.BadParameter("must be 1 to 1024 printable characters.")
     return value
-
-
-password = secret  # what more it has to be depends on whose it is: `cli.given`
 
 
 def mobile(value: str) -> str:

@@ -1,4 +1,4 @@
-"""What the operator's commands share: an open service, one answer, one way to print it."""
+"""The common parts of the operator's commands: an open service, one answer, one output."""
 
 import asyncio
 import functools
@@ -26,14 +26,14 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON value, nothing else."
+    "--json", "as_json", is_flag=True, help="Print one JSON value and nothing else."
 )
 
 
 def operation(
     function: Callable[Concatenate[Service, P], Awaitable[object]],
 ) -> Callable[..., None]:
-    """Runs a command with the service open, and prints what it returns; adds `--json`."""
+    """Runs a command with the service open and prints its result; adds `--json`."""
 
     @json_option
     @functools.wraps(function)
@@ -48,8 +48,6 @@ def in_service(
     *arguments: P.args,
     **options: P.kwargs,
 ) -> T:
-    """What the function returns, called with the service open."""
-
     async def run() -> T:
         async with open_service(read_settings(os.environ)) as service:
             return await function(service, *arguments, **options)
@@ -58,7 +56,7 @@ def in_service(
 
 
 async def origin_of(service: Service) -> str:
-    """Where the service is reached: as the variable says, else as it was last started."""
+    """Returns the public URL of the environment, or else of the last `laari serve`."""
     if os.environ.get("LAARI_PUBLIC_URL", "").strip():
         return service.settings.public_url
     async with connection_to(service.dsn) as connection:
@@ -66,7 +64,7 @@ async def origin_of(service: Service) -> str:
 
 
 async def submit(service: Service, command: Command[T]) -> T:
-    """Decides one write command as the running service would, and returns its outcome."""
+    """Runs one write command as the service would, and returns its result."""
     runner = BatchRunner(service.dsn, await origin_of(service))
     spine = Spine(runner.run)
     spine.start()
@@ -74,7 +72,7 @@ async def submit(service: Service, command: Command[T]) -> T:
         outcome = await spine.submit(command)
     except OutcomeUnknown:
         raise LaariError(
-            "the database did not confirm this: see whether it was done before trying again"
+            "the database did not confirm this: check whether it was done before you try again"
         ) from None
     finally:
         await spine.close()
@@ -85,7 +83,7 @@ async def submit(service: Service, command: Command[T]) -> T:
 
 
 def show(answer: object, as_json: bool) -> None:
-    """Prints resources: JSON for programs, lines or a table for people."""
+    """Prints JSON for programs, lines or a table for people."""
     encoded = to_json(answer)
     if as_json:
         say_json(encoded)
@@ -98,7 +96,7 @@ def show(answer: object, as_json: bool) -> None:
 
 
 def show_lines(fields: Mapping[str, object]) -> None:
-    """A line for each field; resources within the resource follow as tables."""
+    """Prints a line for each field, then a table for each list of resources."""
     tables = {name: value for name, value in fields.items() if _is_table(value)}
     lines = {name: value for name, value in fields.items() if name not in tables}
     width = max(map(len, lines))

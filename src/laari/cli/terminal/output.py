@@ -1,7 +1,6 @@
-"""The one place that writes to the operator's terminal.
+"""The only module that writes to the operator's terminal; a test checks this.
 
-Text of strangers goes through `visible` first. Nothing else in the command line prints; a test
-holds it to that.
+Untrusted text goes through `visible` first.
 """
 
 import os
@@ -18,17 +17,17 @@ import click
 from laari.visible import one_line, visible, visible_json
 
 _CLEAR_LINE = "\x1b[2K"
-_meanwhile: list[str] = []  # what stands where the next line begins
-PIPED_WIDTH = 240  # columns: tables that are not read on a terminal keep their lines whole
+_meanwhile: list[str] = []  # the text that the next line replaces
+PIPED_WIDTH = 240  # columns without a terminal: table lines are not wrapped
 
 
 def path_text(path: Path) -> str:
-    """A path as text, also where its name is not: the bytes then stand as their numbers."""
+    """Returns a path as text; bytes that are not UTF-8 are escaped."""
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def say(text: str) -> None:
-    """Prints lines of our own; values within them that strangers wrote go through `visible`."""
+    """Prints lines."""
     click.echo("\n".join(map(visible, text.split("\n"))))
 
 
@@ -37,18 +36,18 @@ def say_json(encoded: bytes) -> None:
 
 
 class Part(NamedTuple):
-    """A part of a line, whoever wrote its text."""
+    """A part of a line; its text may be untrusted."""
 
     text: str
-    colour: str | None = None  # by click's names
-    whole: bool = False  # left out if it does not fit, such as an id: half of one is of no use
+    colour: str | None = None  # a name of click's colours
+    whole: bool = False  # omitted if it does not fit, such as an id
 
     def __str__(self) -> str:
         return click.style(self.text, self.colour) if _is_coloured(self.colour) else self.text
 
 
 def say_line(*parts: Part) -> None:
-    """One line: on a terminal in colours and not wider than it, elsewhere whole and plain."""
+    """Prints one line: coloured and cut to fit on a terminal, elsewhere complete and plain."""
     _clear()
     shown = [part._replace(text=visible(part.text)) for part in parts]
     if sys.stdout.isatty():
@@ -57,7 +56,7 @@ def say_line(*parts: Part) -> None:
 
 
 def say_wrapped(text: str, indent: int) -> None:
-    """An explanation of our own below a line, in as many lines as a terminal needs."""
+    """Prints an explanation below a line, wrapped to the terminal."""
     columns = get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
     before = " " * indent
     for line in wrap(visible(text), max(columns - indent, 20)):
@@ -65,7 +64,7 @@ def say_wrapped(text: str, indent: int) -> None:
 
 
 def say_meanwhile(text: str) -> None:
-    """What is being waited for: on a terminal only, until the next line takes its place."""
+    """Shows the current step on a terminal, until the next line replaces it."""
     if not _is_clever_terminal():
         return
     _clear()
@@ -85,13 +84,13 @@ def _is_clever_terminal() -> bool:
 
 
 def _is_coloured(colour: str | None) -> bool:
-    """Nobody asked for none (no-color.org), and there is a terminal that can show it."""
+    """Follows no-color.org."""
     return colour is not None and not os.environ.get("NO_COLOR") and _is_clever_terminal()
 
 
 def _fitted(parts: list[Part], width: int) -> list[Part]:
-    """The parts as far as they fit into the columns, with an ellipsis if one is cut."""
-    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415  # only a terminal pays for it
+    """Returns the parts that fit into the columns, with an ellipsis if one is cut."""
+    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415  # rich loads slowly
 
     left = width
     for place, part in enumerate(parts):
@@ -103,29 +102,27 @@ def _fitted(parts: list[Part], width: int) -> list[Part]:
 
 
 def complain(message: str) -> None:
-    """One line on standard error, whatever it quotes."""
+    """Prints one line to standard error."""
     _clear()
     click.echo(one_line(message), err=True)
 
 
 def complain_of_defect(error: BaseException) -> None:
-    """What Python would print of an exception that nobody foresaw, whatever it quotes."""
+    """Prints the traceback of an unexpected exception."""
     lines = "".join(traceback.format_exception(error)).splitlines()
     click.echo("\n".join(map(visible, lines)), err=True)
 
 
 def is_interactive() -> bool:
-    """Whether somebody is there to be asked."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
 def confirm(question: str) -> bool:
-    """Asks, and takes nothing but a yes for a yes."""
     return click.confirm(visible(question), err=True)
 
 
 def say_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    from rich.console import Console  # noqa: PLC0415  # only a table pays for these
+    from rich.console import Console  # noqa: PLC0415  # rich loads slowly
     from rich.table import Table  # noqa: PLC0415
 
     table = Table(*map(visible, columns), box=None, pad_edge=False)

@@ -1,72 +1,31 @@
-"""A bar on the terminal for what takes long; nothing where nobody watches."""
+"""A progress bar on standard error, if that is a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-# Told what is being done, and how much of how much is done.
+# Called with the current step, the amount done and the total.
 Tell: TypeAlias = Callable[[str, int, int], None]
 
 
 @contextmanager
-def progress_bar() -> Iterator[Tell]:
-    """Gives a function that is told what is being done, and how many bytes of how many are done.
-
-    The bar is written to standard error: what a command prints stays one value.
-    """
+def progress_bar(*, in_bytes: bool) -> Iterator[Tell]:
+    """Yields the function that moves the bar; it counts bytes or steps."""
     if not sys.stderr.isatty():
         yield lambda _what, _done, _total: None
         return
-    from rich.console import Console  # noqa: PLC0415  # only a terminal pays for these
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )
+    from rich import progress  # noqa: PLC0415  # rich loads slowly
+    from rich.console import Console  # noqa: PLC0415
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(binary_units=True),
-        TimeElapsedColumn(),
+    amount = (
+        progress.DownloadColumn(binary_units=True) if in_bytes else progress.MofNCompleteColumn()
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    columns = ("{task.description}", progress.BarColumn(), amount, progress.TimeElapsedColumn())
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("Preparing", total=None)
 
         def tell(what: str, done: int, total: int) -> None:
             bar.update(task, description=what, completed=done, total=total or None)
-
-        yield tell
-
-
-@contextmanager
-def step_bar() -> Iterator[Tell]:
-    """The same for what is done in steps: tells which one begins, and how many there are."""
-    if not sys.stderr.isatty():
-        yield lambda _what, _done, _total: None
-        return
-    from rich.console import Console  # noqa: PLC0415  # only a terminal pays for these
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Preparing", total=None)
-
-        def tell(what: str, done: int, total: int) -> None:
-            bar.update(task, description=what, completed=done, total=total)
 
         yield tell

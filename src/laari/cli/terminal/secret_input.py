@@ -1,7 +1,7 @@
-"""Secrets that the operator gives: from a prompt, standard input or a file.
+"""Secrets that the operator enters: at a prompt, on standard input, in a file or as an argument.
 
-An argument is seen by everybody on the machine (`ps`) and stays in the shell's history. It is
-accepted, because tests are written so, and its help says what it costs.
+Everybody on the machine can see an argument (`ps`), and it stays in the shell's history. It is
+accepted because scripts and tests need it; the help warns of it.
 """
 
 import functools
@@ -12,37 +12,32 @@ from typing import TypeVar
 
 import click
 
+from laari.cli.terminal import fields
+from laari.cli.terminal.output import is_interactive
 from laari.rules.passwords import password_problem
 
 R = TypeVar("R")
 
-ASK = "-"  # in the place of the secret
+ASK = "-"  # instead of the secret
 MAX_BYTES = 4096
 
 
 class Unseen(str):
-    """A secret that was given out of sight, and is not to be printed."""
+    """A secret that was not an argument; no command prints it."""
 
     __slots__ = ()
 
 
 def printed(secret: str) -> str | None:
-    """What a command prints of a secret: nothing of one that its operator kept out of sight."""
     return None if isinstance(secret, Unseen) else secret
 
 
 def secret_options(
-    name: str,
-    help: str,
-    check: Callable[[str], str],
-    *,
-    required: bool = False,
-    twice: bool = False,
+    name: str, help: str, *, required: bool = False, twice: bool = False
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Adds `--NAME` and `--NAME-file`, of which one may be given; the command gets `NAME`.
+    """Adds `--NAME` and `--NAME-file`; the command gets `NAME`.
 
-    `-` reads a line of standard input; on a terminal it asks for it, `twice` where a mistake
-    would not be noticed.
+    `-` reads a line of standard input. On a terminal it prompts, `twice` to notice a mistake.
     """
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
@@ -52,40 +47,44 @@ def secret_options(
             value = _taken(name, written, file, twice)
             if value is None and required:
                 raise click.BadOptionUsage(name, f"Missing option '--{name}' or '--{name}-file'.")
-            if value is not None:
-                value = _checked(name, value, check)
+            try:
+                value = None if value is None else fields.secret(value)
+            except click.BadParameter as error:  # the message does not show the value
+                raise click.BadParameter(error.message, param_hint=f"'--{name}'") from None
             return function(**given, **{name: value})
 
-        seen = "others on this machine see an argument, so rather - (asks, or reads standard input)"
-        command = click.option(
-            f"--{name}-file", metavar="FILE", help="The same, from the one line of a file."
-        )(command)
-        return click.option(f"--{name}", metavar="TEXT|-", help=f"{help}; {seen}.")(command)
+        add_file = click.option(
+            f"--{name}-file", metavar="FILE", help="Read it from a file with one line."
+        )
+        warning = "Use - to be asked or to read standard input: other users can see an argument"
+        add = click.option(f"--{name}", metavar="TEXT|-", help=f"{help}. {warning}.")
+        return add(add_file(command))
 
     return decorate
 
 
+password_options = secret_options("password", "Generated if omitted", twice=True)
+
+
 def _taken(name: str, written: str | None, file: str | None, twice: bool) -> str | None:
     if written is not None and file is not None:
-        raise click.BadOptionUsage(name, f"--{name} and --{name}-file exclude each other.")
+        raise click.BadOptionUsage(name, f"Use --{name} or --{name}-file, not both.")
     if file is not None:
         return Unseen(_from_file(name, file))
-    if written == ASK:
-        return Unseen(_from_standard_input(name, twice))
-    return written
+    if written != ASK:
+        return written
+    if is_interactive():
+        prompt = name.capitalize()
+        return Unseen(click.prompt(prompt, hide_input=True, confirmation_prompt=twice, err=True))
+    return Unseen(_from_standard_input(name))
 
 
-def _from_standard_input(name: str, twice: bool) -> str:
-    if sys.stdin is not None and sys.stdin.isatty():
-        asked: str = click.prompt(
-            name.capitalize(), hide_input=True, confirmation_prompt=twice, err=True
-        )
-        return asked
+def _from_standard_input(name: str) -> str:
     try:
         line = "" if sys.stdin is None else str(sys.stdin.readline(MAX_BYTES))
     except UnicodeDecodeError:
         raise click.BadOptionUsage(
-            name, f"--{name} -: standard input is not text in {sys.stdin.encoding}."
+            name, f"--{name} -: standard input is not {sys.stdin.encoding} text."
         ) from None
     if not line:
         raise click.BadOptionUsage(name, f"--{name} -: standard input is empty.")
@@ -103,16 +102,7 @@ def _from_file(name: str, file: str) -> str:
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _checked(name: str, value: str, check: Callable[[str], str]) -> str:
-    """The value never shows in the message."""
-    try:
-        return check(value)
-    except click.BadParameter as error:
-        raise click.BadParameter(error.message, param_hint=f"'--{name}'") from None
-
-
 def refuse_weak_password(password: str) -> None:
-    """The rule of the pages."""
     problem = password_problem(password)
     if problem is not None:
         raise click.BadParameter(problem, param_hint="'--password'")

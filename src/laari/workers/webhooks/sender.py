@@ -1,8 +1,7 @@
-"""Sends one webhook: to a vetted address only, with the certificate checked for the name.
+"""Sends one webhook: only to a vetted address, with the certificate checked for the name.
 
-A name is resolved once per connection and the connection goes to the very addresses that were
-vetted, so a DNS record that changes afterwards changes nothing. The socket factory vets once more
-the address of every connection, however it was resolved.
+A name is resolved once per connection, and the connection goes to the vetted addresses. So a DNS
+record that changes afterwards has no effect. The socket factory vets each address once more.
 """
 
 import socket
@@ -10,7 +9,7 @@ import ssl
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -38,7 +37,7 @@ Allowed = Callable[[str], bool]
 
 
 class Answer(NamedTuple):
-    """What came back, or the error in words where nothing did; merchants see both."""
+    """The receiver's answer, or an error if there was none; merchants see both."""
 
     started_at: float  # Unix time
     duration_ms: int
@@ -49,6 +48,16 @@ class Answer(NamedTuple):
     @property
     def acknowledged(self) -> bool:
         return self.status is not None and is_acknowledged(self.status)
+
+    def described(self, url: str) -> dict[str, object]:
+        return {
+            "url": url,
+            "acknowledged": self.acknowledged,
+            "http_status": self.status,
+            "duration_ms": self.duration_ms,
+            "error": self.error,
+            "answer": self.text,
+        }
 
 
 class VettingResolver(AbstractResolver):
@@ -61,7 +70,7 @@ class VettingResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        # The final dot keeps the system's search domains out of it.
+        # The final dot excludes the system's search domains.
         absolute = f"{host}." if "." in host and not host.endswith(".") else host
         found = await self._inner.resolve(absolute, port, family)
         for result in found:
@@ -77,8 +86,7 @@ class VettingResolver(AbstractResolver):
 class Sender:
     """One HTTP client for all deliveries of a process.
 
-    `allowed`, `nameservers` and `certificates` are strict and the system's own unless a test says
-    otherwise.
+    Only tests set `allowed`, `nameservers`, `certificates` and `timeout_seconds`.
     """
 
     def __init__(
@@ -99,10 +107,10 @@ class Sender:
             connector=bounded(
                 aiohttp.TCPConnector(
                     resolver=self._resolver,
-                    use_dns_cache=False,  # each connection resolves the name anew
+                    use_dns_cache=False,  # each connection resolves the name
                     ssl=certificates or ssl.create_default_context(),
                     socket_factory=self._make_socket,
-                    limit=0,  # the delivery loop bounds what is in flight
+                    limit=0,  # the delivery loop limits its attempts
                     keepalive_timeout=KEEP_ALIVE_SECONDS,
                 )
             ),
@@ -117,6 +125,12 @@ class Sender:
             },
         )
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        await self.close()
+
     async def close(self) -> None:
         await self._session.close()
         await self._resolver.close()
@@ -130,11 +144,11 @@ class Sender:
         return made
 
     async def send(self, url: str, secret: str, body: bytes) -> Answer:
-        """Signs and posts the body now; a failure is returned as an `Answer` too."""
+        """Signs and posts the body; returns an `Answer` for a failure too."""
         return await self.post(url, body, signature(secret, int(time.time()), body))
 
     async def post(self, url: str, body: bytes, signed: str | None) -> Answer:
-        """Posts the body with the signature it is given, or none."""
+        """Posts the body with this signature, or with none."""
         started_at, clock = time.time(), time.perf_counter()
         status: int | None = None
         error = text = None
@@ -152,7 +166,7 @@ class Sender:
                     status = response.status
                     text = await _read_start(response)
             except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as problem:
-                # Once the status is known, an answer that breaks off does not change it.
+                # If the status is known, a broken answer does not change it.
                 if status is None:
                     error = describe(problem)
                     self._failures.add(target.host or "", error, problem)
@@ -167,7 +181,7 @@ def _target(url: str, allow_private: bool) -> URL | Refusal:
 
 
 async def _read_start(response: aiohttp.ClientResponse) -> str:
-    """The first KiB of the answer; reads on to the limit so that the connection can be kept."""
+    """Returns the first KiB. Reads up to the limit, so that the connection can be reused."""
     kept, size = b"", 0
     while chunk := await response.content.readany():
         kept += chunk[: MAX_KEPT_BYTES - len(kept)]
