@@ -1,8 +1,7 @@
-"""Settings: the environment read once into one frozen object.
+"""Settings: the environment, read once into one frozen object.
 
-A field of `Settings` is the one declaration of a setting: its type, reader, default and help. Its
-variable is the field's name in capitals after `LAARI_`. `laari serve --help` and docs/settings.md
-are made from the same fields.
+A field of `Settings` declares a setting: its type, reader, default and help. Its variable is
+`LAARI_` and the field's name in capitals. `laari serve --help` and docs/settings.md show them.
 """
 
 import base64
@@ -20,23 +19,23 @@ from laari.errors import LaariError
 
 Network: TypeAlias = IPv4Network | IPv6Network
 T = TypeVar("T")
-Reader: TypeAlias = Callable[[str, str], T]  # of a variable's name and its text
+Reader: TypeAlias = Callable[[str, str], T]  # takes a variable's name and its text
 
 MASTER_KEY_BYTES = 32
 _MAPPED_BITS = 96  # before the IPv4 address in an IPv6 address
 MAX_DAYS = 36_500  # a century
 MAX_LINE = 200
-MIN_TOKEN = 16  # characters: more than anybody guesses over the network
-# Variables of the commands that call a service, which a developer may have set for all programs.
+MIN_TOKEN = 16  # characters: nobody can guess it over the network
+# Variables of `laari listen` and `laari trigger`.
 _OTHER_USES = ("LAARI_URL", "LAARI_SECRET_KEY")
 _ON, _OFF = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
 
 
 class SettingsError(LaariError):
-    """A variable whose value cannot be used."""
+    """A variable has an invalid value."""
 
 
-# Readers: one per kind of value. Each says which variable is wrong and what it may be.
+# Readers: one for each kind of value. An error names the variable and the values it accepts.
 
 
 def _text(_name: str, text: str) -> str | None:
@@ -53,25 +52,31 @@ def _database_url(name: str, text: str) -> str | None:
     return text or None
 
 
-def _origin(name: str, text: str) -> str:
-    if not text:
-        return ""
-    wrong = SettingsError(f"{name} must be an origin such as https://pay.example.com")
+def read_url(text: str) -> tuple[str, str] | None:
+    """Returns the origin and the path of an http URL; None if it has more parts or is invalid."""
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise wrong from None
+        return None
     if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
-        raise wrong
-    if parts.path not in {"", "/"} or parts.query or parts.fragment or re.search(r"\s", text):
-        raise wrong
+        return None
+    if parts.query or parts.fragment or re.search(r"\s", text):
+        return None
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}" + (f":{port}" if port is not None else "")
+    origin = f"{parts.scheme}://{host}" + (f":{port}" if port is not None else "")
+    return origin, parts.path.rstrip("/")
+
+
+def _origin(name: str, text: str) -> str:
+    origin, path = (read_url(text) or ("", "")) if text else ("", "")
+    if path or (text and not origin):
+        raise SettingsError(f"{name} must be an origin such as https://pay.example.com")
+    return origin
 
 
 def _key(name: str, text: str) -> bytes | None:
-    """The value never shows in the message."""
+    """Its error does not show the value."""
     if not text:
         return None
     if re.fullmatch(r"[0-9A-Fa-f]{64}", text):
@@ -92,23 +97,22 @@ def _address(name: str, text: str) -> tuple[str, int] | None:
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif ":" in host:
-        host = ""  # an IPv6 address without its brackets: nobody can tell where it ends
+        host = ""  # an IPv6 address without brackets is ambiguous
     if not re.fullmatch(r"[^\s\[\]/@]+", host) or not re.fullmatch(r"[0-9]{1,5}", port):
         raise SettingsError(f"{name}: {text!r} is not an address such as 127.0.0.1:9464")
     if int(port) > 65_535:
-        raise SettingsError(f"{name}: there is no port {port}")
+        raise SettingsError(f"{name}: {port} is not a port; use 0 to 65535")
     return host, int(port)
 
 
 def _token(name: str, text: str) -> str | None:
-    """The value never shows in the message."""
+    """Its error does not show the value."""
     if text and not re.fullmatch(rf"[!-~]{{{MIN_TOKEN},}}", text):
         raise SettingsError(f"{name} must be at least {MIN_TOKEN} ASCII characters without spaces")
     return text or None
 
 
 def _line(name: str, text: str) -> str | None:
-    """Words for people, as a page shows them."""
     if len(text) > MAX_LINE or not text.isprintable():
         raise SettingsError(f"{name} must be at most {MAX_LINE} printable characters")
     return text or None
@@ -122,7 +126,7 @@ def _switch(name: str, text: str) -> bool:
 
 
 def _network(name: str, text: str) -> Network:
-    """IPv4 written inside IPv6 (`::ffff:10.0.0.0/104`) is IPv4, as the clients' addresses are."""
+    """Reads IPv4 inside IPv6 (`::ffff:10.0.0.0/104`) as IPv4, like clients' addresses."""
     try:
         network = ip_network(text, strict=False)
     except ValueError:
@@ -137,7 +141,7 @@ def _network(name: str, text: str) -> Network:
 
 def _word(name: str, text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", text):
-        raise SettingsError(f"{name}: {text!r} may only hold letters, digits, '.', '_', '-'")
+        raise SettingsError(f"{name}: use only letters, digits, '.', '_' and '-', not {text!r}")
     return text.lower()
 
 
@@ -153,28 +157,17 @@ def _number(name: str, text: str) -> float:
     except ValueError:
         number = math.nan
     if not (math.isfinite(number) and number >= 0):
-        raise SettingsError(f"{name}: {text!r} is not a number from 0 up")
+        raise SettingsError(f"{name}: {text!r} is not a number of at least 0")
     return number
 
 
-def _whole(least: int, most: int) -> Reader[int]:
+def _whole(least: int, most: int, *, or_zero: bool = False) -> Reader[int]:
     def read(name: str, text: str) -> int:
-        if not re.fullmatch(r"[0-9]{1,9}", text) or not least <= int(text) <= most:
-            raise SettingsError(f"{name} must be a whole number from {least} to {most}")
-        return int(text)
-
-    return read
-
-
-def _days(least: int = 1) -> Reader[int]:
-    def read(name: str, text: str) -> int:
-        days = int(text) if re.fullmatch(r"[0-9]{1,9}", text) else -1
-        if days != 0 and not least <= days <= MAX_DAYS:
-            raise SettingsError(
-                f"{name}: {text!r} is not a whole number of days from {least} to {MAX_DAYS}; "
-                "0 keeps all"
-            )
-        return days
+        number = int(text) if re.fullmatch(r"[0-9]{1,9}", text) else -1
+        if not least <= number <= most and not (or_zero and number == 0):
+            zero = ", or 0" if or_zero else ""
+            raise SettingsError(f"{name} must be a whole number from {least} to {most}{zero}")
+        return number
 
     return read
 
@@ -189,7 +182,7 @@ def _list_of(read_item: Reader[T]) -> Reader[tuple[T, ...]]:
 class Variable(NamedTuple):
     field: str
     read: Reader[Any]
-    default: str  # as it would be written, or in words (in brackets) if it follows from others
+    default: str  # the text, or words in brackets if it follows from other settings
     meaning: str
 
     @property
@@ -197,13 +190,13 @@ class Variable(NamedTuple):
         return f"LAARI_{self.field.upper()}"
 
     def text(self, environ: Mapping[str, str]) -> str:
-        """A blank variable counts as unset."""
+        """Returns the default for a blank variable."""
         default = "" if self.default.startswith("(") else self.default
         return environ.get(self.name, "").strip() or default
 
 
 def _setting(read: Reader[T], default: str, meaning: str, *, secret: bool = False) -> T:
-    """Declares a field. It returns what the reader returns, so that mypy compares the types."""
+    """Declares a field. The type of the result lets mypy compare field and reader."""
     declared: Any = field(
         repr=not secret, metadata={"read": read, "default": default, "meaning": meaning}
     )
@@ -216,109 +209,112 @@ class Settings:
     database_url: str | None = _setting(
         _database_url,
         "(embedded)",
-        "postgresql://… of your own server; unset: a PostgreSQL started from the installed "
-        "package, with its data in the data directory",
-        secret=True,  # may hold a password
+        "postgresql://… URL of your own server; if unset, Laari starts its own PostgreSQL in the "
+        "data directory",
+        secret=True,  # may contain a password
     )
     data_dir: Path = _setting(  # noqa: RUF009  # declares a field
-        _path, "./laari-data", "embedded database and generated master key"
+        _path, "./laari-data", "directory of the embedded database and the generated master key"
     )
     wal_archive: str | None = _setting(
         _text,
-        "(as it was; off at first)",
-        "directory for the embedded database's archived log, to restore any moment; off ends it",
+        "(as before; off at first)",
+        "directory for the archived log of the embedded database, to restore any point in time; "
+        "off stops it",
     )
     public_url: str = _setting(
         _origin,
         "(http://HOST:PORT)",
-        "origin of every URL that is handed out; commands without it use that of the last "
-        "laari serve",
+        "origin of every URL in responses; if unset, commands use that of the last laari serve",
     )
     master_key: bytes | None = _setting(
         _key,
         "(generated)",
-        "encrypts secrets at rest: 64 hex characters or base64 of 32 bytes; required with "
+        "encrypts stored secrets: 64 hex characters or base64 of 32 bytes; required with "
         "LAARI_DATABASE_URL",
         secret=True,
     )
     require_https: bool = _setting(
-        _switch, "(on if the public URL is https)", "on or off: answers plain HTTP with 403"
+        _switch, "(on if the public URL is https)", "on answers plain HTTP with 403"
     )
     trusted_proxies: tuple[Network, ...] = _setting(
         _list_of(_network),
         "(none)",
-        "addresses and networks whose X-Forwarded-Proto and X-Forwarded-For count",
+        "addresses and networks of proxies; Laari trusts their X-Forwarded-Proto and "
+        "X-Forwarded-For",
     )
     support_contact: str | None = _setting(
         _line,
         "(your wallet provider)",
-        "phone, email or both, which pages tell customers to contact about a blocked wallet",
+        "phone, email or both; pages show it to customers with a blocked wallet",
     )
-    sandbox_vpa: str = _setting(_word, "sandbox", "the designated sandbox recipient's VPA")
-    sandbox_email: str = _setting(
-        _email, "sandbox@laari.test", "the designated sandbox recipient's email"
-    )
+    sandbox_vpa: str = _setting(_word, "sandbox", "VPA of the sandbox recipient")
+    sandbox_email: str = _setting(_email, "sandbox@laari.test", "email of the sandbox recipient")
     sandbox_signup: bool = _setting(
         _switch,
         "off",
-        "lets anybody make a merchant for the sandbox alone; on with --demo; refused if the "
-        "installation has live merchants",
+        "on lets anybody create a sandbox merchant; on with --demo; refused if the installation "
+        "has live merchants",
     )
     sandbox_signups_per_minute: float = _setting(
-        _number, "60", "merchants that sign up, per address, before 429; 0 is off"
+        _number, "60", "sign-ups per minute and address; 0 removes the limit"
     )
     sandbox_merchants: int = _setting(
-        _whole(0, 1_000_000), "10000", "merchants of the installation at which sign-up ends"
+        _whole(0, 1_000_000), "10000", "number of merchants at which sign-up stops"
     )
     vpa_suffixes: tuple[str, ...] = _setting(_list_of(_word), "fp,fahipay", "accepted VPA suffixes")
     webhook_allow_private: bool = _setting(
         _switch,
         "off",
-        "allows http and private addresses as webhook URLs: development only; on with --demo if "
-        "nobody but this machine reaches it",
+        "on allows http and private addresses as webhook URLs; for development only; on with "
+        "--demo if only this machine can reach the service",
     )
     webhook_retry_seconds: tuple[float, ...] = _setting(
-        _list_of(_number), "60,300", "waits between attempts to deliver a webhook"
+        _list_of(_number), "60,300", "seconds between the attempts to deliver a webhook"
     )
     merchant_rate_live: float = _setting(
-        _number, "100", "requests per second and merchant, 0 is off"
+        _number, "100", "live requests per second and merchant; 0 removes the limit"
     )
-    merchant_rate_sandbox: float = _setting(_number, "25", "the same in sandbox mode")
+    merchant_rate_sandbox: float = _setting(
+        _number, "25", "sandbox requests per second and merchant; 0 removes the limit"
+    )
     recipient_misses_per_minute: float = _setting(
         _number,
         "30",
-        "payment requests to unknown customers, per merchant, before 429; 0 is off",
+        "payment requests to unknown customers per minute and merchant; 0 removes the limit",
     )
     token_failures_per_minute: float = _setting(
-        _number, "10", "failed token requests, per client and address, before 429; 0 is off"
+        _number,
+        "10",
+        "failed token requests per minute, client and address; 0 removes the limit",
     )
     tokens_per_minute: float = _setting(
-        _number, "600", "access tokens issued, per client, before 429; 0 is off"
+        _number, "600", "access tokens per minute and client; 0 removes the limit"
     )
     metrics_address: tuple[str, int] | None = _setting(
         _address,
         "(127.0.0.1:9464, or a free port)",
-        "host:port where /metrics is served, and nothing else",
+        "host:port that serves only /metrics",
     )
     metrics_token: str | None = _setting(
         _token,
         "(none)",
-        "bearer token that /metrics wants; without an address it is then on the main one",
+        "bearer token of /metrics; with a token and no address, the main port serves /metrics",
         secret=True,
     )
     retention_deliveries_days: int = _setting(
-        _days(least=7),
+        _whole(7, MAX_DAYS, or_zero=True),
         "90",
-        "age at which ended webhook deliveries are purged, 7 at least; 0 keeps them",
+        "age in days at which ended webhook deliveries are purged, at least 7; 0 keeps them",
     )
     retention_sandbox_days: int = _setting(
-        _days(),
+        _whole(0, MAX_DAYS),
         "0",
-        "age at which events, failed lines and resources that were never paid are purged in a "
-        "sandbox; 0 keeps them",
+        "age in days at which a sandbox's events, failed transactions and unpaid resources are "
+        "purged; 0 keeps them",
     )
     max_batch: int = _setting(
-        _whole(1, 4096), "256", "commands in one transaction, for measurements"
+        _whole(1, 4096), "256", "most commands in one transaction; for measurements"
     )
 
 
@@ -341,13 +337,14 @@ def read_settings(
         raise SettingsError("LAARI_MASTER_KEY is required with LAARI_DATABASE_URL")
     if settings.database_url is not None and settings.wal_archive is not None:
         raise SettingsError(
-            "LAARI_WAL_ARCHIVE is for the embedded database: your own server archives by its own"
+            "LAARI_WAL_ARCHIVE is only for the embedded database: configure the archive of your "
+            "own server there"
         )
     return settings
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:
-    """Names that look like settings and are not: misspelt, or of another version."""
+    """Returns variables that are misspelt or belong to another version."""
     known = {*(variable.name for variable in VARIABLES), *_OTHER_USES}
     return sorted(name for name in environ if name.startswith("LAARI_") and name not in known)
 

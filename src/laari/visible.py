@@ -1,38 +1,37 @@
-"""Text of strangers made safe for a terminal and for log lines.
+"""Makes untrusted text safe for a terminal and for log lines.
 
-Names, titles, URLs and replies of receivers were written by strangers. On a terminal such text can
-be a command: it clears the screen, sets the clipboard, turns the direction of the text after it, or
-begins a line that looks like ours. So characters that are not seen are shown by their numbers.
+Names, titles, URLs and answers of receivers are untrusted. On a terminal they can clear the screen,
+set the clipboard, reverse the text, or begin a line that looks like ours. So invisible characters
+are shown by their numbers.
 """
 
 import unicodedata
 
-# Control characters (C0, DEL, C1), what turns or joins text without being seen, halves of pairs
-# (which stand for bytes of an argument that were not UTF-8), separators of lines: by Unicode's
-# category. Spaces are seen; those letters are not.
+# Unicode categories: control characters, invisible formatting, surrogates (from arguments that are
+# not UTF-8), private use and line separators. Some letters are invisible too.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _UNSEEN_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0")
 _NAMED = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def visible(text: str) -> str:
-    """The text on one line, with what is not seen in it shown: `\\x1b[2J`."""
+    """Returns the text on one line, with invisible characters as numbers: `\\x1b[2J`."""
     return "".join(_shown(c) if _is_unseen(c) else c for c in text)
 
 
 def visible_json(encoded: bytes) -> str:
-    """JSON of the same value. Encoders escape only what JSON itself forbids: not DEL, C1, bidi."""
+    """Escapes invisible characters that encoders leave as they are: DEL, C1, bidi."""
     return "".join(_escaped_for_json(c) if _is_unseen(c) else c for c in encoded.decode())
 
 
 def one_line(message: str) -> str:
-    """A message of ours for standard error, whatever it quotes."""
+    """Returns a message for standard error."""
     return f"laari: {visible(' '.join(message.split()))}"
 
 
 def _is_unseen(character: str) -> bool:
     if character.isascii() and character.isprintable():
-        return False  # nearly all of them
+        return False  # the usual case
     return unicodedata.category(character) in _UNSEEN or character in _UNSEEN_LETTERS
 
 

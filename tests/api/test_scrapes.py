@@ -74,7 +74,7 @@ def test_where_they_are_is_told(tmp_path: Path, dsn: str) -> None:
             stack.enter_context(serving(dsn, tmp_path / name, LAARI_METRICS_ADDRESS=""))
             told = await_line(log, r"Its metrics are at (http://127.0.0.1:(\d+)/metrics)(.*)")
             assert httpx.get(told[1]).status_code == 200
-            why = " (port 9464 is taken)"
+            why = " (port 9464 is in use)"
             assert told[3] == ("" if told[2] == "9464" else why)
         assert told[2] != "9464"
 

@@ -406,7 +406,7 @@ def test_a_database_whose_books_are_wrong_is_told_of(
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (["--until", "yesterday"], "date and time"),
+        (["--until", "yesterday"], "must be a time"),
         (["--until", "2026-01-01T00:00:00Z"], "--until needs --wal"),
         (["--wal", "/nonexistent"], "is not a directory"),
         (["--key-file", "/nonexistent"], "cannot be used"),

@@ -1,1 +1,1 @@
-"""The process tree: a supervisor, its interface processes and the background process."""
+"""The process tree: a supervisor, interface processes and a background process."""

@@ -1,14 +1,12 @@
-"""The sign of life that every process of the tree gives to the supervisor.
+"""The heartbeat of every process for the supervisor.
 
-A process writes a byte to a pipe once a second, from its event loop: a loop that is stuck in one
-callback, or a process that is stopped, writes nothing. Busy is not stuck: a flood makes one round
-of the loop longer than any bound, though each callback is short. So a thread looks once a second
-which callback is running. It writes the byte too if that is another one than a second ago. Each
-callback runs once in a round, so one that is still there is a call that has not returned.
+The event loop of a process writes a byte to a pipe once a second. A loop that hangs in a callback
+writes nothing. Under heavy load one round of the loop can take very long though no callback hangs.
+So a thread checks once a second which callback runs, and writes the byte if it is another one than
+before. Each callback runs once in a round, so the same frame is a call that has not returned.
 
-Before the supervisor kills a silent process it sends `STACK_SIGNAL`, and the process writes where
-its threads are to a file that both have open; that is done by the signal handler itself, so it
-works while Python is stuck.
+Before the supervisor kills a silent process, it sends `STACK_SIGNAL`. The signal handler writes the
+stacks of all threads to a shared file, also while Python hangs.
 """
 
 import asyncio
@@ -27,16 +25,12 @@ READY, ALIVE = b"+", b"."
 BEAT_SECONDS = 1.0
 STACK_SIGNAL = signal.SIGUSR1
 
-LOOK_SECONDS = 0.5  # between two looks of the supervisor
-# What one look adds to a silence at most. The supervisor hears nothing while it is stopped itself
-# or the whole machine hardly moves; that is nobody else's silence.
+LOOK_SECONDS = 0.5  # between two checks of the supervisor
+# The most that one check adds to a silence: a supervisor that was suspended itself heard nothing.
 LONGEST_LOOK_SECONDS = 1.0
-# A loop that does nothing but this for so long serves nobody: requests take milliseconds.
-SILENT_SECONDS = 8.0
-# Until a process is ready: importing everything on a machine that starts many things at once.
-STARTING_SILENT_SECONDS = 60.0
-# Processes that are silent together are more likely a starved machine than many hangs.
-SPACING_SECONDS = 5.0
+SILENT_SECONDS = 8.0  # then a process is killed; requests take milliseconds
+STARTING_SILENT_SECONDS = 60.0  # until a process is ready: imports are slow on a busy machine
+SPACING_SECONDS = 5.0  # between two kills: several silent processes mean an overloaded machine
 STACK_SECONDS = 1.0  # for the process to write its stack
 MOST_STACK_BYTES = 1 << 16
 MOST_SIGNS = 1 << 12  # read at once
@@ -46,14 +40,14 @@ MOST_SIGNS = 1 << 12  # read at once
 
 
 def answer_with_stack() -> None:
-    """From now on `STACK_SIGNAL` writes the stack of every thread for the supervisor."""
+    """Lets `STACK_SIGNAL` write the stacks of all threads for the supervisor."""
     faulthandler.register(STACK_SIGNAL, file=int(os.environ[STACK_FD]), all_threads=True)
 
 
 async def beat() -> None:
-    """Gives a sign of life again and again, as long as the event loop gets on."""
+    """Writes a heartbeat every second from the event loop."""
     base = sys._getframe().f_back
-    assert base is not None  # what runs the loop, and so every callback
+    assert base is not None  # the frame of the loop, which calls every callback
     looking = (threading.get_ident(), base)
     threading.Thread(target=_look, args=looking, daemon=True, name="heartbeat").start()
     while True:
@@ -62,8 +56,8 @@ async def beat() -> None:
 
 
 def _look(thread_id: int, base: FrameType) -> None:
-    """Gives a sign of life whenever the loop runs another callback than at the last look."""
-    last = None  # kept, so that no other frame can have its identity
+    """Writes a heartbeat if the loop runs another callback than a second ago."""
+    last = None  # this reference keeps the frame's identity unique
     while True:
         time.sleep(BEAT_SECONDS)
         running = _callback(sys._current_frames()[thread_id], base)
@@ -73,19 +67,18 @@ def _look(thread_id: int, base: FrameType) -> None:
 
 
 def _callback(frame: FrameType | None, base: FrameType) -> FrameType | None:
-    """The outermost frame of what the loop runs now; None while it waits for something."""
+    """Returns the outermost frame of the running callback; None while the loop waits."""
     while frame is not None and frame.f_back is not base:
         frame = frame.f_back
     return frame
 
 
 def tell_ready() -> None:
-    """Says that this process accepts work."""
     _write(READY)
 
 
 def _write(sign: bytes) -> None:
-    # The supervisor has ended, which another pipe tells, or it has not read for many hours.
+    # The supervisor has ended, or has not read for hours.
     with suppress(BrokenPipeError, BlockingIOError):
         os.write(int(os.environ[HEARTBEAT_FD]), sign)
 
@@ -94,13 +87,13 @@ def _write(sign: bytes) -> None:
 
 
 class Watchdog:
-    """How long each process has been silent, and which of them has been so for too long."""
+    """Counts how long each process is silent, and selects one to kill."""
 
     def __init__(self, now: float) -> None:
         self._looked_at = now
         self._silent: dict[int, float] = {}  # seconds, by the process's place in the tree
         self._ready: set[int] = set()
-        self._next_at = now  # no process is given up before
+        self._next_at = now  # the earliest time of the next kill
 
     def started(self, place: int) -> None:
         self._silent[place] = 0.0
@@ -120,24 +113,25 @@ class Watchdog:
         return self._silent.get(place, 0.0)
 
     def look(self, now: float) -> int | None:
-        """Called every `LOOK_SECONDS`: the place of a process to give up, one at a time."""
+        """Returns the place of a process to kill; the supervisor calls it every `LOOK_SECONDS`."""
         gap = min(now - self._looked_at, LONGEST_LOOK_SECONDS)
         self._looked_at = now
         for place in self._silent:
             self._silent[place] += gap
-        late = [place for place in self._silent if self._silent[place] >= self._bound(place)]
+        late = [
+            place
+            for place, silence in self._silent.items()
+            if silence >= (SILENT_SECONDS if place in self._ready else STARTING_SILENT_SECONDS)
+        ]
         if not late or now < self._next_at:
             return None
         self._next_at = now + SPACING_SECONDS
         return max(late, key=self.silence)
 
-    def _bound(self, place: int) -> float:
-        return SILENT_SECONDS if place in self._ready else STARTING_SILENT_SECONDS
-
 
 def take_stack(fd: int) -> list[str]:
-    """What a process has written about where it is, one line for each frame."""
+    """Returns the stacks that a process wrote, one line per frame."""
     text = os.pread(fd, MOST_STACK_BYTES, 0).decode("utf-8", "replace")
     os.ftruncate(fd, 0)
-    os.lseek(fd, 0, os.SEEK_SET)  # the process writes where this stands
+    os.lseek(fd, 0, os.SEEK_SET)  # the process shares this position
     return [line.strip() for line in text.splitlines() if line.strip()]

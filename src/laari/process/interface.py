@@ -1,4 +1,4 @@
-"""An interface process: the HTTP server on the listeners that all interface processes share."""
+"""An interface process: the HTTP server on listeners that all interface processes share."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ from laari.process.gc import collect_seldom
 from laari.process.heartbeat import tell_ready
 from laari.process.open import Service
 
-GRACEFUL_SECONDS = 20  # for requests in flight; the supervisor waits a little longer
+GRACEFUL_SECONDS = 20  # for requests in flight; shorter than STOP_SECONDS of the supervisor
 
 
 async def serve(service: Service, stop: asyncio.Event) -> None:

@@ -1,8 +1,7 @@
-"""Where the processes of the service write what they have to say: standard error.
+"""Logs on standard error: one JSON object per line, or plain text on a terminal.
 
-One JSON object a line, or plain text where a person looks on. Values that came from outside stay
-out of it: of an exception its type and where it was raised are written, and its text only where
-that is ours or the system's, because a database's text quotes the row it is about.
+The log contains no values from outside. It shows the type and the place of an exception, and its
+text only if it is Laari's or the system's: a text of the database quotes rows.
 """
 
 import logging
@@ -67,11 +66,11 @@ class JsonLine(logging.Formatter):
 
 
 def _described(error: BaseException) -> Iterator[str]:
-    """The exception and what it came from, each once, with the places it went through."""
-    told: set[int] = set()  # one raised from itself would have no end
+    """Yields the exception and its causes, with their tracebacks."""
+    seen: set[int] = set()  # an exception may be its own cause
     link: BaseException | None = error
-    while link is not None and id(link) not in told:
-        told.add(id(link))
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
         state = getattr(link, "sqlstate", None)
         text = f": {link}" if isinstance(link, LaariError | OSError) else ""
         yield f"{type(link).__name__}{f' {state}' if state else ''}{text}"

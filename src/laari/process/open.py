@@ -1,4 +1,4 @@
-"""The service as every command finds it: its engine running, its key at hand, its schema right."""
+"""Opens the service for a command: starts the engine, loads the key, checks the schema."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -13,18 +13,18 @@ from laari.store.postgres.migrate import check, migrate, schema_version
 from laari.store.postgres.pool import check_writable
 from laari.store.secrets import KEY_FILE, load_master_key
 
-# What opening may do to the database: nothing, make it where there is none, or upgrade it too.
+# What opening may do to the database; "upgrade" includes "create".
 Change: TypeAlias = Literal["nothing", "create", "upgrade"]
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    dsn: str = field(repr=False)  # may hold a password
+    dsn: str = field(repr=False)  # may contain a password
     master_key: bytes = field(repr=False)
     settings: Settings
 
     async def prove_master_key(self) -> None:
-        """Refuses a key that is not the database's own."""
+        """Raises an error if the key does not belong to the database."""
         given = self.settings.master_key is not None
         named = "LAARI_MASTER_KEY" if given else str(self.settings.data_dir / KEY_FILE)
         await prove_master_key(self.dsn, self.master_key, named)
@@ -32,13 +32,13 @@ class Service:
 
 @contextmanager
 def open_engine(settings: Settings, *, create: bool = False) -> Iterator[Service]:
-    """The operator's own server, or the embedded one for as long as it is used."""
+    """Opens the operator's server, or runs the embedded one until the block ends."""
     embedded = settings.database_url is None
     if embedded:
         refuse_shared(settings.data_dir)
         if not create:
             refuse_missing(settings.data_dir)
-    # The key comes before the database, so that no database is ever found without its key.
+    # Creates the key before the database, so that no database is without its key.
     master_key = settings.master_key or load_master_key(settings.data_dir)
     if settings.database_url is not None:
         yield Service(settings.database_url, master_key, settings)
@@ -49,10 +49,7 @@ def open_engine(settings: Settings, *, create: bool = False) -> Iterator[Service
 
 @asynccontextmanager
 async def open_service(settings: Settings, change: Change = "nothing") -> AsyncIterator[Service]:
-    """Opens what is there; a schema or a key that does not fit is refused.
-
-    What creates or upgrades wants a database that can be written, too.
-    """
+    """Opens the service. Raises an error if the schema or the key does not match."""
     with open_engine(settings, create=change != "nothing") as service:
         if change == "upgrade" or (change == "create" and await schema_version(service.dsn) == 0):
             await upgrade(service)
@@ -64,9 +61,9 @@ async def open_service(settings: Settings, change: Change = "nothing") -> AsyncI
 
 
 async def upgrade(service: Service) -> tuple[int, int]:
-    """Brings the schema to this version; returns the versions before and after.
+    """Upgrades the schema; returns the versions before and after.
 
-    The key comes first: a wrong one is most often the wrong database.
+    Checks the key first: a wrong key usually means a wrong database.
     """
     if await schema_version(service.dsn):
         await service.prove_master_key()

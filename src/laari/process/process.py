@@ -1,14 +1,14 @@
 """One process of the tree, started by the supervisor: `python -m laari.process.process ROLE`.
 
-What it shares with the others comes as open files, named in the environment:
+The supervisor passes open files, with their numbers in the environment:
 
     LAARI_LISTEN_FD          the listening socket
-    LAARI_METRICS_LISTEN_FD  the one for the metrics alone, unless they are on the main one
-    LAARI_RATE_FD            the memory of the rate buckets
-    LAARI_METRICS_FD         the memory of the metrics; LAARI_PROCESS says which part is this one's
-    LAARI_LIFE_FD            a pipe that ends when the supervisor does
-    LAARI_HEARTBEAT_FD       a pipe to say that this process lives and accepts work
-    LAARI_STACK_FD           a file for the stacks of one that hangs
+    LAARI_METRICS_LISTEN_FD  the listening socket for /metrics, if it has its own
+    LAARI_RATE_FD            shared memory of the rate limits
+    LAARI_METRICS_FD         shared memory of the metrics; LAARI_PROCESS is the part of this process
+    LAARI_LIFE_FD            a pipe that closes when the supervisor ends
+    LAARI_HEARTBEAT_FD       a pipe for the heartbeat
+    LAARI_STACK_FD           a file for the stacks of a process that hangs
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from laari.process.open import Service, open_service
 from laari.settings import read_settings
 from laari.visible import one_line
 
-# The supervisor had the database before it started this process: it will be back.
+# The supervisor has reached the database before, so it will probably be back.
 _PASSING = (UnavailableError, ConnectionLostError, EngineError)
 
 Work: TypeAlias = Callable[[Service, asyncio.Event], Awaitable[None]]
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _role(name: str) -> Work:
-    """What this process does. It imports nothing for the other role: it is back sooner so."""
+    """Returns the work of this role; imports nothing of the other role, to start fast."""
     if name == "interface":
         from laari.process.interface import serve  # noqa: PLC0415
 
@@ -72,7 +72,7 @@ async def _work(work: Work) -> None:
 
 
 def _stop_when_told(stop: asyncio.Event) -> None:
-    """By a signal, or by the end of the supervisor: nobody else would end this process then."""
+    """Sets `stop` on a signal or when the supervisor ends."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)

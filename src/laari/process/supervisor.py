@@ -1,9 +1,8 @@
-"""The process tree: interface processes and one background process, kept alive.
+"""Keeps the process tree alive: interface processes and one background process.
 
-A process that dies is started again while the others go on serving, and one that gives no sign of
-life is killed and started again. All interface processes accept from one listening socket; it stays
-open in the supervisor, so that a client that comes while a process is being replaced waits a moment
-instead of being refused.
+The supervisor starts a process again if it dies, and kills it first if it is silent. All interface
+processes accept from one listening socket. It stays open in the supervisor, so that clients wait a
+moment while a process is replaced.
 """
 
 import asyncio
@@ -31,13 +30,11 @@ from laari.workers.pause import pause
 
 log = logging.getLogger("laari.supervisor")
 
-FIRST_WAIT_SECONDS = 0.1  # before a process that died is started again; doubles each time
+FIRST_WAIT_SECONDS = 0.1  # before a process starts again; doubles each time
 LAST_WAIT_SECONDS = 5.0
-# A process that was ready for so long starts with the first wait again: it was killed, and did not
-# fail to start or at its first request. Clients are not kept waiting for the sake of a log.
+# After this time as ready, a process that dies was killed, and starts with the first wait again.
 HEALTHY_SECONDS = 0.5
-# Of a process, while the service has never been ready. One that waits for the database is not
-# counted: others may serve already.
+# Before the service was ready once. Attempts that fail because the database is away do not count.
 FIRST_START_ATTEMPTS = 4
 STOP_SECONDS = 30.0  # for the work in flight
 ENGINE_LOOK_SECONDS = 1.0
@@ -47,7 +44,7 @@ METRICS_BYTES = 1 << 16  # per interface process
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Claims the port at once; clients that come before the first process is up wait a moment."""
+    """Takes the port at once, so that early clients wait for the first process."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -58,17 +55,18 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise LaariError(f"port {port} on {host} is in use by another program") from None
+            raise LaariError(
+                f"port {port} on {host} is in use: choose another with --port"
+            ) from None
         raise LaariError(f"cannot listen on {host} port {port}: {error.strerror}") from None
     listener.setblocking(False)
     return listener
 
 
 def listen_for_metrics(settings: Settings) -> socket.socket | None:
-    """The metrics have a socket of their own, unless a token opens them on the main one.
+    """Returns the socket of the metrics; None if a token protects them on the main one.
 
-    By default it is a usual port of this machine. Another service may have that one already, which
-    is no reason not to start.
+    If another service has the default port, uses a free one.
     """
     if settings.metrics_address is not None:
         return listen(*settings.metrics_address)
@@ -94,19 +92,20 @@ class Supervisor:
         self._settings = settings
         self._roles = [*["interface"] * workers, "background"]
         self._stop = stop
-        self._processes: dict[int, Process] = {}  # by their place in the list of roles
-        self._stacks: dict[int, int] = {}  # the files of their stacks, likewise
-        self._ready: set[int] = set()  # those that have been ready at least once
-        self._ready_at: dict[int, float] = {}  # when the process that runs there now became ready
+        # By the place in the list of roles.
+        self._processes: dict[int, Process] = {}
+        self._stacks: dict[int, int] = {}  # files
+        self._ready: set[int] = set()  # places that were ready at least once
+        self._ready_at: dict[int, float] = {}  # when the present process became ready
         self._watchdog = Watchdog(time.monotonic())
         self._on_ready: Callable[[], None] | None = None
-        # The children read an end of it that never comes while this process lives.
+        # The children read its end, which comes when this process ends.
         self._life, self._own_life = os.pipe()
         self._rates = _shared_memory("laari-rates", RATE_MEMORY_BYTES)
         self._metrics = _shared_memory("laari-metrics", workers * METRICS_BYTES)
 
     async def run(self, on_ready: Callable[[], None]) -> None:
-        """Returns when `stop` is set and everything in flight is done."""
+        """Returns when `stop` is set and the processes have finished their work."""
         self._on_ready = on_ready
         tasks = [asyncio.create_task(self._keep(place)) for place in range(len(self._roles))]
         tasks.append(asyncio.create_task(self._watch()))
@@ -120,7 +119,7 @@ class Supervisor:
             task.result()
 
     async def _keep(self, place: int) -> None:
-        """Starts the process of this place again and again, with a growing wait in between."""
+        """Starts the process of this place again and again, with a growing wait."""
         role, wait_seconds, failures = self._roles[place], FIRST_WAIT_SECONDS, 0
         while not self._stop.is_set():
             status, how = await self._live(place)
@@ -137,7 +136,7 @@ class Supervisor:
             wait_seconds = min(wait_seconds * 2, LAST_WAIT_SECONDS)
 
     async def _live(self, place: int) -> tuple[int | None, str]:
-        """The whole life of one process; its exit status, and how it ended in words."""
+        """Runs one process; returns its exit status and a description of its end."""
         signs, give_signs = os.pipe()
         os.set_blocking(signs, False)
         os.set_blocking(give_signs, False)
@@ -145,14 +144,14 @@ class Supervisor:
         asyncio.get_running_loop().add_reader(signs, self._heard, place, signs)
         try:
             process = await self._start(place, give_signs, stack)
-        except OSError as error:  # too many processes, or no memory: both may pass
+        except OSError as error:  # too many processes, or no memory
             os.close(stack)
             return None, f"cannot be started ({error.strerror})"
         finally:
             os.close(give_signs)
         self._processes[place], self._stacks[place] = process, stack
         self._watchdog.started(place)
-        if self._stop.is_set():  # it came too late to be told with the others
+        if self._stop.is_set():  # it missed the signal to the others
             process.terminate()
         status = await process.wait()
         self._watchdog.ended(place)
@@ -185,7 +184,7 @@ class Supervisor:
         )
 
     def _heard(self, place: int, signs: int) -> None:
-        """The process is alive, perhaps ready as well, or has closed its end."""
+        """Reads the heartbeat of a process, or the end of its pipe."""
         heard = os.read(signs, heartbeat.MOST_SIGNS)
         if not heard:
             asyncio.get_running_loop().remove_reader(signs)
@@ -207,17 +206,17 @@ class Supervisor:
                 await self._give_up(place)
 
     async def _give_up(self, place: int) -> None:
-        """Kills a silent process, after it had a moment to say where it is; `_keep` goes on."""
+        """Kills a silent process after it has written its stacks; `_keep` starts another."""
         process, silent = self._processes[place], self._watchdog.silence(place)
         _signal(process, heartbeat.STACK_SIGNAL)
         await pause(self._stop, heartbeat.STACK_SECONDS)
-        if self._stop.is_set():  # what it has to finish has a bound of its own now
+        if self._stop.is_set():  # now STOP_SECONDS counts
             return
         named = f"{self._roles[place]} process {process.pid}"
-        still = self._processes.get(place) is process  # and has not ended by itself
+        still = self._processes.get(place) is process  # it has not ended by itself
         stack = heartbeat.take_stack(self._stacks[place]) if still else []
         if still and self._watchdog.silence(place) < silent:
-            message = "%s gave no sign of life for %.0f s, but has come back"
+            message = "%s gave no sign of life for %.0f s, but is back"
             log.warning(message, named, silent, extra={"stack": stack})
             return
         message = "%s has given no sign of life for %.0f s and is replaced"
@@ -231,7 +230,8 @@ class Supervisor:
         self._send(signal.SIGTERM)
         _, late = await asyncio.wait(tasks, timeout=STOP_SECONDS)
         if late:
-            log.error("%d processes did not end within %.0f s", len(self._processes), STOP_SECONDS)
+            count = len(self._processes)
+            log.error("%d processes did not end within %.0f s: killing them", count, STOP_SECONDS)
             self._send(signal.SIGKILL)
             await asyncio.wait(tasks)
         for fd in (self._life, self._own_life, self._rates, self._metrics):
@@ -248,7 +248,7 @@ def _signal(process: Process, number: signal.Signals) -> None:
 
 
 async def _keep_engine(data_dir: Path, stop: asyncio.Event) -> None:
-    """The embedded server is a process of the tree too, though not a child."""
+    """Starts the embedded server again if it has ended."""
     while not stop.is_set():
         try:
             await asyncio.to_thread(revive, data_dir)
@@ -258,7 +258,7 @@ async def _keep_engine(data_dir: Path, stop: asyncio.Event) -> None:
 
 
 def _shared_memory(name: str, size: int) -> int:
-    """Memory that all interface processes map; it has no place on disk and ends with them."""
+    """Returns a file in memory for processes to share."""
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create(name)
     else:

@@ -1,1 +1,1 @@
-"""What runs in the background process."""
+"""The work of the background process."""

@@ -1,4 +1,4 @@
-"""Expires payment requests that nobody reads, so that their merchants hear of it."""
+"""Expires payment requests that nobody reads, so that their merchants get the event."""
 
 import asyncio
 from collections import Counter
@@ -10,21 +10,21 @@ from laari.spine.engine import Spine
 from laari.store.postgres.pool import Pool
 from laari.store.reads import payment_requests, tenants
 
-EVERY_SECONDS = 20  # a request may be marked at most a minute late, a slow round included
-CHUNK = 200  # requests in one go: the spine's share of one batch
+EVERY_SECONDS = 20  # with a slow round, a request expires at most a minute late
+CHUNK = 200  # requests at a time: the spine's share of one batch
 
 
 async def expire_overdue_requests(pool: Pool, spine: Spine, chunk: int = CHUNK) -> int:
-    """Expires what is overdue by its tenant's own clock, through the spine like any reader.
+    """Expires requests that are overdue by their tenant's clock; returns how many.
 
-    Tenant by tenant, of each a share, and then all over again: a sandbox in which millions are
-    overdue at once keeps no other tenant waiting.
+    Each round expires a share of each tenant's requests: a sandbox with millions of overdue
+    requests does not delay other tenants.
     """
     expired = 0
     while True:
         done, more = await _expire_a_share_of_each(pool, spine, chunk, max(chunk // 2, 1))
         expired += done
-        # A row whose lock could not be acquired is left for the next round.
+        # The next job takes rows that were locked.
         if not more or done == 0:
             return expired
 
@@ -32,7 +32,7 @@ async def expire_overdue_requests(pool: Pool, spine: Spine, chunk: int = CHUNK) 
 async def _expire_a_share_of_each(
     pool: Pool, spine: Spine, chunk: int, share: int
 ) -> tuple[int, bool]:
-    """How many were expired, and whether a tenant may have more of them."""
+    """Returns how many requests expired, and whether a tenant may have more."""
     done, more, last_tenant = 0, False, 0
     while True:
         found = await pool.read(

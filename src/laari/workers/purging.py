@@ -1,4 +1,4 @@
-"""Purges what has reached its age, in the background and slowly: payments come first."""
+"""Purges old rows slowly in the background, so that payments stay fast."""
 
 import asyncio
 import logging
@@ -11,27 +11,22 @@ from laari.store.postgres.pool import Pool
 log = logging.getLogger(__name__)
 
 DELIVERIES_EVERY_SECONDS = 60
-SANDBOXES_EVERY_SECONDS = 3600  # all events of all sandboxes are looked at each time
-REST = 3.0  # after each step, in proportion to what it took
+SANDBOXES_EVERY_SECONDS = 3600  # each run reads all events of all sandboxes
+REST = 3.0  # pause after each step, in proportion to its duration
 
 
-class DeliveryPurger:
-    def __init__(self, pool: Pool, age: timedelta) -> None:
-        self._pool = pool
-        self._age = age
-
-    async def step(self) -> bool:
-        """One transaction; whether there may be more."""
-        began = time.monotonic()
-        count = await self._pool.write(purge.purge_deliveries, datetime.now(UTC) - self._age)
-        if count:
-            log.info("%d old deliveries purged", count)
-        await asyncio.sleep((time.monotonic() - began) * REST)
-        return count == purge.MOST
+async def purge_deliveries(pool: Pool, age: timedelta) -> bool:
+    """Runs one transaction; returns whether there may be more to purge."""
+    began = time.monotonic()
+    count = await pool.write(purge.purge_deliveries, datetime.now(UTC) - age)
+    if count:
+        log.info("purged %d old deliveries", count)
+    await asyncio.sleep((time.monotonic() - began) * REST)
+    return count == purge.MOST
 
 
 class SandboxPurger:
-    """Walks through the sandboxes, some events of one of them at a time."""
+    """Purges the sandboxes, some events of one sandbox at a time."""
 
     def __init__(self, pool: Pool, age: timedelta) -> None:
         self._pool = pool
@@ -40,7 +35,7 @@ class SandboxPurger:
         self._after: purge.EventPosition | None = None
 
     async def step(self) -> bool:
-        """One step in one sandbox; whether more of it or other sandboxes are left."""
+        """Purges some events; returns whether there may be more."""
         began = time.monotonic()
         if not self._left:
             self._left = await self._pool.read(purge.sandboxes)

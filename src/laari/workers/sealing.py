@@ -1,4 +1,4 @@
-"""Seals the ledger a little after it was written, so that writing pays nothing for it."""
+"""Seals the ledger soon after it was written, so that writes do not wait for a seal."""
 
 import asyncio
 import logging
@@ -20,8 +20,8 @@ from laari.store.postgres.pool import Pool
 log = logging.getLogger(__name__)
 
 EVERY_SECONDS = 10
-REST = 1.0  # after each seal, in proportion to what it took: payments come first
-LOG_EVERY_SECONDS = 3600.0  # the last seal, for operators who keep the log elsewhere
+REST = 1.0  # pause after each seal, in proportion to its duration: payments come first
+LOG_EVERY_SECONDS = 3600.0  # for operators who keep the log elsewhere
 
 
 class Sealer:
@@ -30,22 +30,21 @@ class Sealer:
         self._key = sealing_key(master_key)
         self._file = last_seal_file(data_dir, master_key)
         self._is_file_checked = False
-        self._last: KnownSeal | None = None  # made and not noted yet
+        self._last: KnownSeal | None = None  # not in the file yet
         self._logged_at = -LOG_EVERY_SECONDS
         self._is_behind = False
 
     async def step(self) -> bool:
-        """Seals the next rows that are complete, in one transaction; whether there are more.
+        """Seals the next complete rows in one transaction; returns whether there are more.
 
-        Under load there are new rows at every moment: those wait for the next time, because a seal
-        costs something of its own. Of two background processes one seals, and the other finds
-        nothing to do.
+        Rows that were written meanwhile wait for the next job. Of two background processes only
+        one seals.
         """
         began = time.monotonic()
         if not self._is_file_checked:
             await self._check_file()
         if not self._is_behind:
-            # What is not taken up into the indexes is read by everyone who looks for new rows.
+            # Every search for new rows reads all rows that the indexes do not summarize.
             await self._pool.write_each(summarize)
         await self._seal()
         if self._is_behind:
@@ -55,7 +54,7 @@ class Sealer:
         return self._is_behind
 
     async def finish(self) -> None:
-        """Seals what was written last, in one transaction."""
+        """Seals the last rows in one transaction."""
         await self._seal()
         await self._note()
 
@@ -65,19 +64,19 @@ class Sealer:
             self._last = KnownSeal(made[-1].number, made[-1].mac)
 
     async def _check_file(self) -> None:
-        """Warns, once, if nothing outside the database can prove the end of the chain."""
+        """Warns once if nothing outside the database can prove the end of the chain."""
         directory = self._file.parent
         if not directory.is_dir():
             log.warning(
                 "the data directory %s does not exist, so the last seal is not kept outside the "
-                "database: make the directory, or keep the seal of this log or of the metrics "
+                "database: create the directory, or keep the seal from this log or the metrics "
                 "(docs/audit.md)",
                 directory,
             )
         elif not self._file.exists() and await self._pool.read(last_seal) is not None:
             log.warning(
-                "%s is missing, so seals that were removed until now go unnoticed: run "
-                "`laari audit --kept-seal` with a seal that was kept elsewhere (docs/audit.md)",
+                "%s is missing, so nobody would notice seals that were removed before: run "
+                "`laari audit --kept-seal` with a seal that you kept elsewhere (docs/audit.md)",
                 self._file,
             )
         self._is_file_checked = True
@@ -93,8 +92,8 @@ class Sealer:
             noted = noted_seal(self._file)
             if noted is not None and not await self._pool.read(is_in_chain, noted):
                 log.error(
-                    "seal %d, noted in %s, is not in the database: it was restored, its seals were "
-                    "removed, or the file is another database's: run `laari audit`",
+                    "seal %d of %s is not in the database: the database was restored, seals were "
+                    "removed, or the file belongs to another database: run `laari audit`",
                     noted.number,
                     self._file,
                 )
@@ -102,4 +101,4 @@ class Sealer:
             if self._file.parent.is_dir():
                 note_seal(self._file, last)
         except (OSError, LaariError) as error:
-            log.warning("the last seal could not be noted: %s", error)
+            log.warning("cannot write the last seal to its file: %s", error)

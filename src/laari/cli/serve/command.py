@@ -5,18 +5,25 @@ import logging
 import os
 import signal
 from dataclasses import replace
+from typing import Any
 
 import click
 
-from laari.cli.serve.demo import demo_settings, prepare
-from laari.cli.serve.greeting import Greeting
+from laari.cli.serve.demo import demo_settings, greeting, prepare
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import json_option
+from laari.cli.terminal.output import complain, complain_of_defect, say, say_json
 from laari.errors import LaariError
 from laari.process.logs import configure_logs
-from laari.process.open import Service, open_service
-from laari.process.supervisor import Supervisor, listen, listen_for_metrics
-from laari.settings import VARIABLES, default_origin, read_settings, unknown_variables
+from laari.process.open import open_service
+from laari.process.supervisor import (
+    DEFAULT_METRICS_ADDRESS,
+    Supervisor,
+    listen,
+    listen_for_metrics,
+)
+from laari.rules.shapes.envelopes import to_json
+from laari.settings import VARIABLES, Settings, default_origin, read_settings, unknown_variables
 from laari.store.ledger.xid_horizon import check_not_moved
 from laari.store.people.installation import note_public_url
 from laari.store.people.signup import is_live
@@ -25,11 +32,11 @@ from laari.store.postgres.pool import connection_to
 log = logging.getLogger(__name__)
 
 MAX_WORKERS = 64
-USUAL_WORKERS = 4  # at most, where none are asked for: the database wants processors too
+USUAL_WORKERS = 4  # the largest default: the database needs processors too
 
 
 class _ServeCommand(click.Command):
-    """Its help ends with the settings, from their one declaration."""
+    """Adds the settings to the help."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Settings (environment)"):
@@ -49,7 +56,7 @@ class _ServeCommand(click.Command):
     metavar="NUMBER",
     default=8000,
     show_default=True,
-    help="Port to listen on; 0 takes a free one.",
+    help="Port to listen on; 0 selects a free one.",
 )
 @click.option(
     "--workers",
@@ -57,15 +64,12 @@ class _ServeCommand(click.Command):
     metavar="NUMBER",
     default=lambda: min(USUAL_WORKERS, os.cpu_count() or 1),
     show_default=f"one per processor, up to {USUAL_WORKERS}",
-    help="Interface processes.",
+    help="Number of interface processes.",
 )
-@click.option("--demo", is_flag=True, help="Make a sandbox merchant once and print how to use it.")
+@click.option("--demo", is_flag=True, help="Create a sandbox merchant and print its credentials.")
 @json_option
 def serve_command(host: str, port: int, workers: int, demo: bool, as_json: bool) -> None:
-    """Run the service.
-
-    One process tree: interfaces, pages, webhook delivery.
-    """
+    """Run the service: interfaces, pages and webhook delivery."""
     configure_logs()
     asyncio.run(_serve(host, port, workers, demo, as_json))
 
@@ -75,9 +79,8 @@ async def _serve(host: str, port: int, workers: int, demo: bool, as_json: bool) 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    # What is wrong with them is worth saying before anything is taken.
-    asked_for = read_settings(os.environ)
-    if asked_for.webhook_allow_private:  # by the operator: a demo takes it for this machine alone
+    asked_for = read_settings(os.environ)  # fails before it takes a port
+    if asked_for.webhook_allow_private:  # by the operator; a demo is safe
         log.warning(
             "LAARI_WEBHOOK_ALLOW_PRIVATE is on: webhooks may go to private addresses and over "
             "plain http. Anyone who can set a webhook URL can reach your internal network. "
@@ -90,35 +93,58 @@ async def _serve(host: str, port: int, workers: int, demo: bool, as_json: bool) 
     settings = read_settings(os.environ, host, port)
     metrics = listen_for_metrics(settings)
     async with open_service(settings, "upgrade") as service:
-        if settings.sandbox_signup and await _is_live(service):
-            _close_signup(asked_for.sandbox_signup)
-            settings = read_settings(os.environ, host, port)
         async with connection_to(service.dsn) as connection:
+            if settings.sandbox_signup and await is_live(connection):
+                if asked_for.sandbox_signup:
+                    raise LaariError(
+                        "LAARI_SANDBOX_SIGNUP is on, but this installation has live merchants: "
+                        "switch it off, or use another installation for the sandbox"
+                    )
+                os.environ["LAARI_SANDBOX_SIGNUP"] = "off"  # for a demo
+                settings = read_settings(os.environ, host, port)
             await check_not_moved(connection)
             await note_public_url(connection, settings.public_url)
-        made = await prepare(replace(service, settings=settings)) if demo else None
-        greeting = Greeting(
-            default_origin(host, port),
-            None if metrics is None else f"{default_origin(*metrics.getsockname()[:2])}/metrics",
-            made,
-            settings,
-        )
+        made = await prepare(replace(service, settings=settings)) if demo else {}
         for name in unknown_variables(os.environ):
-            log.warning("%s is no setting of this version, and has no effect", name)
-        supervisor = Supervisor(listener, metrics, settings, workers, stop)
-        await supervisor.run(lambda: greeting.give(as_json))
+            log.warning("%s is not a setting of this version and has no effect", name)
+        greetings: list[asyncio.Task[None]] = []  # keeps a reference
+
+        def greet() -> None:
+            address = None if metrics is None else metrics.getsockname()[:2]
+            origin = default_origin(host, port)
+            greetings.append(asyncio.create_task(_greet(origin, address, made, settings, as_json)))
+
+        await Supervisor(listener, metrics, settings, workers, stop).run(greet)
 
 
-async def _is_live(service: Service) -> bool:
-    async with connection_to(service.dsn) as connection:
-        return await is_live(connection)
+async def _greet(
+    origin: str,
+    metrics: tuple[str, int] | None,
+    demo: dict[str, Any],
+    settings: Settings,
+    as_json: bool,
+) -> None:
+    if demo:
+        await _make_samples(origin, demo["secret_key"], settings.sandbox_vpa)
+    metrics_url = None if metrics is None else f"{default_origin(*metrics)}/metrics"
+    if as_json:
+        say_json(to_json({"url": origin, "metrics_url": metrics_url} | demo))
+        return
+    text = f"Laari is ready at {origin}"
+    if metrics_url is not None:
+        is_usual = metrics == DEFAULT_METRICS_ADDRESS or settings.metrics_address is not None
+        why = "" if is_usual else f" (port {DEFAULT_METRICS_ADDRESS[1]} is in use)"
+        text += f"\nIts metrics are at {metrics_url}{why}"
+    say(f"{text}\n\n{greeting(demo)}" if demo else text)
 
 
-def _close_signup(asked_for: bool) -> None:
-    """Nobody who moves real money wants strangers to make merchants beside it."""
-    if asked_for:
-        raise LaariError(
-            "LAARI_SANDBOX_SIGNUP is on, and this installation has live merchants: "
-            "sign-up is for an installation that is a sandbox"
-        )
-    os.environ["LAARI_SANDBOX_SIGNUP"] = "off"  # a demo does without
+async def _make_samples(origin: str, secret_key: str, recipient: str) -> None:
+    from laari.cli.serve.demo_samples import make_samples  # noqa: PLC0415  # aiohttp loads slowly
+
+    url = origin.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+    try:
+        await make_samples(url, secret_key, recipient)
+    except LaariError as error:  # for example, if https is required
+        complain(f"the demo has no sample payments: {error}")
+    except Exception as error:  # the greeting must still show the credentials
+        complain_of_defect(error)

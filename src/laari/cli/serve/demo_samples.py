@@ -1,7 +1,7 @@
-"""What there is to look at in a demo: payments of the last days, and what waits for the customer.
+"""Samples of a demo: payments of the last days, and open ones for the customer.
 
-Made over the merchant interface, as a shop would have made it, and on a sandbox clock that was set
-back: the customer has spent nothing today.
+They are made over the merchant interface with the sandbox clock set back, so that the customer has
+spent nothing today.
 """
 
 from laari.cli.shop.api import Api, open_api
@@ -11,7 +11,7 @@ CAFE, BEACH = "Cafe", "Beach"  # the shop's two tills
 
 
 async def make_samples(url: str, secret_key: str, recipient: str) -> None:
-    """Makes them where the merchant has no payment yet; leaves the clock at real time."""
+    """Makes the samples if the merchant has no payment; leaves the clock at real time."""
     async with open_api(url, secret_key) as api:
         if (await api.get("/payments", limit="1"))["data"]:
             return
@@ -51,7 +51,7 @@ async def _past(api: Api, recipient: str) -> None:
 
 
 async def _present(api: Api, recipient: str) -> None:
-    """What waits for the customer: to pay on its page or in the wallet application."""
+    """Makes what the customer can pay or approve."""
     await _payment(api, "SAMPLE-1005", 7_500, "Coconut juice", CAFE)
     await _request(api, recipient, "SAMPLE-2002", 65_000, "Sunset trip")
     await api.create("/authorizations", reference="SAMPLE-BOX-2", title="Weekly fish box")

@@ -4,11 +4,11 @@ import functools
 import os
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
 from laari.cli.terminal.secret_input import secret_options
+from laari.settings import read_url
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 KEY_VARIABLE = "LAARI_SECRET_KEY"
@@ -44,14 +44,8 @@ def api_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def service_url(value: str) -> str:
     """Reads an origin, or the URL of the merchant interface."""
-    try:
-        parts = urlsplit(value)
-        port = parts.port
-    except ValueError:
-        port, parts = None, urlsplit("")
-    path = parts.path.rstrip("/").removesuffix("/merchant")
-    plain = not (parts.query or parts.fragment or "@" in parts.netloc)
-    if parts.scheme not in ("http", "https") or not parts.hostname or not plain:
+    parts = read_url(value)
+    if parts is None:
         raise click.BadParameter("must be the service's URL, such as https://pay.example.com.")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}{'' if port is None else f':{port}'}{path}"
+    origin, path = parts
+    return origin + path.removesuffix("/merchant")

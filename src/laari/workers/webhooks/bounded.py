@@ -1,8 +1,8 @@
-"""Connections to receivers that read a bounded amount for each answer.
+"""Connections to receivers that read a limited number of bytes for each answer.
 
-aiohttp bounds lines and numbers of header fields, and the sender what it reads of a body. Neither
-sees interim responses (100, 103), chunk extensions and trailers: a receiver could send those for as
-long as the attempt lasts, at whatever speed. Here every byte counts, before anything is parsed.
+aiohttp limits header fields, and the sender limits the body. Neither limits interim responses (100,
+103), chunk extensions and trailers, which a receiver could send until the timeout. Here every byte
+counts before it is parsed.
 """
 
 from functools import partial
@@ -13,23 +13,23 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
 
-MAX_ANSWER_BYTES = 128 * 1024  # of everything: twice what is read of a body
+MAX_ANSWER_BYTES = 128 * 1024  # twice the limit of a body
 MAX_INTERIM_RESPONSES = 8  # servers send one or two
 
 
 class AnswerTooLong(aiohttp.ClientError):
-    """More came back than any answer to a webhook needs."""
+    """The answer is longer than any webhook needs."""
 
 
 class BoundedResponse(ResponseHandler):
-    """One connection; each request on it has the whole allowance for its answer."""
+    """A connection with a limit for the answer to each request."""
 
     _left = MAX_ANSWER_BYTES
     _interim = 0
     _too_long: AnswerTooLong | None = None
 
     def set_response_params(self, **params: Any) -> None:
-        """Is called for each request, before it is sent."""
+        """aiohttp calls this before each request."""
         self._left = MAX_ANSWER_BYTES
         self._interim = 0
         super().set_response_params(**params)
@@ -43,7 +43,7 @@ class BoundedResponse(ResponseHandler):
             self._cut()
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
-        """Is called with the head of each response, interim ones too."""
+        """aiohttp calls this with the head of each response, also of an interim one."""
         super().feed_data(data, size)
         if 100 <= data[0].code < 200:
             self._interim += 1
@@ -51,7 +51,7 @@ class BoundedResponse(ResponseHandler):
                 self._cut()
 
     def _cut(self) -> None:
-        """Ends the answer here: what was understood of it stays, and nothing more is read."""
+        """Ends the answer here and keeps what was parsed."""
         if self._too_long is not None:
             return
         self._too_long = AnswerTooLong()
@@ -67,7 +67,7 @@ class BoundedResponse(ResponseHandler):
 
 
 def bounded(connector: aiohttp.TCPConnector) -> aiohttp.TCPConnector:
-    """The connector, whose connections are bounded from now on."""
+    """Limits the connector's connections."""
     handler: type[ResponseHandler] = BoundedResponse
     connector._factory = partial(handler, loop=connector._loop)
     return connector

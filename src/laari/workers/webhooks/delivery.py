@@ -1,7 +1,7 @@
-"""The delivery of webhooks: leases what is due, sends it, records the outcome.
+"""The delivery of webhooks: leases due deliveries, sends them, records the outcomes.
 
-No transaction is open while a receiver works. When this process is killed, its deliveries are due
-again as soon as their leases have expired. Any number of processes may do this at the same time.
+No transaction is open while a receiver works. If this process is killed, its deliveries are due
+again when their leases expire. Several processes may deliver at the same time.
 """
 
 import asyncio
@@ -27,14 +27,13 @@ from laari.workers.webhooks.windows import TenantWindow, WindowLimits, allot
 
 log = logging.getLogger(__name__)
 
-# Deliveries go on within five seconds after their connection has gone silent: a second until
-# the next statement, these two, and a new connection.
-ANSWER_SECONDS = 2.5  # of the database; after that its connection is taken for dead
+# Deliveries continue within five seconds after their connection died: a second until the next
+# statement, these two, and a new connection.
+ANSWER_SECONDS = 2.5  # of the database
 RECONNECT_SECONDS = 0.5
-# Outcomes in one statement. If a backlog took longer than the bound above, it would be tried again
-# with still more of them, and never be recorded.
+# Outcomes in one statement. A larger one could exceed ANSWER_SECONDS and grow with each retry.
 MOST_RECORDED = 1000
-TENANTS_AT_ONCE = 256  # looked at in one round
+TENANTS_AT_ONCE = 256  # in one round
 SWITCHED_OFF = "webhooks are switched off or no URL is set"
 
 
@@ -60,7 +59,7 @@ class Deliverer:
         self._after_tenant = 0
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Runs until `stop` is set; then finishes and records what is in flight."""
+        """Runs until `stop` is set; then finishes and records the attempts in flight."""
         recording = asyncio.create_task(_persist("recording deliveries", self._record_outcomes))
         leasing = asyncio.create_task(_persist("leasing deliveries", self._lease_due))
         await stop.wait()
@@ -74,12 +73,12 @@ class Deliverer:
         await recording
 
     async def _release(self) -> None:
-        """What has not been begun is due again, for the next process to find at once."""
+        """Makes waiting deliveries due again, for the next process."""
         waiting = [delivery for window in self._windows.values() for delivery, _ in window.queue]
         for window in self._windows.values():
             window.queue.clear()
         if waiting:
-            with suppress(Exception):  # their leases expire anyway
+            with suppress(Exception):  # otherwise their leases expire
                 async with connection_to(self._dsn, ANSWER_SECONDS) as connection:
                     await deliveries.release(connection, waiting)
 
@@ -93,12 +92,12 @@ class Deliverer:
                     busy = await self._round(connection)
                 await asyncio.sleep(self._limits.round_seconds)
                 if not busy:
-                    # Not `wait_for`: before Python 3.12 it swallows a cancellation that comes at
-                    # the moment of the wake, and stopping would wait for ever.
+                    # Not `wait_for`: before Python 3.12 it loses a cancellation that comes with
+                    # the wake, and stopping would wait for ever.
                     await pause(self._wake, self._limits.poll_seconds)
 
     async def _round(self, connection: Connection) -> bool:
-        """Leases what there is room for; returns whether there may be more to lease at once."""
+        """Leases as many as there is room for; returns whether there may be more."""
         tenants, following = await deliveries.due_tenants(
             connection, self._after_tenant, TENANTS_AT_ONCE
         )
@@ -114,7 +113,7 @@ class Deliverer:
             windows[tenant].completed = 0
         begin_by = time.monotonic() + self._limits.lease_seconds / 2
         leased = await deliveries.lease(connection, room, self._limits.lease_seconds)
-        # Slots were counted for the tenants that waited: they come first.
+        # The slots were counted for tenants with nothing in flight: they come first.
         leased.sort(key=lambda delivery: windows[delivery.tenant_id].in_flight > 0)
         for delivery in leased:
             self._enqueue(delivery, begin_by)
@@ -137,7 +136,7 @@ class Deliverer:
             worker.add_done_callback(self._workers.discard)
 
     async def _work(self, window: TenantWindow) -> None:
-        """Makes the attempts of a tenant, one after the other, while there are any."""
+        """Makes the attempts in a tenant's queue, one after the other."""
         try:
             while window.queue and window.in_flight <= window.size:
                 delivery, begin_by = window.queue.popleft()
@@ -153,8 +152,8 @@ class Deliverer:
         try:
             answer = await self._send(delivery)
         except Exception:
-            # Our own fault, not the receiver's: it does not count; it is due after the lease.
-            log.exception("sending event %s failed", delivery.event_id)
+            # Not the receiver's fault: the delivery is due again after the lease.
+            log.exception("cannot send event %s, next attempt after its lease", delivery.event_id)
             return
         window.record(answer.acknowledged, self._limits)
         self._outcomes.put_nowait(self._outcome(delivery, answer))
@@ -184,9 +183,9 @@ class Deliverer:
         )
 
     async def _record_outcomes(self) -> None:
-        """Records outcomes as they come: those that were queued while the last were written.
+        """Records the outcomes that were queued since the last statement.
 
-        A commit that is lost in a crash leads to one more attempt, so none waits for the disk.
+        A commit that a crash loses leads to one more attempt, so commits do not wait for the disk.
         """
         async with connection_to(self._dsn, math.inf, synchronous_commit="off") as connection:
             while True:
@@ -205,17 +204,17 @@ class Deliverer:
                 if len(attempts) < len(gathered):
                     if self._outcomes.empty():
                         return
-                    self._outcomes.put_nowait(None)  # what failed was put back behind the end
+                    self._outcomes.put_nowait(None)  # failed outcomes were put back after it
                 await asyncio.sleep(self._limits.round_seconds)
 
 
 async def _persist(what: str, work: Callable[[], Awaitable[None]]) -> None:
-    """Runs the work to its end, and again from the beginning if the database went away."""
+    """Runs the work to its end; starts it again if the database went away."""
     while True:
         try:
             await work()
         except Exception as error:
-            log.warning("%s was interrupted: %s", what, error)
+            log.warning("%s was interrupted and starts again: %s", what, error)
             await asyncio.sleep(RECONNECT_SECONDS)
         else:
             return
@@ -234,9 +233,6 @@ async def run(
     def secret_of(merchant_id: str, encrypted: bytes) -> str:
         return open_secret(master_key, merchant_id, encrypted)
 
-    sender = Sender(allow_private=settings.webhook_allow_private)
-    try:
+    async with Sender(allow_private=settings.webhook_allow_private) as sender:
         waits = settings.webhook_retry_seconds
         await Deliverer(dsn, sender, secret_of, waits, limits).run(stop)
-    finally:
-        await sender.close()

@@ -1,8 +1,7 @@
-"""What a merchant is told about an attempt that got no answer, and what the operator is told.
+"""Errors of attempts without an answer: a phrase for the merchant, the detail for the log.
 
-A merchant chooses the URL, so whatever an error says about the network around the service would be
-an answer to a question that the merchant asked: which address a name has in here, which ports are
-open, what runs there. Merchants get one of a fixed set of phrases. The log gets the detail.
+A merchant chooses the URL. A detailed error would let the merchant explore the service's network:
+its addresses, open ports and programs. So merchants get one of a fixed set of phrases.
 """
 
 import errno
@@ -33,9 +32,9 @@ CONNECTION_ERRORS = {
     errno.ETIMEDOUT: "the connection timed out",
 }
 REFUSED = CONNECTION_ERRORS[errno.ECONNREFUSED]
-# Nothing was sent, and trying again at once would not help.
+# Nothing was sent, and an immediate retry would not help.
 NO_CONNECTION_PHRASES = frozenset({NOT_RESOLVED, NO_CONNECTION, *CONNECTION_ERRORS.values()})
-# By OpenSSL's numbers (X509_V_ERR_…): what a receiver's owner has to mend.
+# By OpenSSL's numbers (X509_V_ERR_…).
 CERTIFICATE_ERRORS = {
     9: "it is not yet valid",
     10: "it has expired",
@@ -46,26 +45,9 @@ CERTIFICATE_ERRORS = {
     62: "it is for another name",
 }
 
-PHRASES = frozenset(
-    {
-        NOT_PUBLIC,
-        NOT_RESOLVED,
-        CERTIFICATE,
-        *(f"{CERTIFICATE}: {why}" for why in CERTIFICATE_ERRORS.values()),
-        TLS,
-        NO_CONNECTION,
-        *CONNECTION_ERRORS.values(),
-        BROKEN,
-        CLOSED,
-        TOO_LATE,
-        TOO_LONG,
-        NOT_HTTP,
-    }
-)
-
 
 def unreached(url: str, phrase: str) -> str:
-    """For a developer, who may have forgotten to start what is at the URL."""
+    """Returns the error for a developer, who may have forgotten to start the program."""
     if phrase == REFUSED:
         return f"connection refused on {url}; is it running?"
     return f"{url} cannot be reached: {phrase}"
@@ -75,12 +57,12 @@ LOG_EVERY_SECONDS = 60.0  # the same failure of the same host
 _MOST_REMEMBERED = 1024
 
 
-class ForbiddenAddress(OSError):  # noqa: N818  # named for what was met
-    """A name that resolves to an address webhooks may not go to."""
+class ForbiddenAddress(OSError):  # noqa: N818
+    """Webhooks may not go to this address."""
 
 
 def describe(problem: Exception) -> str:
-    """One of the phrases, which a merchant's developer can act on."""
+    """Returns one of the phrases above."""
     match problem:
         case aiohttp.ClientConnectorCertificateError():
             return _certificate(problem.certificate_error)
@@ -104,12 +86,12 @@ def describe(problem: Exception) -> str:
 
 
 def _certificate(error: Exception) -> str:
-    why = CERTIFICATE_ERRORS.get(getattr(error, "verify_code", 0))  # set where OpenSSL raised it
+    why = CERTIFICATE_ERRORS.get(getattr(error, "verify_code", 0))  # set by OpenSSL
     return CERTIFICATE if why is None else f"{CERTIFICATE}: {why}"
 
 
 def detail(problem: Exception) -> str:
-    """What the operator gets to know: the system's own words, and nothing that a receiver said."""
+    """Returns the system's error for the log, without text of the receiver."""
     cause = problem.os_error if isinstance(problem, aiohttp.ClientConnectorError) else problem
     return (
         f"{type(cause).__name__}: {cause}" if isinstance(cause, OSError) else type(cause).__name__
@@ -117,7 +99,7 @@ def detail(problem: Exception) -> str:
 
 
 class FailureLog:
-    """Logs failures in detail, the same one of the same host once a minute."""
+    """Logs failures in detail, each failure of a host once a minute."""
 
     def __init__(self) -> None:
         self._logged: dict[tuple[str, str], float] = {}
@@ -127,6 +109,6 @@ class FailureLog:
         if now - self._logged.get((host, phrase), -LOG_EVERY_SECONDS) < LOG_EVERY_SECONDS:
             return
         if len(self._logged) >= _MOST_REMEMBERED:
-            self._logged.clear()  # some are logged a little early then, and memory stays bounded
+            self._logged.clear()  # limits the memory; some failures are logged early then
         self._logged[host, phrase] = now
-        log.info("a webhook to %s failed: %s", host, detail(problem))
+        log.info("webhook to %s failed: %s", host, detail(problem))

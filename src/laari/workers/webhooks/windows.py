@@ -1,7 +1,7 @@
-"""How many attempts each tenant may have in flight, and how many deliveries are leased ahead.
+"""Limits of attempts in flight for each tenant, and of deliveries that are leased ahead.
 
-Every tenant has a concurrency window of its own: additive increase with each acknowledgement,
-multiplicative decrease with each failure. So slow receivers cannot fill the slots that all share.
+Each tenant has a concurrency window: additive increase with each acknowledgement, multiplicative
+decrease with each failure. So slow receivers cannot take all slots.
 """
 
 from collections import deque
@@ -16,19 +16,18 @@ from laari.workers.webhooks.sender import TIMEOUT_SECONDS
 class WindowLimits:
     max_in_flight: int = 512  # attempts of this process
     max_window: int = 32  # attempts in flight for one tenant
-    initial_window: int = 4  # for a tenant not seen before
+    initial_window: int = 4  # for a new tenant
     min_window: int = 2
     lease_seconds: float = 4 * TIMEOUT_SECONDS  # half to wait in the queue, half to send and record
-    poll_seconds: float = 1.0  # for retries that come due, and notifications that got lost
-    # Between two looks for more, and between two recordings: each finds several.
-    round_seconds: float = 0.04
+    poll_seconds: float = 1.0  # for retries that come due, and lost notifications
+    round_seconds: float = 0.04  # between two leases and two recordings, so that each has several
 
 
 class TenantWindow:
-    """The concurrency window of one tenant: its attempts in flight, and what is leased ahead.
+    """The concurrency window of one tenant: attempts in flight and leased deliveries.
 
-    The queue is as long as two rounds at the pace of the last one: a receiver that responds at once
-    never waits for the database, and a slow one has no queue at all.
+    The queue holds two rounds at the last pace: a fast receiver never waits for the database, and
+    a slow one has no queue.
     """
 
     __slots__ = ("completed", "in_flight", "queue", "size")
@@ -36,26 +35,26 @@ class TenantWindow:
     def __init__(self, size: int) -> None:
         self.size = size
         self.in_flight = 0
-        self.completed = 0  # since more was last leased
-        self.queue: deque[tuple[LeasedDelivery, float]] = deque()  # with the latest time to begin
+        self.completed = 0  # since the last lease
+        self.queue: deque[tuple[LeasedDelivery, float]] = deque()  # with the latest start time
 
     def record(self, acknowledged: bool, limits: WindowLimits) -> None:
-        """Grows or shrinks the window by the outcome of an attempt."""
+        """Grows or shrinks the window after an attempt."""
         if acknowledged:
             self.size = min(self.size + 1, limits.max_window)
         else:
             self.size = max(self.size // 2, limits.min_window)
 
     def room(self, slots: int) -> int:
-        """How many more to lease if so many of them can start at once."""
+        """Returns how many more to lease if `slots` of them can start at once."""
         return slots + 2 * self.completed - len(self.queue)
 
 
 def allot(windows: Mapping[int, TenantWindow], slots: int) -> tuple[dict[int, int], set[int]]:
-    """How many deliveries to lease for each tenant, and the tenants left without a slot.
+    """Returns how many deliveries to lease for each tenant, and the tenants without a slot.
 
-    Free slots are shared between the tenants that have nothing in flight: none gets a second
-    before each has had a first, and while one waits for a slot, those that have one get no more.
+    Tenants with nothing in flight share the free slots: none gets a second slot before each has a
+    first. While a tenant waits for a slot, tenants with attempts in flight get no more.
     """
     idle = [tenant for tenant, window in windows.items() if not window.in_flight]
     served, left = idle[: max(0, slots)], set(idle[max(0, slots) :])
