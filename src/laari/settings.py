@@ -93,16 +93,15 @@ def _key(name: str, text: str) -> bytes | None:
 def _address(name: str, text: str) -> tuple[str, int] | None:
     if not text:
         return None
-    host, _, port = text.rpartition(":")
-    if host.startswith("[") and host.endswith("]"):
-        host = host[1:-1]
-    elif ":" in host:
-        host = ""  # an IPv6 address without brackets is ambiguous
-    if not re.fullmatch(r"[^\s\[\]/@]+", host) or not re.fullmatch(r"[0-9]{1,5}", port):
+    try:
+        parts = urlsplit(f"//{text}")
+        is_whole = parts.netloc == text and not re.search(r"[\s@]", text)
+        host, port = (parts.hostname, parts.port) if is_whole else (None, None)
+    except ValueError:
+        host, port = None, None
+    if host is None or port is None:
         raise SettingsError(f"{name}: {text!r} is not an address such as 127.0.0.1:9464")
-    if int(port) > 65_535:
-        raise SettingsError(f"{name}: {port} is not a port; use 0 to 65535")
-    return host, int(port)
+    return host, port
 
 
 def _token(name: str, text: str) -> str | None:
@@ -139,16 +138,17 @@ def _network(name: str, text: str) -> Network:
     return ip_network((inside, network.prefixlen - _MAPPED_BITS))
 
 
-def _word(name: str, text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", text):
-        raise SettingsError(f"{name}: use only letters, digits, '.', '_' and '-', not {text!r}")
-    return text.lower()
+def _matching(pattern: str, kind: str) -> Reader[str]:
+    def read(name: str, text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise SettingsError(f"{name}: {text!r} is not {kind}")
+        return text.lower()
+
+    return read
 
 
-def _email(name: str, text: str) -> str:
-    if not re.fullmatch(r"[^@\s]+@[^@\s]+", text):
-        raise SettingsError(f"{name}: {text!r} is not an email address")
-    return text.lower()
+_word = _matching(r"[A-Za-z0-9][A-Za-z0-9._-]*", "a word of letters, digits, '.', '_' and '-'")
+_email = _matching(r"[^@\s]+@[^@\s]+", "an email address")
 
 
 def _number(name: str, text: str) -> float:
@@ -324,7 +324,6 @@ VARIABLES = tuple(Variable(each.name, **each.metadata) for each in fields(Settin
 def read_settings(
     environ: Mapping[str, str], host: str = "127.0.0.1", port: int = 8000
 ) -> Settings:
-    """Reads and checks every variable."""
     texts = {each.field: each.text(environ) for each in VARIABLES}
     values = {each.field: each.read(each.name, texts[each.field]) for each in VARIABLES}
     # The two defaults that follow from other values.

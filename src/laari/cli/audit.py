@@ -23,9 +23,7 @@ from laari.store.postgres.pool import connection_to
 BESIDE = 2  # more connections that check at the same time
 
 
-def _kept(context: click.Context, parameter: click.Parameter, text: str | None) -> KnownSeal | None:
-    if text is None:
-        return None
+def _kept(text: str) -> KnownSeal:
     seal = read_seal(text)
     if seal is None:
         raise click.BadParameter("must be a number, a colon and 64 hexadecimal digits.")
@@ -33,21 +31,15 @@ def _kept(context: click.Context, parameter: click.Parameter, text: str | None) 
 
 
 @click.command("audit")
-@click.option(
-    "--since-seal",
-    is_flag=True,
-    help="Check only the last seal and the rows after it.",
-)
+@click.option("--since-seal", is_flag=True, help="Check only the last seal and the rows after it.")
 @click.option(
     "--kept-seal",
-    callback=_kept,
+    type=_kept,
     metavar="NUMBER:MAC",
     help="A seal that you kept elsewhere; it must be in the chain.",
 )
 @click.option(
-    "--standby",
-    metavar="URL",
-    help="Read this standby of the database after it has caught up.",
+    "--standby", metavar="URL", help="Read this standby of the database after it has caught up."
 )
 @json_option
 def audit_command(

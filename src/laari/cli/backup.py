@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from types import FrameType
+from typing import Any
 
 import click
+from msgspec.structs import asdict
 
 from laari.cli.terminal.operation import json_option, show
 from laari.cli.terminal.output import complain, path_text
@@ -83,7 +84,7 @@ def _refuse_external(settings: Settings) -> None:
 @click.command("restore")
 @click.argument("folder", metavar="DIR", type=_folder)
 @click.option(
-    *("--wal", "wal"),
+    "--wal",
     metavar="ARCHIVE",
     type=_folder,
     multiple=True,
@@ -97,38 +98,23 @@ def _refuse_external(settings: Settings) -> None:
 )
 @click.option("--key-file", type=_folder, metavar="FILE", help="The master key, if not in DIR.")
 @json_option
-def restore_command(
-    folder: Path,
-    wal: tuple[Path, ...],
-    until: datetime | None,
-    key_file: Path | None,
-    as_json: bool,
-) -> None:
+def restore_command(folder: Path, as_json: bool, **log_and_key: Any) -> None:
     """Restore the database from a backup.
 
     The data directory must be empty. Verifies the backup first and audits the books at the end.
     """
     settings = read_settings(os.environ)
     _refuse_external(settings)
-    wanted = Wanted(
-        wal=wal,
-        until=until,
-        key_file=key_file,
-        master_key=settings.master_key,
-        wal_archive=settings.wal_archive,
-    )
+    key, archive = settings.master_key, settings.wal_archive
+    wanted = Wanted(master_key=key, wal_archive=archive, **log_and_key)
     refuse_shared(settings.data_dir)
     with _ended_by_sigterm(), progress_bar(in_bytes=True) as progress:
         made = restore(folder, settings.data_dir, wanted, progress)
-    report = made.audit
+    facts = asdict(made)
+    report = facts.pop("audit")
     shown = {
         "path": path_text(settings.data_dir.resolve()),
-        "backup": made.backup,
-        "files": made.files,
-        "bytes": made.bytes,
-        "timeline": made.timeline,
-        "last_transaction_at": made.last_transaction_at,
-        "schema_version": made.schema_version,
+        **facts,
         "audited": report is not None,
         "ok": report.ok if report else None,
         "payments": report.payments if report else None,
@@ -152,11 +138,7 @@ def restore_command(
 @contextmanager
 def _ended_by_sigterm() -> Iterator[None]:
     """Lets SIGTERM end the command as Ctrl-C does, so that it cleans up."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:

@@ -37,7 +37,11 @@ def described(found: oauth.Client) -> dict[str, object]:
 @client.command()
 @click.argument("merchant_id")
 @click.option(
-    "--scope", type=scope, default=" ".join(SCOPES), help="Scopes with spaces between; default all."
+    "--scope",
+    type=scope,
+    default=" ".join(SCOPES),
+    show_default="all",
+    help="Scopes, separated by spaces.",
 )
 @operation
 async def create(service: Service, merchant_id: str, scope: str) -> dict[str, object]:

@@ -40,14 +40,8 @@ def customer() -> None:
 @click.option("--mobile", type=fields.mobile, help="Seven digits, with or without +960.")
 @click.option("--email", type=fields.email, help="For payment requests and the login.")
 @click.option("--vpa", help="Virtual payment address, with or without its suffix.")
-@click.option("--tier", default="basic", show_default=True, help="See `laari tier list`.")
-@click.option(
-    *("--mode", "mode"),
-    type=fields.MODE,
-    default="live",
-    show_default=True,
-    help="Mode of the wallet. A sandbox customer can pay only sandbox merchants.",
-)
+@click.option("--tier", default="basic", help="See `laari tier list`.")
+@click.option("--mode", type=fields.MODE, default="live", help="Mode of the wallet.")
 @click.option(
     "--balance", type=fields.integer(0, MAX_MONEY), default=0, help="Opening balance in laari."
 )
@@ -118,7 +112,6 @@ async def show(service: Service, customer: str) -> object:
     "--limit",
     type=fields.integer(1, MOST_LISTED),
     default=100,
-    show_default=True,
     help=f"Number of customers, up to {MOST_LISTED}.",
 )
 @click.option("--after", metavar="CUSTOMER", help="Continue after this customer (id or account).")
@@ -196,7 +189,6 @@ async def _matching(service: Service, written: str) -> list[Holder]:
 
 
 async def _find(service: Service, written: str) -> Holder:
-    """Looks up a customer by id or account number."""
     found = None
     async with connection_to(service.dsn) as connection:
         customer_id = ids.read_id(ids.CUSTOMER, written)

@@ -12,9 +12,8 @@ from laari.cli.authorizations import authorization
 from laari.cli.backup import backup_command, restore_command
 from laari.cli.clients import client
 from laari.cli.customers import customer
-from laari.cli.init import init_command
+from laari.cli.database import init_command, migrate_command
 from laari.cli.merchants import merchant
-from laari.cli.migrate import migrate_command
 from laari.cli.payments import payment
 from laari.cli.people import session
 from laari.cli.serve.command import serve_command
@@ -29,7 +28,7 @@ from laari.errors import LaariError
 INTERRUPTED = 130  # the exit status that shells give for Ctrl-C
 
 
-@click.group()
+@click.group(context_settings={"show_default": True})
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def cli() -> None:
     """Merchant payments and wallets in Maldivian rufiyaa."""

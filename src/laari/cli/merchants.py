@@ -32,13 +32,7 @@ def _vetted(service: Service, url: str | None) -> str | None:
 
 @merchant.command()
 @click.argument("name", type=fields.name)
-@click.option(
-    *("--mode", "mode"),
-    type=fields.MODE,
-    default="sandbox",
-    show_default=True,
-    help="Mode of its credentials.",
-)
+@click.option("--mode", type=fields.MODE, default="sandbox", help="Mode of its credentials.")
 @click.option("--fee-bps", type=fields.fee_bps, default=0, help="Fee in basis points.")
 @click.option("--fee-fixed", type=fields.fee_fixed, default=0, help="Fixed fee in laari.")
 @click.option("--webhook-url", help="Send events to this URL.")

@@ -52,15 +52,7 @@ async def list_users(service: Service, merchant_id: str) -> list[dict[str, objec
     async with connection_to(service.dsn) as connection:
         await merchants.show(connection, merchant_id)  # raises an error if there is none
         found = await staff.users_of(connection, merchant_id)
-    return [
-        {
-            "merchant_id": each.merchant_id,
-            "email": each.email,
-            "created_at": show_time(each.created_at),
-            "sessions": each.sessions,
-        }
-        for each in found
-    ]
+    return [each._asdict() | {"created_at": show_time(each.created_at)} for each in found]
 
 
 @user.command()

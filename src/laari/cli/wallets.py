@@ -64,7 +64,6 @@ async def adjust(
     "--limit",
     type=fields.integer(1, MOST_LISTED),
     default=20,
-    show_default=True,
     help=f"Number of transactions, up to {MOST_LISTED}.",
 )
 @click.option("--before", metavar="TID", help="Continue after this transaction.")

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import click
 from msgspec import Raw
+from msgspec.structs import asdict
 
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import json_option, operation, show
@@ -49,14 +50,7 @@ def described(delivery: Delivery) -> dict[str, object]:
         "status": delivery.status,
         "next_attempt_at": show_or_none(delivery.next_attempt_at),
         "attempts": [
-            {
-                "started_at": show_time(attempt.started_at),
-                "duration_ms": attempt.duration_ms,
-                "url": attempt.url,
-                "http_status": attempt.http_status,
-                "error": attempt.error,
-                "answer": attempt.answer,
-            }
+            asdict(attempt) | {"started_at": show_time(attempt.started_at)}
             for attempt in delivery.attempts
         ],
     }

@@ -9,8 +9,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from types import TracebackType
-from typing import TypeAlias
+from typing import Any
 
 import msgspec
 
@@ -26,12 +25,6 @@ def configure_logs() -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 
-# What `sys.exc_info()` returns.
-_ExcInfo: TypeAlias = (
-    tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
-)
-
-
 class TextLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         stack: list[str] = getattr(record, "stack", [])
@@ -40,9 +33,8 @@ class TextLine(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         return visible(super().formatMessage(record))
 
-    def formatException(self, ei: _ExcInfo) -> str:  # noqa: N802  # the base class's name
-        lines = _described(ei[1]) if ei[1] is not None else ()
-        return "\n".join(f"  {visible(line)}" for line in lines)
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        return "\n".join(f"  {visible(line)}" for line in _described(ei[1]))
 
 
 class JsonLine(logging.Formatter):
@@ -54,21 +46,17 @@ class JsonLine(logging.Formatter):
             "process": record.process,
             "message": record.getMessage(),
         }
-        request_id = getattr(record, "request_id", None)
-        if request_id is not None:
-            line["request_id"] = request_id
-        stack: list[str] = getattr(record, "stack", [])
-        if stack:
-            line["stack"] = stack
-        if record.exc_info and record.exc_info[1] is not None:
+        for name in ("request_id", "stack"):
+            if value := getattr(record, name, None):
+                line[name] = value
+        if record.exc_info and record.exc_info[1]:
             line["error"] = list(_described(record.exc_info[1]))
         return visible_json(msgspec.json.encode(line))
 
 
-def _described(error: BaseException) -> Iterator[str]:
-    """Yields the exception and its causes, with their tracebacks."""
+def _described(error: BaseException | None) -> Iterator[str]:
     seen: set[int] = set()  # an exception may be its own cause
-    link: BaseException | None = error
+    link = error
     while link is not None and id(link) not in seen:
         seen.add(id(link))
         state = getattr(link, "sqlstate", None)

@@ -1,14 +1,6 @@
 """One process of the tree, started by the supervisor: `python -m laari.process.process ROLE`.
 
-The supervisor passes open files, with their numbers in the environment:
-
-    LAARI_LISTEN_FD          the listening socket
-    LAARI_METRICS_LISTEN_FD  the listening socket for /metrics, if it has its own
-    LAARI_RATE_FD            shared memory of the rate limits
-    LAARI_METRICS_FD         shared memory of the metrics; LAARI_PROCESS is the part of this process
-    LAARI_LIFE_FD            a pipe that closes when the supervisor ends
-    LAARI_HEARTBEAT_FD       a pipe for the heartbeat
-    LAARI_STACK_FD           a file for the stacks of a process that hangs
+The supervisor passes open files, with their numbers in the environment (`Supervisor._start`).
 """
 
 import asyncio

@@ -95,7 +95,6 @@ class Supervisor:
         # By the place in the list of roles.
         self._processes: dict[int, Process] = {}
         self._stacks: dict[int, int] = {}  # files
-        self._ready: set[int] = set()  # places that were ready at least once
         self._ready_at: dict[int, float] = {}  # when the present process became ready
         self._watchdog = Watchdog(time.monotonic())
         self._on_ready: Callable[[], None] | None = None
@@ -162,11 +161,11 @@ class Supervisor:
     async def _start(self, place: int, give_signs: int, stack: int) -> Process:
         shared = {
             "LAARI_LISTEN_FD": self._listener.fileno(),
-            "LAARI_RATE_FD": self._rates,
-            "LAARI_METRICS_FD": self._metrics,
-            "LAARI_LIFE_FD": self._life,
+            "LAARI_RATE_FD": self._rates,  # shared memory of the rate limits
+            "LAARI_METRICS_FD": self._metrics,  # and of the metrics
+            "LAARI_LIFE_FD": self._life,  # closes when the supervisor ends
             heartbeat.HEARTBEAT_FD: give_signs,
-            heartbeat.STACK_FD: stack,
+            heartbeat.STACK_FD: stack,  # for the stacks of a process that hangs
         }
         if self._metrics_listener is not None:
             shared["LAARI_METRICS_LISTEN_FD"] = self._metrics_listener.fileno()
@@ -175,7 +174,7 @@ class Supervisor:
             env={
                 **os.environ,
                 "LAARI_PUBLIC_URL": self._settings.public_url,
-                "LAARI_PROCESS": str(place),
+                "LAARI_PROCESS": str(place),  # its part of the metrics
                 **{name: str(fd) for name, fd in shared.items()},
             },
             pass_fds=list(shared.values()),
@@ -192,9 +191,8 @@ class Supervisor:
             return
         self._watchdog.heard(place, heard)
         if heartbeat.READY in heard:
-            self._ready.add(place)
             self._ready_at[place] = time.monotonic()
-        if self._on_ready is not None and len(self._ready) == len(self._roles):
+        if self._on_ready is not None and len(self._ready_at) == len(self._roles):
             self._on_ready()
             self._on_ready = None
 

@@ -48,11 +48,12 @@ def main() -> None:
     given = json.loads(sys.stdin.buffer.readline())
     try:
         read_settings({**SETTINGS, **given["settings"]})  # a wrong setting fails at once
-    except LaariError as error:
-        sys.exit(f"laari: {error}")
-    directory = Path(tempfile.mkdtemp(prefix="laari-test-"))
-    try:
-        with ExitStack() as stack, ThreadPoolExecutor(1) as background:
+        with (
+            tempfile.TemporaryDirectory(prefix="laari-test-", ignore_cleanup_errors=True) as made,
+            ExitStack() as stack,
+            ThreadPoolExecutor(1) as background,
+        ):
+            directory = Path(made)
             cache = Path(given["cache"]) if given["cache"] else None
             engine = background.submit(start_engine, stack, directory, cache)
             _import_all()  # half of the time of a start
@@ -60,8 +61,6 @@ def main() -> None:
                 runner.run(_serve(engine.result(), directory, given["settings"]))
     except LaariError as error:
         sys.exit(f"laari: {error}")
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def start_engine(stack: ExitStack, directory: Path, cache: Path | None) -> str:

@@ -60,8 +60,8 @@ class Inbox:
         self._failures: list[int] = []
         self._handler: Handler | None = None
         self._handling = 0  # calls of the handler that have not returned
-        self._errors: list[tuple[str, BaseException]] = []  # of the handler, with the event's id
-        self._raised: set[str] = set()  # events whose error a test has seen
+        # The first exception of the handler for each event id; None after a test has seen it.
+        self._errors: dict[str, BaseException | None] = {}
 
     @property
     def deliveries(self) -> list[ReceivedWebhook]:
@@ -92,9 +92,9 @@ class Inbox:
     def raise_error(self) -> None:
         """Raises the handler's first exception that was not raised yet, once for each event."""
         with self._changed:
-            for event_id, error in self._errors:
-                if event_id not in self._raised:
-                    self._raised.add(event_id)  # each attempt raises again
+            for event_id, error in self._errors.items():
+                if error is not None:
+                    self._errors[event_id] = None
                     raise error
 
     def wait_for(
@@ -147,26 +147,18 @@ class Inbox:
             handler = self._handler
             self._handling += 1
         if status is None:
-            status, raised = _handled(handler, body, headers)
+            try:
+                status = (handler(body, headers) if handler else None) or 200
+            except BaseException as error:  # also that of pytest.fail()
+                status, raised = 500, error
         with self._changed:
             self._handling -= 1
             if raised is not None:
                 raised.add_note(f"raised by the handler of webhooks for {event.type} {event.id}")
-                self._errors.append((event.id, raised))
+                self._errors.setdefault(event.id, raised)
             self._deliveries.append(ReceivedWebhook(event, body, headers, status))
             self._changed.notify_all()
         return status
-
-
-def _handled(
-    handler: Handler | None, body: bytes, headers: Mapping[str, str]
-) -> tuple[int, BaseException | None]:
-    if handler is None:
-        return 200, None
-    try:
-        return handler(body, headers) or 200, None
-    except BaseException as error:  # also that of pytest.fail()
-        return 500, error
 
 
 def id_of(resource: Any) -> str:

@@ -54,7 +54,6 @@ class Sealer:
         return self._is_behind
 
     async def finish(self) -> None:
-        """Seals the last rows in one transaction."""
         await self._seal()
         await self._note()
 

@@ -14,14 +14,9 @@ from laari.cli.terminal import fields
 from laari.cli.terminal.operation import json_option
 from laari.cli.terminal.output import complain, complain_of_defect, say, say_json
 from laari.errors import LaariError
+from laari.process import supervisor
 from laari.process.logs import configure_logs
 from laari.process.open import open_service
-from laari.process.supervisor import (
-    DEFAULT_METRICS_ADDRESS,
-    Supervisor,
-    listen,
-    listen_for_metrics,
-)
 from laari.rules.shapes.envelopes import to_json
 from laari.settings import VARIABLES, Settings, default_origin, read_settings, unknown_variables
 from laari.store.ledger.xid_horizon import check_not_moved
@@ -49,13 +44,12 @@ class _ServeCommand(click.Command):
 
 
 @click.command("serve", cls=_ServeCommand)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--host", default="127.0.0.1", help="Address to listen on.")
 @click.option(
-    *("--port", "port"),
+    "--port",
     type=fields.integer(0, 65_535),
     metavar="NUMBER",
     default=8000,
-    show_default=True,
     help="Port to listen on; 0 selects a free one.",
 )
 @click.option(
@@ -88,10 +82,10 @@ async def _serve(host: str, port: int, workers: int, demo: bool, as_json: bool) 
         )
     if demo:
         os.environ.update(demo_settings(os.environ, host))  # for the other processes too
-    listener = listen(host, port)
+    listener = supervisor.listen(host, port)
     port = listener.getsockname()[1]
     settings = read_settings(os.environ, host, port)
-    metrics = listen_for_metrics(settings)
+    metrics = supervisor.listen_for_metrics(settings)
     async with open_service(settings, "upgrade") as service:
         async with connection_to(service.dsn) as connection:
             if settings.sandbox_signup and await is_live(connection):
@@ -114,7 +108,7 @@ async def _serve(host: str, port: int, workers: int, demo: bool, as_json: bool) 
             origin = default_origin(host, port)
             greetings.append(asyncio.create_task(_greet(origin, address, made, settings, as_json)))
 
-        await Supervisor(listener, metrics, settings, workers, stop).run(greet)
+        await supervisor.Supervisor(listener, metrics, settings, workers, stop).run(greet)
 
 
 async def _greet(
@@ -132,8 +126,9 @@ async def _greet(
         return
     text = f"Laari is ready at {origin}"
     if metrics_url is not None:
-        is_usual = metrics == DEFAULT_METRICS_ADDRESS or settings.metrics_address is not None
-        why = "" if is_usual else f" (port {DEFAULT_METRICS_ADDRESS[1]} is in use)"
+        usual = supervisor.DEFAULT_METRICS_ADDRESS
+        is_expected = metrics == usual or settings.metrics_address is not None
+        why = "" if is_expected else f" (port {usual[1]} is in use)"
         text += f"\nIts metrics are at {metrics_url}{why}"
     say(f"{text}\n\n{greeting(demo)}" if demo else text)
 

@@ -28,7 +28,7 @@ async def _past(api: Api, recipient: str) -> None:
     await _move(api, 3)
     await _paid(api, "SAMPLE-1002", 48_000, "Snorkel and mask", BEACH)
     forgotten = await _payment(api, "SAMPLE-1003", 9_900, "Towel", BEACH)
-    await api.post(f"/payments/{forgotten['id']}/cancel")
+    await api.post(f"{forgotten}/cancel")
     await _move(api, 3)
     box = await api.create(
         "/authorizations",
@@ -47,7 +47,7 @@ async def _past(api: Api, recipient: str) -> None:
     await _move(api, 2)
     await _paid(api, "SAMPLE-1004", 31_500, "Ferry to Villingili, for two", BEACH)
     asked = await _request(api, recipient, "SAMPLE-2001", 20_000, "Deposit for the boat")
-    await api.post(f"/sandbox/payment-requests/{asked['id']}/pay")
+    await api.post(f"/sandbox{asked}/pay")
 
 
 async def _present(api: Api, recipient: str) -> None:
@@ -61,24 +61,16 @@ async def _move(api: Api, days: int) -> None:
     await api.post("/sandbox/clock", {"advance_seconds": days * DAY_SECONDS})
 
 
-async def _payment(api: Api, reference: str, amount: int, title: str, till: str) -> dict[str, str]:
-    return await api.create(
-        "/payments", reference=reference, amount=amount, title=title, terminal_label=till
-    )
+async def _payment(api: Api, reference: str, amount: int, title: str, till: str) -> str:
+    fields = {"reference": reference, "amount": amount, "title": title, "terminal_label": till}
+    return f"/payments/{(await api.create('/payments', **fields))['id']}"
 
 
 async def _paid(api: Api, reference: str, amount: int, title: str, till: str) -> None:
-    made = await _payment(api, reference, amount, title, till)
-    await api.post(f"/sandbox/payments/{made['id']}/pay")
+    await api.post(f"/sandbox{await _payment(api, reference, amount, title, till)}/pay")
 
 
-async def _request(
-    api: Api, recipient: str, reference: str, amount: int, title: str
-) -> dict[str, str]:
-    return await api.create(
-        "/payment-requests",
-        reference=reference,
-        amount=amount,
-        title=title,
-        customer={"type": "vpa", "value": recipient},
-    )
+async def _request(api: Api, recipient: str, reference: str, amount: int, title: str) -> str:
+    customer = {"type": "vpa", "value": recipient}
+    fields = {"reference": reference, "amount": amount, "title": title, "customer": customer}
+    return f"/payment-requests/{(await api.create('/payment-requests', **fields))['id']}"

@@ -9,7 +9,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import aiohttp
 import msgspec
@@ -26,12 +26,15 @@ LONGEST_WAIT_SECONDS = 30.0
 Json: TypeAlias = dict[str, Any]
 
 
+class _Clock(msgspec.Struct):
+    now: Annotated[datetime, msgspec.Meta(tz=True)]
+
+
 class ApiError(LaariError):
     """The service refused a call."""
 
-    def __init__(self, message: str, status: int = 0, code: str = "") -> None:
+    def __init__(self, message: str, code: object) -> None:
         super().__init__(message)
-        self.status = status
         self.code = code
 
 
@@ -55,7 +58,6 @@ class Api:
         return await self._patiently("POST", path, body, {})
 
     async def create(self, path: str, **body: Any) -> Json:
-        """Returns the new resource."""
         made: Json = (await self.post(path, body))["data"]
         return made
 
@@ -64,16 +66,13 @@ class Api:
         try:
             clock = await self.post("/sandbox/clock", {"advance_seconds": 0})
         except ApiError as error:
-            if error.status == 404 and error.code == "not_found":
+            if error.code == "not_found":
                 return None
             raise
         try:
-            now = datetime.fromisoformat(clock["data"]["now"])
-        except (TypeError, KeyError, ValueError):
+            return msgspec.convert(clock["data"], _Clock).now
+        except msgspec.ValidationError:
             raise self._foreign(200) from None
-        if now.tzinfo is None:
-            raise self._foreign(200)
-        return now
 
     async def _patiently(self, method: str, path: str, body: Json | None, query: Json) -> Any:
         """Repeats a call after the time that the service names."""
@@ -127,7 +126,7 @@ class Api:
             return AwayError(f"{self.url}: {error['message']}")
         hint = "; check --key or LAARI_SECRET_KEY" if status == 401 else ""
         message = f"{self.url}: {error['message'].rstrip('.')}{hint}"
-        return ApiError(message, status, str(error.get("code", "")))
+        return ApiError(message, error.get("code"))
 
 
 @asynccontextmanager

@@ -5,9 +5,10 @@ then below older ones, so the events around the sandbox's present time are read 
 begins with the real time: it shows which events are new, and their order.
 """
 
-import re
-from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal
+
+import msgspec
 
 from laari.cli.shop.api import Api, AwayError, Json
 from laari.rules.ids import EVENT
@@ -21,7 +22,12 @@ OVERLAP_MILLISECONDS = 60_000
 BEFORE_MILLISECONDS = 2_000  # the same at the start
 AHEAD = timedelta(seconds=2)
 
-_ID = re.compile(rf"{EVENT}[0-9a-f]{{32}}", re.ASCII)
+
+class _Event(msgspec.Struct):
+    """The checked fields of an event."""
+
+    id: Annotated[str, msgspec.Meta(pattern=rf"^{EVENT}[0-9a-f]{{32}}$")]
+    created_at: Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class Follower:
@@ -55,7 +61,8 @@ class Follower:
     async def _read(self, now: datetime | None, most_pages: int) -> list[Json]:
         """Reads the newest events, and those around the sandbox's time if others are later."""
         events = await self._walk({}, most_pages)
-        if now is not None and events and _happened_at(events[0]) > now + AHEAD:
+        last = datetime.fromisoformat(events[0]["created_at"]) if events else None
+        if now is not None and last is not None and last > now + AHEAD:
             events += await self._walk({"created_to": (now + AHEAD).isoformat()}, most_pages)
         return events
 
@@ -89,18 +96,10 @@ def _made_at(event_id: str) -> int:
     return int(event_id.removeprefix(EVENT)[:12], 16)
 
 
-def _happened_at(event: Json) -> datetime:
-    try:
-        return datetime.fromisoformat(str(event.get("created_at"))).astimezone(UTC)
-    except ValueError:
-        raise AwayError("the service sends events without a time: check --url") from None
-
-
 def _events_of(answer: Any) -> list[Json]:
-    """Returns the events of an answer, if it comes from Laari."""
-    page = answer["data"]
-    if not isinstance(page, list) or not all(
-        isinstance(event, dict) and _ID.fullmatch(str(event.get("id"))) for event in page
-    ):
-        raise AwayError("the service sends events that are not Laari's: check --url")
+    page: list[Json] = answer["data"]
+    try:
+        msgspec.convert(page, list[_Event])
+    except msgspec.ValidationError:
+        raise AwayError("the service sends events that are not Laari's: check --url") from None
     return page

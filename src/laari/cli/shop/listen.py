@@ -19,7 +19,8 @@ def _receiver(value: str) -> str:
 
 @click.command("listen")
 @click.option(
-    *("--forward-to", "target"),
+    "--forward-to",
+    "target",
     type=_receiver,
     metavar="URL",
     help="The receiver, such as http://localhost:3000/hook. Without it, events are only shown.",

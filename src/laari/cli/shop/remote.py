@@ -32,11 +32,10 @@ def api_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     keyed = secret_options("key", f"The merchant's secret key; default {KEY_VARIABLE}")
     return click.option(
-        *("--url", "url"),
+        "--url",
         type=service_url,
         envvar=URL_VARIABLE,
         default=DEFAULT_URL,
-        show_default=True,
         metavar="URL",
         help="URL of the service.",
     )(keyed(command))

@@ -28,36 +28,28 @@ TITLE = "Made by laari trigger"
 Scenario: TypeAlias = Callable[["Api", datetime], Awaitable[str]]  # returns the resource's path
 
 
-def _reference() -> str:
-    return f"trigger-{secrets.token_hex(6)}"
+Make: TypeAlias = Callable[..., Awaitable[str]]  # takes more fields, returns the path too
 
 
-async def payment(api: Api, **fields: str) -> str:
-    made = await api.create(
-        "/payments", reference=_reference(), amount=AMOUNT, title=TITLE, **fields
-    )
-    return f"/payments/{made['id']}"
+def _maker(path: str, **fixed: object) -> Make:
+    async def make(api: Api, **fields: str) -> str:
+        reference = f"trigger-{secrets.token_hex(6)}"
+        made = await api.create(path, reference=reference, title=TITLE, **fixed, **fields)
+        return f"{path}/{made['id']}"
+
+    return make
 
 
-async def request(api: Api, **fields: str) -> str:
-    customer = {"type": "vpa", "value": "sandbox"}  # the default of LAARI_SANDBOX_VPA
-    made = await api.create(
-        "/payment-requests",
-        reference=_reference(),
-        amount=AMOUNT,
-        title=TITLE,
-        customer=customer,
-        **fields,
-    )
-    return f"/payment-requests/{made['id']}"
+payment = _maker("/payments", amount=AMOUNT)
+request = _maker(
+    "/payment-requests",
+    amount=AMOUNT,
+    customer={"type": "vpa", "value": "sandbox"},  # the default of LAARI_SANDBOX_VPA
+)
+authorization = _maker("/authorizations")
 
 
-async def authorization(api: Api) -> str:
-    made = await api.create("/authorizations", reference=_reference(), title=TITLE)
-    return f"/authorizations/{made['id']}"
-
-
-def _then(make: Callable[[Api], Awaitable[str]], *actions: str) -> Scenario:
+def _then(make: Make, *actions: str) -> Scenario:
     """Makes a resource and acts on it: `pay` as the sandbox's customer, `/cancel` as merchant."""
 
     async def scenario(api: Api, now: datetime) -> str:
@@ -70,7 +62,7 @@ def _then(make: Callable[[Api], Awaitable[str]], *actions: str) -> Scenario:
     return scenario
 
 
-def _expiring(make: Callable[..., Awaitable[str]]) -> Scenario:
+def _expiring(make: Make) -> Scenario:
     async def scenario(api: Api, now: datetime) -> str:
         path = await make(api, expires_at=(now + EXPIRES).isoformat())
         await asyncio.sleep(EXPIRES.total_seconds())

@@ -27,7 +27,6 @@ def path_text(path: Path) -> str:
 
 
 def say(text: str) -> None:
-    """Prints lines."""
     click.echo("\n".join(map(visible, text.split("\n"))))
 
 
@@ -43,7 +42,10 @@ class Part(NamedTuple):
     whole: bool = False  # omitted if it does not fit, such as an id
 
     def __str__(self) -> str:
-        return click.style(self.text, self.colour) if _is_coloured(self.colour) else self.text
+        is_plain = self.colour is None or os.environ.get("NO_COLOR")  # no-color.org
+        if is_plain or not _is_clever_terminal():
+            return self.text
+        return click.style(self.text, self.colour)
 
 
 def say_line(*parts: Part) -> None:
@@ -83,11 +85,6 @@ def _is_clever_terminal() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def _is_coloured(colour: str | None) -> bool:
-    """Follows no-color.org."""
-    return colour is not None and not os.environ.get("NO_COLOR") and _is_clever_terminal()
-
-
 def _fitted(parts: list[Part], width: int) -> list[Part]:
     """Returns the parts that fit into the columns, with an ellipsis if one is cut."""
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415  # rich loads slowly
@@ -102,13 +99,11 @@ def _fitted(parts: list[Part], width: int) -> list[Part]:
 
 
 def complain(message: str) -> None:
-    """Prints one line to standard error."""
     _clear()
     click.echo(one_line(message), err=True)
 
 
 def complain_of_defect(error: BaseException) -> None:
-    """Prints the traceback of an unexpected exception."""
     lines = "".join(traceback.format_exception(error)).splitlines()
     click.echo("\n".join(map(visible, lines)), err=True)
 

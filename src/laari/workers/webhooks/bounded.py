@@ -67,7 +67,6 @@ class BoundedResponse(ResponseHandler):
 
 
 def bounded(connector: aiohttp.TCPConnector) -> aiohttp.TCPConnector:
-    """Limits the connector's connections."""
     handler: type[ResponseHandler] = BoundedResponse
     connector._factory = partial(handler, loop=connector._loop)
     return connector

@@ -120,10 +120,7 @@ class Deliverer:
         return bool(leased) or self._after_tenant != 0
 
     def _window(self, tenant_id: int) -> TenantWindow:
-        window = self._windows.get(tenant_id)
-        if window is None:
-            window = self._windows[tenant_id] = TenantWindow(self._limits.initial_window)
-        return window
+        return self._windows.setdefault(tenant_id, TenantWindow(self._limits.initial_window))
 
     def _enqueue(self, delivery: LeasedDelivery, begin_by: float) -> None:
         window = self._window(delivery.tenant_id)
@@ -150,26 +147,21 @@ class Deliverer:
 
     async def _attempt(self, delivery: LeasedDelivery, window: TenantWindow) -> None:
         try:
-            answer = await self._send(delivery)
+            if delivery.url is None:
+                answer = Answer(time.time(), 0, None, SWITCHED_OFF, None)
+            else:
+                secret = self._secret_of(delivery.merchant_id, delivery.secret_encrypted)
+                answer = await self._sender.send(delivery.url, secret, delivery.body)
         except Exception:
             # Not the receiver's fault: the delivery is due again after the lease.
             log.exception("cannot send event %s, next attempt after its lease", delivery.event_id)
             return
         window.record(answer.acknowledged, self._limits)
-        self._outcomes.put_nowait(self._outcome(delivery, answer))
-
-    async def _send(self, delivery: LeasedDelivery) -> Answer:
-        if delivery.url is None:
-            return Answer(datetime.now(UTC).timestamp(), 0, None, SWITCHED_OFF, None)
-        secret = self._secret_of(delivery.merchant_id, delivery.secret_encrypted)
-        return await self._sender.send(delivery.url, secret, delivery.body)
-
-    def _outcome(self, delivery: LeasedDelivery, answer: Answer) -> Attempt:
         wait = None
         if not answer.acknowledged:
             chance = random.random()  # noqa: S311  # jitter
             wait = retry_wait(delivery.failed_attempts + 1, self._retry_seconds, chance)
-        return Attempt(
+        attempt = Attempt(
             event_id=delivery.event_id,
             lease=delivery.lease,
             started_at=datetime.fromtimestamp(answer.started_at, UTC),
@@ -181,6 +173,7 @@ class Deliverer:
             acknowledged=answer.acknowledged,
             retry_seconds=wait,
         )
+        self._outcomes.put_nowait(attempt)
 
     async def _record_outcomes(self) -> None:
         """Records the outcomes that were queued since the last statement.
@@ -227,8 +220,6 @@ async def run(
     stop: asyncio.Event,
     limits: WindowLimits | None = None,
 ) -> None:
-    """Delivers webhooks until `stop` is set."""
-
     @lru_cache(maxsize=4096)
     def secret_of(merchant_id: str, encrypted: bytes) -> str:
         return open_secret(master_key, merchant_id, encrypted)

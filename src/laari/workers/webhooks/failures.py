@@ -17,13 +17,7 @@ log = logging.getLogger(__name__)
 NOT_PUBLIC = "the host name leads to an address that is not public"
 NOT_RESOLVED = "the host name could not be resolved"
 CERTIFICATE = "the certificate was refused"
-TLS = "TLS could not be set up"
 NO_CONNECTION = "the connection failed"
-BROKEN = "the connection broke"
-CLOSED = "the connection was closed without an answer"
-TOO_LATE = "no answer in time"
-TOO_LONG = "the answer was too long"
-NOT_HTTP = "the answer was not valid HTTP"
 
 CONNECTION_ERRORS = {
     errno.ECONNREFUSED: "the connection was refused",
@@ -62,40 +56,29 @@ class ForbiddenAddress(OSError):  # noqa: N818
 
 
 def describe(problem: Exception) -> str:
-    """Returns one of the phrases above."""
+    """Returns one of a fixed set of phrases."""
     match problem:
         case aiohttp.ClientConnectorCertificateError():
-            return _certificate(problem.certificate_error)
+            code = getattr(problem.certificate_error, "verify_code", 0)  # set by OpenSSL
+            why = CERTIFICATE_ERRORS.get(code)
+            return CERTIFICATE if why is None else f"{CERTIFICATE}: {why}"
         case aiohttp.ClientConnectorError(os_error=ForbiddenAddress()):
             return NOT_PUBLIC
         case aiohttp.ClientConnectorDNSError():
             return NOT_RESOLVED
         case aiohttp.ClientConnectorSSLError():
-            return TLS
+            return "TLS could not be set up"
         case aiohttp.ClientConnectorError():
             return CONNECTION_ERRORS.get(problem.os_error.errno or 0, NO_CONNECTION)
         case TimeoutError():
-            return TOO_LATE
+            return "no answer in time"
         case AnswerTooLong():
-            return TOO_LONG
+            return "the answer was too long"
         case aiohttp.ServerDisconnectedError():
-            return CLOSED
+            return "the connection was closed without an answer"
         case OSError():
-            return BROKEN
-    return NOT_HTTP
-
-
-def _certificate(error: Exception) -> str:
-    why = CERTIFICATE_ERRORS.get(getattr(error, "verify_code", 0))  # set by OpenSSL
-    return CERTIFICATE if why is None else f"{CERTIFICATE}: {why}"
-
-
-def detail(problem: Exception) -> str:
-    """Returns the system's error for the log, without text of the receiver."""
-    cause = problem.os_error if isinstance(problem, aiohttp.ClientConnectorError) else problem
-    return (
-        f"{type(cause).__name__}: {cause}" if isinstance(cause, OSError) else type(cause).__name__
-    )
+            return "the connection broke"
+    return "the answer was not valid HTTP"
 
 
 class FailureLog:
@@ -105,10 +88,13 @@ class FailureLog:
         self._logged: dict[tuple[str, str], float] = {}
 
     def add(self, host: str, phrase: str, problem: Exception) -> None:
+        """Logs the system's error, without text of the receiver."""
         now = time.monotonic()
         if now - self._logged.get((host, phrase), -LOG_EVERY_SECONDS) < LOG_EVERY_SECONDS:
             return
         if len(self._logged) >= _MOST_REMEMBERED:
             self._logged.clear()  # limits the memory; some failures are logged early then
         self._logged[host, phrase] = now
-        log.info("webhook to %s failed: %s", host, detail(problem))
+        cause = problem.os_error if isinstance(problem, aiohttp.ClientConnectorError) else problem
+        text = f": {cause}" if isinstance(cause, OSError) else ""
+        log.info("webhook to %s failed: %s%s", host, type(cause).__name__, text)

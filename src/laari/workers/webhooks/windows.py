@@ -6,7 +6,7 @@ decrease with each failure. So slow receivers cannot take all slots.
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from laari.store.reads.deliveries import LeasedDelivery
 from laari.workers.webhooks.sender import TIMEOUT_SECONDS
@@ -23,6 +23,7 @@ class WindowLimits:
     round_seconds: float = 0.04  # between two leases and two recordings, so that each has several
 
 
+@dataclass(slots=True)
 class TenantWindow:
     """The concurrency window of one tenant: attempts in flight and leased deliveries.
 
@@ -30,16 +31,12 @@ class TenantWindow:
     a slow one has no queue.
     """
 
-    __slots__ = ("completed", "in_flight", "queue", "size")
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.in_flight = 0
-        self.completed = 0  # since the last lease
-        self.queue: deque[tuple[LeasedDelivery, float]] = deque()  # with the latest start time
+    size: int
+    in_flight: int = 0
+    completed: int = 0  # since the last lease
+    queue: deque[tuple[LeasedDelivery, float]] = field(default_factory=deque)  # with latest starts
 
     def record(self, acknowledged: bool, limits: WindowLimits) -> None:
-        """Grows or shrinks the window after an attempt."""
         if acknowledged:
             self.size = min(self.size + 1, limits.max_window)
         else:

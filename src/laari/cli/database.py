@@ -1,4 +1,4 @@
-"""`laari init`."""
+"""`laari init` and `laari migrate`."""
 
 import asyncio
 import os
@@ -6,8 +6,8 @@ import os
 import click
 
 from laari.cli.terminal.operation import json_option, show
-from laari.cli.terminal.output import path_text
-from laari.process.open import open_service
+from laari.cli.terminal.output import path_text, say
+from laari.process.open import open_engine, open_service, upgrade
 from laari.settings import read_settings
 from laari.store.postgres.migrate import schema_version
 
@@ -31,3 +31,17 @@ async def _init() -> dict[str, object]:
         "data_dir": path_text(settings.data_dir.resolve()) if embedded else None,
         "schema_version": version,
     }
+
+
+@click.command("migrate")
+@json_option
+def migrate_command(as_json: bool) -> None:
+    """Upgrade the database's schema to this version."""
+    with open_engine(read_settings(os.environ)) as service:
+        before, after = asyncio.run(upgrade(service))
+    if as_json:
+        show({"before": before, "after": after}, as_json)
+    elif before == after:
+        say(f"The schema is already at version {after}.")
+    else:
+        say(f"The schema is upgraded from version {before} to {after}.")
