@@ -205,7 +205,8 @@ async def test_only_a_demos_sandbox_customer_logs_in(dsn: str) -> None:
         account = await connection.fetchval(
             "SELECT account FROM wallets WHERE customer_id = $1", login.whose
         )
-        assert account == demo.tenant.sandbox_account != other.sandbox_account
+        assert account != other.sandbox_account
+        assert demo["customer"]["account_number"] == str(account)
         # A person of that address is meant first.
         person = await customers.create(
             connection, name="A", mode="sandbox", tier="basic", email=CUSTOMER_EMAIL, password="x"

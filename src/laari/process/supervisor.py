@@ -55,9 +55,7 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise LaariError(
-                f"port {port} on {host} is in use: choose another with --port"
-            ) from None
+            raise LaariError(f"port {port} on {host} is in use by another program") from None
         raise LaariError(f"cannot listen on {host} port {port}: {error.strerror}") from None
     listener.setblocking(False)
     return listener
