@@ -218,7 +218,7 @@ class Settings:
     )
     wal_archive: str | None = _setting(
         _text,
-        "(as before; off at first)",
+        "(unchanged; off at first)",
         "directory for the archived log of the embedded database, to restore any point in time; "
         "off stops it",
     )
@@ -235,7 +235,7 @@ class Settings:
         secret=True,
     )
     require_https: bool = _setting(
-        _switch, "(on if the public URL is https)", "on answers plain HTTP with 403"
+        _switch, "(on if the public URL is https)", "if on, plain HTTP is answered with 403"
     )
     trusted_proxies: tuple[Network, ...] = _setting(
         _list_of(_network),
@@ -253,8 +253,8 @@ class Settings:
     sandbox_signup: bool = _setting(
         _switch,
         "off",
-        "on lets anybody create a sandbox merchant; on with --demo; refused if the installation "
-        "has live merchants",
+        "if on, anybody can create a sandbox merchant; on with --demo; refused if the "
+        "installation has live merchants",
     )
     sandbox_signups_per_minute: float = _setting(
         _number, "60", "sign-ups per minute and address; 0 removes the limit"
@@ -266,7 +266,7 @@ class Settings:
     webhook_allow_private: bool = _setting(
         _switch,
         "off",
-        "on allows http and private addresses as webhook URLs; for development only; on with "
+        "if on, webhook URLs may use http and private addresses; for development only; on with "
         "--demo if only this machine can reach the service",
     )
     webhook_retry_seconds: tuple[float, ...] = _setting(
@@ -314,7 +314,7 @@ class Settings:
         "purged; 0 keeps them",
     )
     max_batch: int = _setting(
-        _whole(1, 4096), "256", "most commands in one transaction; for measurements"
+        _whole(1, 4096), "256", "maximum number of commands in one transaction; for measurements"
     )
 
 

@@ -15,7 +15,7 @@ from laari.store.reads import authorizations, tenants
 
 @click.group()
 def authorization() -> None:
-    """Authorizations to charge customers."""
+    """Suspend and resume authorizations."""
 
 
 @authorization.command()

@@ -24,7 +24,7 @@ from laari.store.reads import payments, tenants
 
 @click.group()
 def payment() -> None:
-    """Payments."""
+    """Show and refund payments."""
 
 
 @payment.command()

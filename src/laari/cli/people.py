@@ -115,7 +115,7 @@ async def reset_customer_password(
 
 @click.group()
 def session() -> None:
-    """Sessions on the pages."""
+    """Browser sessions of merchants' users and of customers."""
 
 
 @session.command()

@@ -50,8 +50,8 @@ async def adjust(
 ) -> dict[str, object]:
     """Correct a wallet's balance.
 
-    Adds LAARI to the balance, or subtracts it if it is negative. Use --below-zero to allow a
-    negative balance.
+    Adds LAARI to the balance; a negative amount reduces it. Use --below-zero to allow a negative
+    balance.
     """
     return await _move(
         service, account, kind="adjustment", amount=laari, details=reason, below_zero=below_zero
