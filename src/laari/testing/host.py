@@ -73,14 +73,10 @@ def start_engine(stack: ExitStack, directory: Path, cache: Path | None) -> str:
             shutil.rmtree(directory / CLUSTER, ignore_errors=True)
             templates.remove()
     with embedded_server(directory, durable=False) as dsn:
-        asyncio.run(_make_schema(dsn))
+        asyncio.run(migrate(dsn))
+        asyncio.run(prove_master_key(dsn, MASTER_KEY, "the sandbox's key"))
     templates.keep(directory)
     return stack.enter_context(embedded_server(directory, durable=False, create=False))
-
-
-async def _make_schema(dsn: str) -> None:
-    await migrate(dsn)
-    await prove_master_key(dsn, MASTER_KEY, "the sandbox's key")
 
 
 def _import_all() -> None:

@@ -34,13 +34,9 @@ class _ServeCommand(click.Command):
     """Adds the settings to the help."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(each.name, f"{each.meaning}  [{each.default.strip('()')}]") for each in VARIABLES]
         with formatter.section("Settings (environment)"):
-            formatter.write_dl(
-                [
-                    (variable.name, f"{variable.meaning}  [{variable.default.strip('()')}]")
-                    for variable in VARIABLES
-                ]
-            )
+            formatter.write_dl(rows)
 
 
 @click.command("serve", cls=_ServeCommand)
@@ -48,14 +44,12 @@ class _ServeCommand(click.Command):
 @click.option(
     "--port",
     type=fields.integer(0, 65_535),
-    metavar="NUMBER",
     default=8000,
     help="Port to listen on; 0 selects a free one.",
 )
 @click.option(
     "--workers",
     type=fields.integer(1, MAX_WORKERS),
-    metavar="NUMBER",
     default=lambda: min(USUAL_WORKERS, os.cpu_count() or 1),
     show_default=f"one per processor, up to {USUAL_WORKERS}",
     help="Number of interface processes.",

@@ -66,7 +66,6 @@ def _refuse_live(mode: str, live: bool) -> None:
 
 
 async def _refuse_silence(target: str) -> None:
-    """Raises an error if nothing listens at the URL."""
     parts = urlsplit(target)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
