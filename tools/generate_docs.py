@@ -1,7 +1,11 @@
 """Writes the pages of docs/ that are made from the code, so that they cannot differ from it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
+
+from laari.cli.main import cli
 from laari.rules.refusals import CODES, PASSING_CODES, Code
 from laari.settings import VARIABLES
 
@@ -266,7 +270,61 @@ def settings_page() -> str:
     return NOTE.format(source="laari.settings") + SETTINGS + "".join(rows)
 
 
-PAGES = {"guides/errors.md": error_guide, "settings.md": settings_page}
+COMMANDS = """
+# Commands
+
+`make run` installs the command as `.venv/bin/laari`. Commands work while the service runs. They use
+the same [settings](settings.md) as the service, so run them with the same environment.
+`laari COMMAND --help` explains every option.
+
+- **Output.** With `--json` every command prints one JSON value and nothing else. Tables, errors and
+  logs escape control characters in text from other people (`\\x1b`), so that no name or title can
+  control your terminal.
+- **Errors** are one line, with exit status 1. `laari audit` also ends with 1 if it finds a
+  difference.
+- **Secrets.** Other users of the machine can see arguments, and the shell keeps them in its
+  history. `--password -` prompts for the password, or reads one line from standard input if that
+  is not a terminal. `--password-file FILE` reads a file. `--secret` of `laari webhook train` works
+  the same way. A command prints `null` for a password that came in one of these ways.
+- **Passwords** need at least ten characters and must not be common ones. Sandbox customers may
+  have any password.
+- **Database.** Only `laari serve` and `laari init` create a database. All other commands stop with
+  an error if there is none.
+
+| Command | Purpose | Options |
+| --- | --- | --- |
+"""
+
+
+def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    if not isinstance(command, click.Group):
+        yield name, command
+        return
+    for word, inner in command.commands.items():
+        yield from commands(inner, f"{name} {word}")
+
+
+def command_row(name: str, command: click.Command) -> str:
+    arguments = [each for each in command.params if isinstance(each, click.Argument)]
+    usage = " ".join([name, *(each.make_metavar(click.Context(command)) for each in arguments)])
+    options = [
+        f"`{max(each.opts, key=len)}`"
+        for each in command.params
+        if isinstance(each, click.Option) and "--json" not in each.opts
+    ]
+    return f"| `{usage}` | {command.get_short_help_str(200)} | {', '.join(options)} |\n"
+
+
+def commands_page() -> str:
+    rows = [command_row(name, command) for name, command in commands(cli, "laari")]
+    return NOTE.format(source="laari.cli") + COMMANDS + "".join(rows)
+
+
+PAGES = {
+    "guides/errors.md": error_guide,
+    "settings.md": settings_page,
+    "commands.md": commands_page,
+}
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.ci
 
 PATIENCE_SECONDS = 600
 PAGES = [
-    "README.md",
+    "docs/install.md",
     "docs/guides/quick-start.md",
     "docs/guides/sandbox.md",
     "docs/testing-your-shop.md",
