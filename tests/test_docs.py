@@ -28,6 +28,8 @@ PAGES = sorted(
 )
 
 _LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
+_ANCHOR = re.compile(r"\]\(([^)#\s]*)#([^)\s]+)\)")
+_LINKED = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _PICTURE = re.compile(r'<(?:img|source)\b[^>]* src(?:set)?="([^"]+)"')
 
 
@@ -50,6 +52,23 @@ def test_links_lead_somewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     targets = _LINK.findall(text) + _PICTURE.findall(text)
     missing = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
+    assert missing == []
+
+
+def anchors(page: Path) -> set[str]:
+    """The addresses of a page's headings, as GitHub makes them."""
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    headings = (_LINKED.sub(r"\1", line) for line in re.findall(r"^#+ (.*)$", text, re.MULTILINE))
+    return {re.sub(r"[^\w -]", "", each).strip().lower().replace(" ", "-") for each in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_headings_lead_to_one(page: Path) -> None:
+    missing = []
+    for target, anchor in _ANCHOR.findall(page.read_text(encoding="utf-8")):
+        there = page.parent / target if target else page
+        if "://" not in target and anchor not in anchors(there):
+            missing.append(f"{target}#{anchor}")
     assert missing == []
 
 
