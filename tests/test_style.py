@@ -58,7 +58,7 @@ _ITEM = re.compile(r"\s*(?:[-*>]|\d+\.)\s+|\s*#+ |\s*$")
 
 # Pages that are still to be rewritten; the others stay as plain as they are.
 PENDING = set(
-    "CHANGELOG CONTRIBUTING README architecture audit backup cpu-budget decisions development "
+    "CHANGELOG CONTRIBUTING README architecture cpu-budget decisions development "
     "errors high-availability idempotency pages reliability scale speed "
     "testing-your-shop vocabulary webhooks".split()
 )
