@@ -15,9 +15,7 @@ NOTE = "[//]: # (Made by make docs from {source} and tools/generate_docs.py.)\n"
 INTRODUCTION = """
 # Errors
 
-Every code that Laari answers, and what to do about it.
-
-## What an error looks like
+Every error code, and what to do about it.
 
 ```json
 {
@@ -29,22 +27,21 @@ Every code that Laari answers, and what to do about it.
 }
 ```
 
-Branch on `code`. The `message` is for people: it may be more exact than on this page, and it may
-change. `field` names the field or parameter that is wrong, if there is one. The `Request-Id` header
-of every answer is what support asks for.
+Branch on `code`. The `message` is for people and may change. `field` names the wrong field or
+parameter, if there is one. Log the `Request-Id` header of the response: support needs it.
 
-Treat a code that you do not know by its status: 4xx means change something, 429 and 5xx mean come
-again. An answer that is not JSON came from a server on the way; treat it like no answer.
+Handle an unknown code by its status: change something for 4xx, retry for 429 and 5xx. A response
+that is not JSON comes from a proxy: handle it like no response. Unknown query parameters are
+ignored and named in the `Laari-Warning` header.
 
-A query parameter that is not known is ignored, and the `Laari-Warning` header of the response names
-it: log that header while you develop.
+An `Idempotency-Key` does not save the errors marked with \\*.
 """
 
-# What the page is made of: a heading, a word about it, and the codes by their names in the table.
+# The sections of the page: a heading, an introduction, and the codes.
 SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "The request",
-        "Nothing was done. Change the request; sending it again as it is does not help.",
+        "Nothing was changed. Correct the request first.",
         (
             "invalid_request",
             "invalid_json",
@@ -61,17 +58,17 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "Credentials",
-        "Nothing was done.",
+        "Nothing was changed.",
         ("unauthorized", "insufficient_scope"),
     ),
     (
         "The customer's wallet",
-        "No money moved. The customer can do something about it; you cannot.",
+        "No money moved. Only the customer can help.",
         ("insufficient_balance", "wallet_limit_exceeded"),
     ),
     (
         "References and payments",
-        "Nothing was changed: the state of what you named does not allow it.",
+        "Nothing was changed.",
         (
             "reference_conflict",
             "payment_not_cancellable",
@@ -82,7 +79,7 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "Authorizations",
-        "No money moved, nothing was changed.",
+        "Nothing was changed.",
         (
             "authorization_unapproved",
             "authorization_inactive",
@@ -104,13 +101,13 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("idempotency_conflict", "idempotency_in_progress", "idempotency_unavailable"),
     ),
     (
-        "Come again",
-        "Send the same request again, after the seconds in `Retry-After` where it is given.",
+        "Retry",
+        "Send the same request again, after the seconds in `Retry-After` if it is given.",
         ("rate_limited", "service_unavailable", "internal_error", "not_implemented"),
     ),
     (
-        "The wallet interface",
-        'It answers `{"success": false, "error": {…}}`, with codes from above and one of its own.',
+        "The wallet API",
+        'It answers `{"success": false, "error": {…}}` with the codes above, and one more.',
         ("invalid_pagination",),
     ),
 )
@@ -118,124 +115,90 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 TOKENS = """
 ## Access tokens
 
-`POST /oauth/token` answers as OAuth has it:
-`{"error": "invalid_client", "error_description": "…"}`.
+`POST /oauth/token` answers `{"error": "invalid_client", "error_description": "…"}`, as in OAuth.
 
-| Error | HTTP | What to do |
-| --- | --- | --- |
-| `invalid_request` | 400, 403, 405 | send a form with POST, over https, with each parameter once |
-| `unsupported_grant_type` | 400 | `grant_type` is `client_credentials` |
-| `invalid_scope` | 400 | ask for scopes that the client was given |
-| `invalid_client` | 401 | check id and secret, and that the merchant is active |
-| `temporarily_unavailable` | 429, 503 | wait as `Retry-After` says; keep a token for its 24 hours |
-| `server_error` | 500 | ask again |
+- `invalid_request` (400, 403, 405): send a form with POST over https, each parameter once.
+- `unsupported_grant_type` (400): `grant_type` is `client_credentials`.
+- `invalid_scope` (400): request only scopes that the client has.
+- `invalid_client` (401): check id and secret, and that the merchant is active.
+- `temporarily_unavailable` (429, 503): wait for `Retry-After`. Keep a token for its 24 hours.
+- `server_error` (500): retry.
 """
 
 # By public code and status.
 ADVICE: dict[tuple[str, int], str] = {
-    ("invalid_request", 400): "`field` says which field is missing, malformed or not known here. "
-    'Amounts are integers of laari: `12550`, not `125.50` and not `"12550"`. The body is a JSON '
-    "object with `Content-Type: application/json`.",
-    ("invalid_request", 403): "Call the https address.",
-    ("invalid_request", 408): "The connection was too slow, or the body shorter than its "
-    "`Content-Length`. Send it again.",
-    ("invalid_json", 400): "The body cannot be parsed, or has the same member twice, `NaN`, or "
-    "nesting deeper than 32. Let a library write it.",
-    ("request_too_large", 400): "Send less; nothing that Laari keeps is that long.",
-    (
-        "request_too_large",
-        431,
-    ): "Send fewer or shorter headers; often a cookie that does not belong here.",
-    ("unsupported_api_version", 400): "The message names the latest version. Leave the "
-    "`Service-Version` header out to use it.",
-    ("invalid_idempotency_key", 400): "A random UUID does.",
-    ("customer_not_found", 400): "Check the number or address with the customer, or send them a "
-    "[payment link](checkout.md) instead.",
-    ("sandbox_recipient_not_allowed", 400): 'In the sandbox ask `{"type": "vpa", "value": '
-    '"sandbox"}`. See [recipients](sandbox.md#recipients).',
-    ("not_found", 404): "The path or the id is wrong, or what you ask for belongs to another "
-    "merchant or mode. `{id}` is Laari's id (`pay_…`), not your reference.",
-    ("authorization_not_found", 404): "As `not_found`, for an authorization (`auth_…`).",
-    ("payment_request_not_found", 404): "As `not_found`, for a payment request.",
-    ("method_not_allowed", 405): "The `Allow` header names the method.",
-    ("unauthorized", 401): "Send one of `X-API-Key: SECRET_KEY`, `Authorization: Bearer TOKEN` or "
-    "Basic with merchant id and secret key. A token ends after 24 hours: get another. The first "
-    "method in that list that is present counts, Bearer before the key, and no other is tried.",
-    ("insufficient_scope", 403): "The message names the scope. Give it to the OAuth client, or ask "
-    "for a token with it.",
-    ("insufficient_balance", 402): "Ask the customer to top up. A payment stays open and can be "
-    "paid then; a charge needs a new attempt, with a new `Idempotency-Key`.",
-    (
-        "wallet_limit_exceeded",
-        422,
-    ): "More than the customer's wallet may spend at once, today, this "
-    "week or this month. A smaller amount or a later day may work.",
-    ("reference_conflict", 409): "This reference is taken by something else, or by the same with "
-    "other data: the message has its id and says what differs. A retry must repeat the original; "
-    "something new needs a new reference.",
-    (
-        "payment_not_cancellable",
-        409,
-    ): "Read the payment: it is paid, rejected, expired or refunded. "
-    "If it is paid, fulfil or refund it.",
-    ("payment_request_not_cancellable", 409): "Read the request: it was answered, has expired, or "
-    "the customer is paying at this moment.",
-    ("payment_conflict", 409): "Read the payment. It is no longer pending, is overdue, or another "
-    "attempt is being processed; in the last case wait.",
-    ("conflict", 409): "Read the resource and decide anew.",
+    ("invalid_request", 400): "`field` is missing, malformed or unknown. Amounts are integers in "
+    'laari: `12550`, not `125.50` or `"12550"`. The body is a JSON object with `Content-Type: '
+    "application/json`.",
+    ("invalid_request", 403): "Use the https address.",
+    ("invalid_request", 408): "Retry, with a correct `Content-Length`.",
+    ("invalid_json", 400): "Or it has duplicate members, `NaN`, or more than 32 levels. Use a JSON "
+    "library.",
+    ("request_too_large", 400): "Send less.",
+    ("request_too_large", 431): "Send fewer headers or cookies.",
+    ("unsupported_api_version", 400): "Omit the `Service-Version` header to use the latest.",
+    ("invalid_idempotency_key", 400): "Use a random UUID.",
+    ("customer_not_found", 400): "Check the number, or send a [payment link](checkout.md).",
+    ("sandbox_recipient_not_allowed", 400): "See [recipients](sandbox.md#recipients).",
+    ("not_found", 404): "Wrong path or id, or it belongs to another merchant or mode. `{id}` is "
+    "Laari's id (`pay_…`), not your reference.",
+    ("authorization_not_found", 404): "As `not_found`.",
+    ("payment_request_not_found", 404): "As `not_found`.",
+    ("method_not_allowed", 405): "See the `Allow` header.",
+    ("unauthorized", 401): "Send `Authorization: Bearer TOKEN`, `X-API-Key: SECRET_KEY`, or Basic "
+    "with merchant id and secret key. Only the first of these that is present counts. Tokens "
+    "expire after 24 hours.",
+    ("insufficient_scope", 403): "The message names the scope. Add it to the OAuth client or "
+    "request it for the token.",
+    ("insufficient_balance", 402): "Ask the customer to top up. A payment stays open; a charge "
+    "needs a new attempt with a new `Idempotency-Key`.",
+    ("wallet_limit_exceeded", 422): "Try a smaller amount or a later day.",
+    ("reference_conflict", 409): "The message has the id and the difference. Repeat the original "
+    "request exactly, or use a new reference.",
+    ("payment_not_cancellable", 409): "Read it. If it is paid, fulfil or refund it.",
+    ("payment_request_not_cancellable", 409): "Read it: it has ended, or the customer is paying "
+    "now.",
+    ("payment_conflict", 409): "Read it: it has ended, or another attempt is being processed.",
+    ("conflict", 409): "Read the resource first.",
     ("authorization_unapproved", 409): "Wait for `authorization.approved`.",
     ("authorization_inactive", 409): "It was rejected, revoked, cancelled, paused or used up. Stop "
-    "charging, and ask the customer.",
-    (
-        "authorization_expired",
-        409,
-    ): "Its `expires_at` or the 24 hours to approve it have passed. Ask for a new one.",
-    ("authorization_not_pending", 409): "The customer has decided already: read it.",
-    (
-        "authorization_not_cancellable",
-        409,
-    ): "It has ended, or a charge is in progress: read it, and "
-    "try again in a second in the second case.",
-    ("authorization_unavailable", 409): "It has changed or ended meanwhile: read it.",
-    ("per_payment_limit_exceeded", 409): "Charge less at once, or ask for an authorization with a "
-    "higher limit.",
-    ("period_limit_exceeded", 409): "Wait for the next period, or charge what remains. "
-    "`charge-preview` says how much that is and when the period ends.",
-    ("total_limit_exceeded", 409): "Charge what remains, or ask for a new authorization.",
-    ("payment_count_limit_exceeded", 409): "Ask for a new authorization.",
-    ("currency_mismatch", 409): "Tell the operator: there is no authorization in another currency.",
-    ("payment_in_progress", 409): "Wait a second and send the same request again.",
-    ("idempotency_conflict", 409): "Your program used one key for two requests. Use a new key for "
-    "the new request.",
-    (
-        "idempotency_in_progress",
-        409,
-    ): "The first request is still running. Wait a second and send the same again.",
-    ("idempotency_unavailable", 503): "Send the same request with the same key.",
-    ("rate_limited", 429): "Wait as `Retry-After` says. 100 requests a second live and 25 in the "
-    "sandbox are the usual limits.",
-    ("service_unavailable", 503): "Send it again; each time wait a little longer.",
-    ("internal_error", 500): "It may have been done or not. Send the same request with the same "
-    "reference and key: that finds out, and counts once.",
-    ("not_implemented", 501): "Do not send it again: this service does not do it.",
-    ("invalid_pagination", 400): "`limit` is a whole number from 1 to 100, `before` the last "
-    "`next_cursor` of the same account.",
+    "charging and ask the customer.",
+    ("authorization_expired", 409): "Request a new one. Approval is possible for 24 hours.",
+    ("authorization_not_pending", 409): "Read it.",
+    ("authorization_not_cancellable", 409): "Read it: it has ended, or a charge is in progress; "
+    "then retry in a second.",
+    ("authorization_unavailable", 409): "Read it: it has changed.",
+    ("per_payment_limit_exceeded", 409): "Charge less, or request a higher limit.",
+    ("period_limit_exceeded", 409): "Wait for the next period, or charge the rest. See "
+    "`charge-preview`.",
+    ("total_limit_exceeded", 409): "Charge the rest, or request a new authorization.",
+    ("payment_count_limit_exceeded", 409): "Request a new authorization.",
+    ("currency_mismatch", 409): "Report it to the operator.",
+    ("payment_in_progress", 409): "Wait a second first.",
+    ("idempotency_conflict", 409): "Use a new key for a new request.",
+    ("idempotency_in_progress", 409): "Wait a second and retry unchanged.",
+    ("idempotency_unavailable", 503): "",
+    ("rate_limited", 429): "The usual limits are 100 requests a second live, 25 in the sandbox.",
+    ("service_unavailable", 503): "Wait longer each time.",
+    ("internal_error", 500): "The same reference and key make a retry safe.",
+    ("not_implemented", 501): "Do not retry.",
+    ("invalid_pagination", 400): "`limit` is 1 to 100, `before` the last `next_cursor` of the same "
+    "account.",
 }
 
 
 def statuses_of(public: str) -> list[tuple[str, Code]]:
-    """Every row of the table that is shown under a code; where there are two, by status."""
+    """Every row of the table that is shown under a code, by status."""
     rows = [(name, code) for name, code in CODES.items() if (code.shown_as or name) == public]
     return sorted(rows, key=lambda row: row[1].status)
 
 
 def described(public: str) -> list[str]:
-    lines = [f"### `{public}`", ""]
-    for name, code in statuses_of(public):
-        kept = " An `Idempotency-Key` does not keep this answer." if name in PASSING_CODES else ""
-        advice = ADVICE[public, code.status]
-        lines += [f"**{code.status}** · {code.message} {advice}{kept}", ""]
-    return lines
+    return [
+        f"- `{public}` ({code.status}{'*' if name in PASSING_CODES else ''}): "
+        f"{code.message} {ADVICE[public, code.status]}".rstrip()
+        for name, code in statuses_of(public)
+    ]
 
 
 def error_guide() -> str:
@@ -244,13 +207,14 @@ def error_guide() -> str:
         lines += [f"## {title}", "", about, ""]
         for public in codes:
             lines += described(public)
+        lines.append("")
     return "\n".join(lines) + TOKENS
 
 
 SETTINGS = """
 # Settings
 
-Settings come from the environment and are read once, at the start. A blank variable counts as
+Laari reads its settings once, at the start, from environment variables. A blank variable counts as
 unset. `laari serve --help` lists the same. More about some of them:
 [database](operations.md#database), [log archive](backup.md#any-moment-archived-log),
 [sign-up for a sandbox](testing-your-shop.md#a-merchant-over-http),
