@@ -59,7 +59,7 @@ _ITEM = re.compile(r"\s*(?:[-*>]|\d+\.)\s+|\s*#+ |\s*$")
 # Pages that are still to be rewritten; the others stay as plain as they are.
 PENDING = set(
     "CHANGELOG CONTRIBUTING README architecture cpu-budget decisions development "
-    "idempotency pages reliability scale speed "
+    "pages reliability scale speed "
     "vocabulary webhooks".split()
 )
 PAGES = sorted(

@@ -125,62 +125,64 @@ TOKENS = """
 - `server_error` (500): retry.
 """
 
-# By public code and status.
+# By public code and status. The response itself has the code's message.
 ADVICE: dict[tuple[str, int], str] = {
     ("invalid_request", 400): "`field` is missing, malformed or unknown. Amounts are integers in "
     'laari: `12550`, not `125.50` or `"12550"`. The body is a JSON object with `Content-Type: '
     "application/json`.",
     ("invalid_request", 403): "Use the https address.",
-    ("invalid_request", 408): "Retry, with a correct `Content-Length`.",
-    ("invalid_json", 400): "Or it has duplicate members, `NaN`, or more than 32 levels. Use a JSON "
+    ("invalid_request", 408): "Slow connection or wrong `Content-Length`. Retry.",
+    ("invalid_json", 400): "Also duplicate members, `NaN`, more than 32 levels. Use a JSON "
     "library.",
-    ("request_too_large", 400): "Send less.",
-    ("request_too_large", 431): "Send fewer headers or cookies.",
-    ("unsupported_api_version", 400): "Omit the `Service-Version` header to use the latest.",
-    ("invalid_idempotency_key", 400): "Use a random UUID.",
-    ("customer_not_found", 400): "Check the number, or send a [payment link](checkout.md).",
+    ("request_too_large", 400): "The body exceeds 512 KiB.",
+    ("request_too_large", 431): "The header exceeds 64 KiB or 100 fields.",
+    ("unsupported_api_version", 400): "Omit `Service-Version` to use the latest.",
+    ("invalid_idempotency_key", 400): "1 to 255 printable ASCII characters without spaces, such as "
+    "a UUID.",
+    ("customer_not_found", 400): "Check the recipient, or send a [payment link](checkout.md).",
     ("sandbox_recipient_not_allowed", 400): "See [recipients](sandbox.md#recipients).",
     ("not_found", 404): "Wrong path or id, or it belongs to another merchant or mode. `{id}` is "
     "Laari's id (`pay_…`), not your reference.",
-    ("authorization_not_found", 404): "As `not_found`.",
-    ("payment_request_not_found", 404): "As `not_found`.",
+    ("authorization_not_found", 404): "The same for an authorization.",
+    ("payment_request_not_found", 404): "The same for a payment request.",
     ("method_not_allowed", 405): "See the `Allow` header.",
-    ("unauthorized", 401): "Send `Authorization: Bearer TOKEN`, `X-API-Key: SECRET_KEY`, or Basic "
-    "with merchant id and secret key. Only the first of these that is present counts. Tokens "
-    "expire after 24 hours.",
+    ("unauthorized", 401): "Missing, wrong or expired credentials. Send `Authorization: Bearer "
+    "TOKEN`, `X-API-Key: SECRET_KEY`, or Basic with merchant id and secret key. Only the first of "
+    "these that is present counts. Tokens expire after 24 hours.",
     ("insufficient_scope", 403): "The message names the scope. Add it to the OAuth client or "
     "request it for the token.",
     ("insufficient_balance", 402): "Ask the customer to top up. A payment stays open; a charge "
     "needs a new attempt with a new `Idempotency-Key`.",
     ("wallet_limit_exceeded", 422): "Try a smaller amount or a later day.",
-    ("reference_conflict", 409): "The message has the id and the difference. Repeat the original "
-    "request exactly, or use a new reference.",
-    ("payment_not_cancellable", 409): "Read it. If it is paid, fulfil or refund it.",
-    ("payment_request_not_cancellable", 409): "Read it: it has ended, or the customer is paying "
-    "now.",
-    ("payment_conflict", 409): "Read it: it has ended, or another attempt is being processed.",
-    ("conflict", 409): "Read the resource first.",
+    ("reference_conflict", 409): "The reference belongs to something else; the message has the id "
+    "and the difference. Repeat the original request exactly, or use a new reference.",
+    ("payment_not_cancellable", 409): "It has ended. If it is paid, fulfil or refund it.",
+    ("payment_request_not_cancellable", 409): "It has ended, or the customer is paying now.",
+    ("payment_conflict", 409): "It has ended, or another attempt is being processed: read it.",
+    ("conflict", 409): "The state has changed: read the resource.",
     ("authorization_unapproved", 409): "Wait for `authorization.approved`.",
-    ("authorization_inactive", 409): "It was rejected, revoked, cancelled, paused or used up. Stop "
+    ("authorization_inactive", 409): "Rejected, revoked, cancelled, paused or used up. Stop "
     "charging and ask the customer.",
     ("authorization_expired", 409): "Request a new one. Approval is possible for 24 hours.",
-    ("authorization_not_pending", 409): "Read it.",
-    ("authorization_not_cancellable", 409): "Read it: it has ended, or a charge is in progress; "
-    "then retry in a second.",
-    ("authorization_unavailable", 409): "Read it: it has changed.",
+    ("authorization_not_pending", 409): "The customer has decided: read it.",
+    ("authorization_not_cancellable", 409): "It has ended, or a charge is in progress: read it, "
+    "and retry in a second.",
+    ("authorization_unavailable", 409): "It has changed: read it.",
     ("per_payment_limit_exceeded", 409): "Charge less, or request a higher limit.",
-    ("period_limit_exceeded", 409): "Wait for the next period, or charge the rest. See "
-    "`charge-preview`.",
+    ("period_limit_exceeded", 409): "Wait for the next period, or charge the rest "
+    "(`charge-preview`).",
     ("total_limit_exceeded", 409): "Charge the rest, or request a new authorization.",
     ("payment_count_limit_exceeded", 409): "Request a new authorization.",
-    ("currency_mismatch", 409): "Report it to the operator.",
-    ("payment_in_progress", 409): "Wait a second first.",
-    ("idempotency_conflict", 409): "Use a new key for a new request.",
-    ("idempotency_in_progress", 409): "Wait a second and retry unchanged.",
-    ("idempotency_unavailable", 503): "",
-    ("rate_limited", 429): "The usual limits are 100 requests a second live, 25 in the sandbox.",
-    ("service_unavailable", 503): "Wait longer each time.",
-    ("internal_error", 500): "The same reference and key make a retry safe.",
+    ("currency_mismatch", 409): "Not in MVR: report it to the operator.",
+    ("payment_in_progress", 409): "Another charge is running. Retry in a second.",
+    ("idempotency_conflict", 409): "The key was used with other data. Use a new key for a new "
+    "request.",
+    ("idempotency_in_progress", 409): "The first request is running. Retry in a second.",
+    ("idempotency_unavailable", 503): "Retry with the same key and body.",
+    ("rate_limited", 429): "Usual limits: 100 requests a second live, 25 in the sandbox.",
+    ("service_unavailable", 503): "Nothing was changed. Wait longer each time.",
+    ("internal_error", 500): "The outcome may be unknown. The same reference and key make a retry "
+    "safe.",
     ("not_implemented", 501): "Do not retry.",
     ("invalid_pagination", 400): "`limit` is 1 to 100, `before` the last `next_cursor` of the same "
     "account.",
@@ -196,7 +198,7 @@ def statuses_of(public: str) -> list[tuple[str, Code]]:
 def described(public: str) -> list[str]:
     return [
         f"- `{public}` ({code.status}{'*' if name in PASSING_CODES else ''}): "
-        f"{code.message} {ADVICE[public, code.status]}".rstrip()
+        f"{ADVICE[public, code.status]}"
         for name, code in statuses_of(public)
     ]
 

@@ -34,15 +34,14 @@ def after_quick_start(shop: Merchant, output: str) -> None:
 
 
 def after_checkout(shop: Merchant, output: str) -> None:
-    assert newest(shop, "/payments", "trip-.*-unwanted")["status"] == "cancelled"
     payment = newest(shop, "/payments", f"trip-{NUMBER}")
-    assert payment["status"] == "pending"
+    assert payment["status"] == "cancelled"
+    assert "pending" in output
     assert payment["metadata"] == {"basket": "b-77"}
     assert payment["payment_url"] in output
 
 
 def after_payment_requests(shop: Merchant, output: str) -> None:
-    assert newest(shop, "/payment-requests", "invoice-.*-mistaken")["status"] == "cancelled"
     request = newest(shop, "/payment-requests", f"invoice-{NUMBER}")
     assert request["status"] == "paid"
     assert request["payment_id"] in output
@@ -51,7 +50,7 @@ def after_payment_requests(shop: Merchant, output: str) -> None:
 def after_authorizations(shop: Merchant, output: str) -> None:
     authorization = newest(shop, "/authorizations", f"member-{NUMBER}")
     assert authorization["status"] == "revoked"
-    assert authorization["usage"] == {"payment_count": 2, "total_paid": 30000}
+    assert authorization["usage"] == {"payment_count": 1, "total_paid": 15000}
     assert authorization["approval_url"] in output
     assert "period_limit_exceeded" in output
 
@@ -65,6 +64,7 @@ def after_webhooks(shop: Merchant, output: str) -> None:
 def after_idempotency(shop: Merchant, output: str) -> None:
     payment = newest(shop, "/payments", f"basket-{NUMBER}")
     assert payment["amount"] == 7500
+    assert output.count(payment["id"]) == 2  # the first request and its retry
     assert "idempotency_conflict" in output
 
 
