@@ -56,17 +56,10 @@ _TAG = re.compile(r"<[^>]+>|^\[//\]: #.*$", re.MULTILINE)
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _ITEM = re.compile(r"\s*(?:[-*>]|\d+\.)\s+|\s*#+ |\s*$")
 
-# Pages that are still to be rewritten; the others stay as plain as they are.
-PENDING = set(
-    "CHANGELOG CONTRIBUTING README architecture cpu-budget decisions development "
-    "pages reliability scale speed "
-    "vocabulary webhooks".split()
-)
 PAGES = sorted(
     path
     for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "clients/*/*.md")
     for path in ROOT.glob(pattern)
-    if path.stem not in PENDING
 )
 SOURCES = sorted(
     path
