@@ -180,7 +180,7 @@ def wrong_word(arguments: str) -> str | None:
                 return word
             command = command.commands[word]
         elif word.startswith("--"):
-            known = {name for parameter in command.params for name in parameter.opts}
+            known = {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
             if word.partition("=")[0] not in {*known, "--help", "--version"}:
                 return word
         elif word in (">", "&&", ";", "\\"):

@@ -239,51 +239,48 @@ def settings_page() -> str:
 COMMANDS = """
 # Commands
 
-`make run` installs the command as `.venv/bin/laari`. Commands work while the service runs. They use
-the same [settings](settings.md) as the service, so run them with the same environment.
-`laari COMMAND --help` explains every option.
+`make run` installs the command as `.venv/bin/laari`. Commands work while the service runs. Run them
+with the same [settings](settings.md). `laari COMMAND --help` explains every option.
 
-- **Output.** With `--json` every command prints one JSON value and nothing else. Tables, errors and
-  logs escape control characters in text from other people (`\\x1b`), so that no name or title can
-  control your terminal.
-- **Errors** are one line, with exit status 1. `laari audit` also ends with 1 if it finds a
-  difference.
-- **Secrets.** Other users of the machine can see arguments, and the shell keeps them in its
-  history. `--password -` prompts for the password, or reads one line from standard input if that
-  is not a terminal. `--password-file FILE` reads a file. `--secret` of `laari webhook train` works
-  the same way. A command prints `null` for a password that came in one of these ways.
-- **Passwords** need at least ten characters and must not be common ones. Sandbox customers may
-  have any password.
-- **Database.** Only `laari serve` and `laari init` create a database. All other commands stop with
-  an error if there is none.
-
-| Command | Purpose | Options |
-| --- | --- | --- |
+- **Output.** With `--json`, every command prints one JSON value and nothing else. Tables, errors
+  and logs escape control characters (`\\x1b`).
+- **Errors** are one line, with exit status 1; for an unknown command or option 2.
+- **Secrets.** Other users of the machine can see arguments, and the shell's history keeps them.
+  `--password -` asks for the password, or reads a line of standard input. `--password-file FILE`
+  reads a file. `--secret` and `--key` work the same way. Such a password is printed as `null`.
+- **Passwords** need ten characters and must not be common ones, except for sandbox customers.
 """
 
 
-def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+def leaves(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
     if not isinstance(command, click.Group):
         yield name, command
         return
     for word, inner in command.commands.items():
-        yield from commands(inner, f"{name} {word}")
+        yield from leaves(inner, f"{name} {word}")
 
 
-def command_row(name: str, command: click.Command) -> str:
-    arguments = [each for each in command.params if isinstance(each, click.Argument)]
-    usage = " ".join([name, *(each.make_metavar(click.Context(command)) for each in arguments)])
-    options = [
-        f"`{max(each.opts, key=len)}`"
-        for each in command.params
-        if isinstance(each, click.Option) and "--json" not in each.opts
-    ]
-    return f"| `{usage}` | {command.get_short_help_str(200)} | {', '.join(options)} |\n"
+def usage(parameter: click.Parameter) -> str:
+    """As in `--help`: brackets mean that it can be left out."""
+    if isinstance(parameter, click.Option):
+        text = "|".join([*parameter.opts, *parameter.secondary_opts])
+    else:
+        text = parameter.metavar or (parameter.name or "").upper()
+    return text if parameter.required else f"[{text}]"
+
+
+def command_line(name: str, command: click.Command) -> str:
+    parameters = [each for each in command.params if "--json" not in each.opts]
+    line = " ".join([name, *map(usage, parameters)])
+    return f"- `{line}`: {command.get_short_help_str(200)}\n"
 
 
 def commands_page() -> str:
-    rows = [command_row(name, command) for name, command in commands(cli, "laari")]
-    return NOTE.format(source="laari.cli") + COMMANDS + "".join(rows)
+    lines = [NOTE.format(source="laari.cli") + COMMANDS]
+    for word, top in cli.commands.items():
+        lines.append(f"\n## {word.capitalize()}\n\n")
+        lines += [command_line(name, command) for name, command in leaves(top, f"laari {word}")]
+    return "".join(lines)
 
 
 PAGES = {
