@@ -18,7 +18,7 @@ FAULT_PACKAGES := nginx-light haproxy caddy etcd-server iproute2 faketime \
 # Tests wait for services, browsers and the database: more workers than processors.
 PARALLEL := -n 4 --dist worksteal -rs
 
-# Each of the many processes that a target starts would compile all modules anew.
+# Each of the many processes that a target starts would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test test-all lint mutants bench bench-peers faults docs clients screenshots format lock clean
@@ -64,13 +64,13 @@ faults: $(READY_DEV) ## run the long fault campaigns that `make test` leaves out
 	@command -v npm >/dev/null || tools/debian-packages nodejs npm
 	@$(BIN)/python -m pytest -m campaign -rs $(ARGS)
 
-docs: $(READY_DEV) ## write the generated pages of docs/ anew
+docs: $(READY_DEV) ## generate docs/settings.md, docs/commands.md and docs/guides/errors.md
 	@$(BIN)/python tools/generate_docs.py
 
-clients: $(READY_DEV) ## write what the client packages have of the OpenAPI document anew
+clients: $(READY_DEV) ## generate the parts of the client packages that come from the OpenAPI document
 	@$(BIN)/python -m tools.clients
 
-screenshots: $(READY_DEV) ## take the pictures of the pages in docs/img/pages anew
+screenshots: $(READY_DEV) ## take pictures of all pages, to build/screenshots and docs/img/pages
 	@tools/debian-packages chromium-headless-shell
 	@$(BIN)/python -m tests.pages.screenshots $(ARGS)
 

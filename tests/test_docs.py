@@ -81,6 +81,17 @@ def test_pictures_are_well_formed_and_described() -> None:
         assert root.findtext("{http://www.w3.org/2000/svg}desc"), picture.name
 
 
+def test_every_picture_is_shown_on_a_page() -> None:
+    shown = {
+        (page.parent / target).resolve()
+        for page in PAGES
+        for text in [page.read_text(encoding="utf-8")]
+        for target in _LINK.findall(text) + _PICTURE.findall(text)
+    }
+    pictures = {path for path in (ROOT / "docs/img").rglob("*.*") if path.is_file()}
+    assert pictures - shown == set(), "`make screenshots` writes such pictures to build/screenshots"
+
+
 def test_decisions_are_numbered_without_a_gap() -> None:
     text = (ROOT / "docs/decisions.md").read_text(encoding="utf-8")
     numbers = [int(number) for number in re.findall(r"^(\d+)\. ", text, re.MULTILINE)]

@@ -1,6 +1,7 @@
-"""Takes the pictures of the pages in docs/img/pages: both widths, light and dark.
+"""Takes the pictures of the pages: both widths, light and dark.
 
-Run by `make screenshots`. A page is a function that brings a browser to it; add it to `SHOTS`.
+Run by `make screenshots`. A picture that the documentation shows is replaced in docs/img/pages, the
+others go to build/screenshots. A page is a function that brings a browser to it; add it to `SHOTS`.
 """
 
 import asyncio
@@ -21,7 +22,9 @@ from tests.pages.people import SIZES, Visitors, new_customer
 from tests.pages.wallets import set_active
 from tests.serving import Merchant, Service, serving
 
-FOLDER = Path(__file__).parents[2] / "docs/img/pages"
+ROOT = Path(__file__).parents[2]
+SHOWN = ROOT / "docs/img/pages"
+OTHERS = ROOT / "build/screenshots"
 COLOURS = 96  # of a picture: pages have few, and the files stay small
 
 Shot = Callable[[Visitors, Service, Page], Awaitable[None]]
@@ -158,7 +161,7 @@ SHOTS: dict[str, Shot] = {
 
 
 async def take(service: Service, names: list[str]) -> None:
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    OTHERS.mkdir(parents=True, exist_ok=True)
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=[*OPTIONS])
         visitors = Visitors(browser, service)
@@ -171,9 +174,10 @@ async def take(service: Service, names: list[str]) -> None:
                     await page.wait_for_load_state("networkidle")
                     await page.evaluate("document.fonts.ready")
                     picture = Image.open(io.BytesIO(await page.screenshot(full_page=True)))
-                    file = FOLDER / f"{name}-{size}-{scheme}.png"
+                    file = SHOWN / f"{name}-{size}-{scheme}.png"
+                    file = file if file.exists() else OTHERS / file.name
                     picture.convert("RGB").quantize(COLOURS).save(file, optimize=True)
-                    print(f"docs/img/pages/{file.name}")
+                    print(file.relative_to(ROOT))
                     await page.context.close()
                     assert visitors.complaints == [], visitors.complaints  # no picture of an error
         await browser.close()
