@@ -47,8 +47,9 @@ _CONDITION = re.compile(
 _ALWAYS_CONDITION = re.compile(r"\b(?:only|except|even|also|but) where\b", re.IGNORECASE)
 _OPENING_CONDITION = re.compile(r"Where\b[^?:,]*, [^?]*$")
 PLACES = set(
-    "address column directory disk field file folder from function is knows line machine page "
-    "place point position port process row says screen see server shows step table to".split()
+    "about address column directory disk exactly field file find finds folder from function is "
+    "know knows line machine of page place point position port process row say says screen see "
+    "server shows stay stays step table tell tells to write writes".split()
 )
 
 _BLOCK = re.compile(r"^(`{3,}).*?^\1", re.MULTILINE | re.DOTALL)
@@ -64,7 +65,8 @@ PAGES = sorted(
 SOURCES = sorted(
     path
     for folder in ("src/laari", "tools", "clients/python/src")
-    for path in (ROOT / folder).rglob("*.py")
+    for path in (ROOT / folder).rglob("*.*")
+    if path.suffix in (".py", ".sql", ".html", ".js", ".ts")
 )
 
 
@@ -145,9 +147,11 @@ def test_pages_are_in_plain_english(page: Path) -> None:
 
 
 def odd_places(path: Path) -> list[str]:
+    source = path.read_text(encoding="utf-8")
+    texts = source_texts(source) if path.suffix == ".py" else enumerate(source.splitlines(), 1)
     return [
         f"{path.relative_to(ROOT)}:{line}: {phrase}"
-        for line, text in source_texts(path.read_text(encoding="utf-8"))
+        for line, text in texts
         for sentence in re.split(r"(?<=[.!?])\s+", text)
         for phrase in odd_phrases(sentence)
     ]
