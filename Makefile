@@ -47,7 +47,7 @@ lint: $(READY_DEV) ## check style, types and the directions of imports
 	@tools/check-typescript
 	@$(BIN)/lint-imports --no-logo
 
-mutants: $(READY_DEV) ## plant known mistakes one by one and see that the tests catch them
+mutants: $(READY_DEV) ## plant known mistakes one by one and check that the tests catch them
 	@tools/debian-packages $(TEST_PACKAGES) $(CI_PACKAGES)
 	@$(BIN)/python -m tools.mutants $(ARGS)
 
