@@ -217,13 +217,11 @@ SETTINGS = """
 # Settings
 
 Laari reads its settings once, at the start, from environment variables. A blank variable counts as
-unset. `laari serve --help` lists the same. More about some of them:
+unset. `laari serve --help` lists the same. Defaults are in brackets. See also:
 [database](operations.md#database), [log archive](backup.md#any-moment-archived-log),
 [sign-up for a sandbox](testing-your-shop.md#a-merchant-over-http),
 [metrics](operations.md#metrics) and [retention](operations.md#retention).
 
-| Variable | Default | Meaning |
-| --- | --- | --- |
 """
 
 
@@ -232,15 +230,15 @@ def settings_page() -> str:
     for each in VARIABLES:
         in_words = each.default.startswith("(")
         default = each.default.strip("()") if in_words else f"`{each.default}`"
-        rows.append(f"| `{each.name}` | {default} | {each.meaning} |\n")
+        rows.append(f"- `{each.name}` ({default}): {each.meaning}\n")
     return NOTE.format(source="laari.settings") + SETTINGS + "".join(rows)
 
 
 COMMANDS = """
 # Commands
 
-`make run` installs the command as `.venv/bin/laari`. Commands work while the service runs. Run them
-with the same [settings](settings.md). `laari COMMAND --help` explains every option.
+Commands work while the service runs, with the same
+[settings](settings.md). `laari COMMAND --help` explains every option.
 
 - **Output.** With `--json`, every command prints one JSON value and nothing else. Tables, errors
   and logs escape control characters (`\\x1b`).
