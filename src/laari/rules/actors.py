@@ -1,7 +1,7 @@
-"""Who gives a command.
+"""The actors of commands.
 
-The merchant is its `Tenant`: a merchant in one mode. A customer who decides something is a `Payer`.
-The operator is in `rules/operator.py`, which only the command line may import.
+A merchant acts as its `Tenant`, a customer as a `Payer`. The operator is in `rules/operator.py`,
+which only the command line may import.
 """
 
 from typing import NamedTuple
@@ -10,10 +10,10 @@ from laari.rules.records import Mode, Tenant
 
 
 class Payer(NamedTuple):
-    """A customer with the wallet that pays, in the mode that they are logged in for.
+    """A customer's wallet, and the mode of the login.
 
-    The rules compare it with the wallet's own mode (`World.knows`): a payer of the other mode
-    finds nothing.
+    The rules compare it with the wallet's mode (`World.knows`): a payer of the other mode finds
+    nothing.
     """
 
     account: int
@@ -21,5 +21,5 @@ class Payer(NamedTuple):
 
 
 def sandbox_customer(tenant: Tenant) -> Payer:
-    """The merchant's own sandbox customer, whom its tests stand in for; never of live mode."""
+    """The merchant's sandbox customer, played by its tests; never in live mode."""
     return Payer(tenant.sandbox_account, "sandbox")

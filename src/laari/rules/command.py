@@ -1,4 +1,4 @@
-"""What the spine decides: a command names what it needs, then decides over what was loaded."""
+"""Commands: each names the rows it needs, then decides over the loaded rows."""
 
 from abc import ABC, abstractmethod
 from typing import Generic, NamedTuple, TypeVar
@@ -11,12 +11,12 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Share(NamedTuple):
-    """Whose turn a command takes, where many wait: owners take turns, those that are urgent first.
+    """The place of a command in the queue: owners take turns, urgent ones first.
 
-    Sandboxes are not urgent: what is tried there must not delay what is paid.
+    Sandboxes are not urgent: tests must not delay payments.
     """
 
-    owner: object  # compared and hashed, no more
+    owner: object  # only compared and hashed
     urgent: bool = True
 
 
@@ -24,33 +24,29 @@ NO_TENANT = Share(0)  # no tenant has this number
 
 
 class Command(ABC, Generic[T_co]):
-    """Something to be decided; `T_co` is what it makes or finds.
-
-    A base class and not a protocol: a command that forgets to decide cannot be made at all, and
-    `busy` has one default in one place.
-    """
+    """Something to decide; `T_co` is the type of its result."""
 
     __slots__ = ()
 
     @abstractmethod
     def needs(self, needs: Needs) -> None:
-        """Names the rows to load, and to lock where this may change them."""
+        """Names the rows to load, and to lock if this may change them."""
 
     @abstractmethod
     def decide(self, world: World) -> T_co | Refusal:
-        """Changes the world and returns what came of it; a refusal is committed like the rest."""
+        """Changes the world and returns the result; a refusal is committed too."""
 
     @property
     def share(self) -> Share:
         return NO_TENANT
 
     def busy(self) -> Refusal:
-        """What to say when another transaction has held a row of this command for too long."""
+        """The refusal if another transaction has locked a row of this command for too long."""
         return refuse("service_unavailable")
 
 
 class TenantCommand(Command[T_co]):
-    """A command that a merchant gives, or that concerns what is the merchant's."""
+    """A command of a merchant, or about a resource of a merchant."""
 
     __slots__ = ()
     tenant: Tenant

@@ -1,7 +1,7 @@
-"""Idempotency keys: a request that is sent again is answered again, not done again.
+"""Idempotency keys: a request that is sent again gets its first response and is not run again.
 
 Claiming the key, the work and the saved response are one transaction, so a crash leaves no key
-behind. Two batches of different processes are told apart by an advisory lock on the key.
+behind. An advisory lock on the key keeps batches of different processes apart.
 """
 
 import hashlib
@@ -32,9 +32,9 @@ def is_valid_key(key: str) -> bool:
 
 
 def fingerprint(parts: tuple[str, ...], body: Mapping[str, object]) -> bytes:
-    """A digest under which two requests are the same request.
+    """A digest that is equal for equal requests.
 
-    Object key order is ignored; values, types and the presence of fields count: `1`, `1.0`,
+    It ignores the order of object keys. Values, types and the presence of fields count: `1`, `1.0`,
     `"1"` and `true` all differ.
     """
     digest = hashlib.sha256()
@@ -53,22 +53,22 @@ def _canonical(value: object) -> str:
             return f"[{''.join(map(_canonical, value))}]"
         case str():
             return f"s{len(value)}:{value}"
-        case _:  # int, float, bool, None and integers too long to be one: the type tells them apart
+        case _:  # int, float, bool, None, and integers too long for int
             return f"{type(value).__name__}:{value!r};"
 
 
 class Response(NamedTuple):
     status: int
     body: bytes
-    code: str = ""  # of the refusal, if it is one
+    code: str = ""  # of a refusal
     retry_after: int | None = None
     replayed: bool = False
-    resource_id: UUID | None = None  # what the body shows; None where it refuses
+    resource_id: UUID | None = None  # the resource in the body; None for a refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Keyed(TenantCommand[Response], Generic[T]):
-    """A command under an idempotency key; `inner` may be a refusal of its fields, saved as well."""
+    """A command with an idempotency key; `inner` may be a refusal of its fields, saved too."""
 
     tenant: Tenant
     operation: str
@@ -83,7 +83,7 @@ class Keyed(TenantCommand[Response], Generic[T]):
             self.inner.needs(needs)
 
     def busy(self) -> Refusal:
-        # Where the command names no conflict of its own, nobody knows what the key stands for.
+        # If the command has no conflict code of its own, the state of the key is unknown.
         if isinstance(self.inner, Refusal) or self.inner.busy().status == 503:
             return refuse("idempotency_unavailable")
         return self.inner.busy()

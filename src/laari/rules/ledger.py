@@ -7,12 +7,12 @@ from uuid import UUID
 from laari.rules.records import Mode, Tenant, Transfer, TransferKind, Wallet
 from laari.rules.world import World
 
-# Accounts that are not a customer's wallet. They carry no stored balance (it is the sum of their
-# transfers), so however busy they are, they are never a row that payments queue for.
+# These accounts have no stored balance: it is the sum of their transfers. So payments never wait
+# for the row of a busy account.
 _SERVICE_ACCOUNTS: dict[tuple[str, Mode], int] = {
     ("fees", "live"): 1,
     ("fees", "sandbox"): 2,
-    ("outside", "live"): 3,  # where top-ups come from and corrections are booked against
+    ("outside", "live"): 3,  # the other side of top-ups and corrections
     ("outside", "sandbox"): 4,
 }
 _FIRST_MERCHANT_ACCOUNT = 1_000_000_000
@@ -20,14 +20,14 @@ FIRST_WALLET_ACCOUNT = 7_700_000_000_000
 
 
 class Account(NamedTuple):
-    """One side of a transfer. Every account is of one mode."""
+    """One side of a transfer. Every account belongs to one mode."""
 
     number: int
     mode: Mode
 
 
 class ModesMixedError(Exception):
-    """Money was to move between the modes: a defect, and nothing is committed."""
+    """A transfer between the modes: a defect, and nothing is committed."""
 
 
 def fee_account(mode: Mode) -> Account:

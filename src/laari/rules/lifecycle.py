@@ -1,4 +1,4 @@
-"""The states of payments, payment requests and authorizations, and what leads to which."""
+"""The states of payments, payment requests and authorizations, and their transitions."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,17 +12,16 @@ from laari.rules.records import (
     PaymentStatus,
 )
 
-# What a customer is asked to pay.
+# A customer can pay either of them.
 Payable = TypeVar("Payable", Payment, PaymentRequest)
 
-# The stored status; and of what is pending, whether an attempt to pay it is being processed or its
-# deadline has passed.
+# The stored status; a pending one is `processing` while an attempt to pay is processed, and
+# `overdue` after its deadline.
 State: TypeAlias = PaymentStatus | Literal["processing", "overdue"]
 Action: TypeAlias = Literal["pay", "reject", "reserve", "release", "cancel", "expire", "refund"]
 Transitions: TypeAlias = Mapping[State, Mapping[Action, PaymentStatus]]
 
-# What may be done in each state, and the status that it leads to; all else is refused. While an
-# attempt to pay is being processed, nothing expires and nothing is cancelled.
+# The allowed actions in each state, and the status after each; all others are refused.
 PAYMENT_TRANSITIONS: Transitions = {
     "pending": {"pay": "paid", "reject": "rejected", "reserve": "pending", "cancel": "cancelled"},
     "processing": {"pay": "paid", "release": "pending"},
@@ -61,11 +60,11 @@ _WITH_DEADLINE = frozenset({"pending", "active", "suspended"})
 
 
 class TransitionError(Exception):
-    """A command made a transition that the lifecycle does not have: a defect."""
+    """A command made a transition that the lifecycle does not allow: a defect."""
 
 
 def state_of(payable: Payment | PaymentRequest, now: datetime) -> State:
-    """The state at this moment, on the clock of the tenant that asks for the payment."""
+    """The state at this moment, on the tenant's clock."""
     if payable.status != "pending":
         return payable.status
     if payable.reserved_at is not None:
@@ -76,7 +75,7 @@ def state_of(payable: Payment | PaymentRequest, now: datetime) -> State:
 
 
 def authorization_state(authorization: Authorization, now: datetime) -> AuthorizationStatus:
-    """The same of an authorization: expired if a deadline has passed."""
+    """The status at this moment: expired if a deadline has passed."""
     deadline = None
     if authorization.status == "pending":
         deadline = authorization.approval_expires_at
@@ -90,10 +89,9 @@ def authorization_state(authorization: Authorization, now: datetime) -> Authoriz
 def shown_state(
     row: Payment | PaymentRequest | Authorization, now: datetime, *, active: bool = True
 ) -> str:
-    """The state as people see it.
+    """The state as people see it: an overdue one has expired.
 
-    What is overdue has expired. What waits for a merchant that is not `active` is `closed`: it
-    cannot be paid or approved now.
+    A pending one is `closed` if the merchant is not `active`: it cannot be paid or approved now.
     """
     if isinstance(row, Authorization):
         state: str = authorization_state(row, now)
@@ -107,5 +105,5 @@ def shown_state(
 
 
 def is_overdue(row: Payment | PaymentRequest | Authorization, now: datetime) -> bool:
-    """Past its deadline and nobody is paying it, but not stored as expired."""
+    """Past its deadline, not in processing, and not yet stored as expired."""
     return row.status in _WITH_DEADLINE and shown_state(row, now) == "expired"

@@ -1,7 +1,6 @@
-"""The limits of an authorization: what a charge may still take.
+"""The limits of an authorization, and how much of them is left.
 
-Usage stands on the authorization's own row: its lifetime, and the calendar period it was last
-charged in (rules/periods.py).
+The authorization's row stores its usage: in its lifetime, and in the period of its last charge.
 """
 
 from laari.rules.periods import Counted, Moment, Period, running
@@ -11,7 +10,7 @@ from laari.rules.shapes.authorizations import RemainingLimits
 
 
 def counted(authorization: Authorization) -> list[Counted]:
-    """The period that the authorization keeps; none where no period is limited."""
+    """The period stored on the authorization, if it has a period limit."""
     if authorization.period_amount is None or authorization.period_interval is None:
         return []
     return [
@@ -26,7 +25,7 @@ def counted(authorization: Authorization) -> list[Counted]:
 
 
 def current_period(authorization: Authorization, moment: Moment) -> Period | None:
-    """The period that a charge counts in; None where no period is limited."""
+    """The period that a charge counts in; None without a period limit."""
     return next((running(each, moment) for each in counted(authorization)), None)
 
 
@@ -45,7 +44,7 @@ def _left(limit: int | None, used: int) -> int | None:
 
 
 def exceeded(left: RemainingLimits, amount: int) -> RefusalCode | None:
-    """The code of the first limit that a charge of this amount would pass."""
+    """The code of the first limit that a charge of this amount would exceed."""
     if left.per_payment is not None and amount > left.per_payment:
         return "per_payment_limit_exceeded"
     if left.period is not None and amount > left.period:
@@ -60,7 +59,7 @@ def exceeded(left: RemainingLimits, amount: int) -> RefusalCode | None:
 def usage_after(
     authorization: Authorization, amount: int, period: Period | None, moment: Moment
 ) -> dict[str, object]:
-    """The fields of the authorization that a charge changes, beside its status."""
+    """The fields of the authorization that a charge changes, besides its status."""
     counted_in: dict[str, object] = {}
     if period is not None:
         counted_in = {

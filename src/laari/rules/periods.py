@@ -1,12 +1,11 @@
-"""The calendar periods that limits count in: one rule, for wallets and for authorizations.
+"""The calendar periods that limits apply to, for wallets and for authorizations.
 
-A row keeps what was counted in one period of each length. Time goes forward, and with it the
-period: what a server with an earlier clock spends counts in the period that has already begun,
-since to go back would forget what was counted there.
+A row stores the sum of one period of each length. Periods never go backwards: spending on a
+server with an earlier clock counts in the period that has already begun.
 
-A sandbox's clock may be moved to any time, by a merchant who then finds the usage of that time
-again. A sandbox row that leaves a period therefore puts its sum aside, and a row that comes to a
-period takes up what was put aside for it. Moving the clock itself touches no row at all.
+A sandbox's clock can be moved to any time, and the usage of that time must be found again. So a
+sandbox row that leaves a period puts its sum aside, and takes it up when it comes back. Moving the
+clock itself changes no row.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,19 +15,19 @@ from uuid import UUID
 
 from laari.rules.calendar import Interval, period_start
 
-# Whose period, how long it is, and when it began. The owner is a customer or an authorization.
+# The owner (a customer or an authorization), the length and the first day of a period.
 PeriodKey: TypeAlias = tuple[UUID, Interval, date]
 
 
 class Period(NamedTuple):
-    """The period that something counts in, and what was counted in it before."""
+    """A period, and the sum counted in it so far."""
 
     start: date
     spent: int
 
 
 class Counted(NamedTuple):
-    """What a row keeps: one period, and how far the sandbox's clock was moved when it counted."""
+    """A period as a row stores it, with the offset of the sandbox's clock at the last count."""
 
     owner: UUID
     interval: Interval
@@ -38,9 +37,9 @@ class Counted(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A tenant's time, how far its clock is moved, and what was put aside for other periods.
+    """A tenant's time, the offset of its clock, and the sums put aside for other periods.
 
-    `aside` is None in live mode, where no clock is moved and no period comes back.
+    `aside` is None in live mode: clocks are not moved, and periods do not come back.
     """
 
     now: datetime
@@ -49,7 +48,7 @@ class Moment(NamedTuple):
 
 
 def running(counted: Counted, moment: Moment) -> Period:
-    """The period that something which happens at this moment counts in."""
+    """The period in which spending at this moment counts."""
     start = period_start(moment.now, counted.interval)
     moved = moment.aside is not None and moment.offset_seconds != counted.offset_seconds
     if counted.start is not None and (
@@ -58,18 +57,18 @@ def running(counted: Counted, moment: Moment) -> Period:
         return Period(counted.start, counted.spent)
     if moment.aside is None:
         return Period(start, 0)
-    # A period that was not looked up is a defect: to take it for an empty one would lift the limit.
+    # A period that was not looked up is a defect: treating it as empty would lift the limit.
     return Period(start, moment.aside[counted.owner, counted.interval, start])
 
 
 def others(counted: Iterable[Counted], now: datetime) -> set[PeriodKey]:
-    """The periods at this time that these rows do not hold: what to look up in a sandbox."""
+    """The periods at this time that these rows do not store: a sandbox looks them up."""
     starts = ((each, period_start(now, each.interval)) for each in counted)
     return {(each.owner, each.interval, start) for each, start in starts if start != each.start}
 
 
 def left(counted: Counted, period: Period) -> tuple[PeriodKey, int] | None:
-    """What a sandbox row puts aside when it moves to this period, if anything."""
+    """The sum that a sandbox row puts aside when it moves to this period, if any."""
     if counted.start is None or counted.start == period.start or not counted.spent:
         return None
     return (counted.owner, counted.interval, counted.start), counted.spent

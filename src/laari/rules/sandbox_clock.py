@@ -1,8 +1,7 @@
-"""The sandbox's own time, moved by the merchant's tests.
+"""The sandbox's clock, moved by the merchant's tests.
 
-Only the clock changes. What counts in the periods around the new time is found when a wallet or an
-authorization is next used or looked at (rules/periods.py), so that a move costs the same however
-much has happened in the sandbox.
+Only the clock changes: usage in the periods of the new time is looked up at the next use of a
+wallet or an authorization (rules/periods.py). So a move costs the same for any amount of history.
 """
 
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ MAX_OFFSET_SECONDS = 100 * 366 * 86_400  # a hundred years either way keeps ever
 
 @dataclass(frozen=True, slots=True)
 class MoveClock(TenantCommand[TenantClock]):
-    """Adds to the tenant's offset, or sets it back to real time where `advance_seconds` is None."""
+    """Adds to the tenant's offset, or returns to real time if `advance_seconds` is None."""
 
     tenant: Tenant
     advance_seconds: int | None
@@ -33,7 +32,7 @@ class MoveClock(TenantCommand[TenantClock]):
             0 if self.advance_seconds is None else clock.clock_offset_seconds + self.advance_seconds
         )
         if abs(offset) > MAX_OFFSET_SECONDS:
-            return invalid("advance_seconds", "The clock cannot be moved that far.")
+            return invalid("advance_seconds", "The clock cannot be moved more than 100 years.")
         moved = TenantClock(clock.id, offset)
         world.clocks.change(clock.id, moved)
         return moved

@@ -1,7 +1,7 @@
-"""What one batch has loaded, and what its decisions have changed so far.
+"""The rows that one batch has loaded, and the changes of its decisions.
 
 Commands are decided one after another over the same world, so each sees the effects of those
-before it; the store writes what was added and changed when all are decided.
+before it. When all are decided, the store writes the added and changed rows.
 """
 
 from collections import defaultdict
@@ -46,7 +46,7 @@ ReferenceKey: TypeAlias = tuple[int, str]
 
 
 def local_time(now: datetime, tenant: Tenant | TenantClock | None) -> datetime:
-    """A tenant's own time: a sandbox's may have been moved; without a tenant, real time."""
+    """The tenant's time: a sandbox's clock may be moved. Without a tenant, real time."""
     if tenant is None or tenant.clock_offset_seconds == 0:
         return now
     return now + timedelta(seconds=tenant.clock_offset_seconds)
@@ -55,21 +55,19 @@ def local_time(now: datetime, tenant: Tenant | TenantClock | None) -> datetime:
 class World:
     """The state a batch decides over.
 
-    The declarations below are the one registry of tables. Their order is that in which every batch
-    of every process loads rows, takes locks and writes: two that went crosswise would wait for each
-    other. References come after all that is locked, so that a charge which waited for its twin
-    finds it, and not a limit that the twin has used up.
+    The declarations below are the registry of tables. Every batch loads, locks and writes in their
+    order, so that two batches never wait for each other. References come after all locked tables:
+    a charge that waited for an equal one then finds it, and not a limit that is used up.
 
-    `origin` is the public address of the service, for the links that resources carry. Time and
-    chance come from here alone (`now`, `random`), so a batch can be decided again with the same
-    result.
+    `origin` is the public address of the service, for links. Time and randomness come only from
+    `now` and `random`, so a batch can be decided again with the same result.
     """
 
     saved_responses = Table[ResponseKey, SavedResponse](
         SavedResponse,
         "saved_responses",
         ("tenant_id", "operation", "key"),
-        changes_from="replays",  # the response itself is not written again
+        changes_from="replays",  # the response itself never changes
         replaced_from="fingerprint",
     )
     clocks = Table[int, TenantClock](
@@ -87,14 +85,14 @@ class World:
         changes_from="updated_at",
         contested=("tenant_id", "reference"),
     )
-    # The wallets of live customers by how they were named, each in the form that is compared.
+    # The wallets of live customers by contact, in the form that is compared.
     recipients = Lookup[tuple[CustomerType, str], int]()
     wallets = Table[int, Wallet](Wallet, "wallets", ("account",), changes_from="tier")
-    # A command that puts a period aside holds the lock on its owner's row.
+    # A command that writes a period has locked the row of its owner.
     sandbox_periods = Table[PeriodKey, SandboxPeriod](
         SandboxPeriod, "sandbox_periods", ("owner", "unit", "start"), replaced_from="spent"
     )
-    # Top-ups by the bank slip that they came with.
+    # Top-ups by their bank slip.
     topups = Lookup[tuple[Mode, str], Transaction]()
     freezes = Journal(WalletFreeze, "wallet_freezes")
     slips = Journal(TopupSlip, "topup_slips", contested=("mode", "slip"))
@@ -118,10 +116,10 @@ class World:
         self.origin = origin
         self._random = random
         self.tiers: dict[str, Tier] = {}
-        # What sandbox rows counted in periods that they do not hold now: as looked up, 0 where
-        # there is nothing, and as put aside in this batch.
+        # Sums of sandbox rows in periods they have left: as looked up (0 if there is none), and as
+        # put aside in this batch.
         self.aside: dict[PeriodKey, int] = {}
-        # Idempotency keys that a batch of another process is working on right now.
+        # Idempotency keys that another process is working on.
         self.keys_in_progress: set[ResponseKey] = set()
 
     def new_id(self) -> UUID:
@@ -134,11 +132,11 @@ class World:
         return ids.new_tid(self.now, self._random)
 
     def at(self, tenant: Tenant | None) -> datetime:
-        """The time for this tenant, the same for every command of the batch."""
+        """The tenant's time, the same for every command of the batch."""
         return local_time(self.now, tenant)
 
     def moment(self, tenant: Tenant) -> Moment:
-        """The time for this tenant, as what is spent now counts in its periods."""
+        """The tenant's time, for counting in periods."""
         if tenant.mode == "live":
             return Moment(self.at(tenant))
         return Moment(self.at(tenant), tenant.clock_offset_seconds, self.aside)
@@ -146,7 +144,7 @@ class World:
     def enter_periods(
         self, tenant: Tenant, counted: Iterable[Counted], periods: Iterable[Period]
     ) -> None:
-        """Called before a row counts in these periods; in a sandbox it may come back to others."""
+        """Called before a row counts in these periods: a sandbox row keeps those it leaves."""
         if tenant.mode == "live":
             return
         for each, period in zip(counted, periods, strict=True):
@@ -157,20 +155,20 @@ class World:
                 self.sandbox_periods.add(key, SandboxPeriod(*key, spent))
 
     def is_active(self, tenant: Tenant) -> bool:
-        """Whether the tenant's merchant may take money; it stays so until the batch is done."""
+        """Whether the merchant may take money; this stays true until the batch is done."""
         return self.merchants[tenant.merchant_id].active
 
     def same_mode(self, tenant: Tenant, account: int) -> bool:
         """Whether this wallet exists in the tenant's mode.
 
-        What belongs to one mode does not exist for the other: a command in which a tenant and a
-        payer meet asks this first, whatever page or key it came from.
+        Modes never mix: every command with a tenant and a payer checks this first, whatever page
+        or key it came from.
         """
         wallet = self.wallets.get(account)
         return wallet is not None and wallet.mode == tenant.mode
 
     def knows(self, tenant: Tenant, payer: Payer) -> bool:
-        """Whether this payer exists for the tenant: by their own word and by their wallet's."""
+        """Whether this payer exists for the tenant: both the login and the wallet must match."""
         return payer.mode == tenant.mode and self.same_mode(tenant, payer.account)
 
 
@@ -183,7 +181,7 @@ REGISTRY: tuple[Registered, ...] = tuple(
 
 
 class Needs:
-    """What the commands of a batch ask to be loaded, and locked where they may change it."""
+    """The rows that the commands of a batch need: to read, or to lock because they may change."""
 
     __slots__ = (
         "_locks",
@@ -197,12 +195,11 @@ class Needs:
     def __init__(self) -> None:
         self._locks: defaultdict[object, set[Hashable]] = defaultdict(set)
         self._reads: defaultdict[object, set[Hashable]] = defaultdict(set)
-        # Sandbox wallets and authorizations that something may count in the periods of, each with
-        # how far the clock it is counted on was moved.
+        # Sandbox wallets and authorizations that may count something in their periods, each with
+        # the offset of its clock.
         self.sandbox_spending: set[tuple[int, int]] = set()
         self.sandbox_charging: set[tuple[UUID, int]] = set()
-        # Rows that only another row names: the wallet that paid and the request behind a payment,
-        # the wallet an authorization charges.
+        # Their wallets and requests are known only when these rows are loaded.
         self.payers_of: set[UUID] = set()
         self.wallets_of_authorizations: set[UUID] = set()
 
@@ -211,30 +208,30 @@ class Needs:
         self._locks[table].add(key)
 
     def read(self, table: Loaded[K], key: K) -> None:
-        """A row that is only looked at, as it was a moment ago."""
+        """A row that is only read, without a lock."""
         self._reads[table].add(key)
 
     def locked(self, table: Loaded[K]) -> set[K]:
         return cast("set[K]", self._locks.get(table, set()))
 
     def only_read(self, table: Loaded[K]) -> set[K]:
-        """What some command reads and none locks: a lock shows the newer row to all of them."""
+        """Keys that a command reads and none locks: a locked row serves both."""
         wanted = self._reads.get(table)
         if wanted is None:
             return set()
         return cast("set[K]", wanted - self._locks.get(table, set()))
 
     def take_back(self, table: Loaded[K]) -> None:
-        """What was only to be looked at has been, and there was nothing."""
+        """Drops the reads of this table: they are done, and found nothing."""
         self._reads.pop(table, None)
 
     def names(self, table: object) -> bool:
-        """Whether any command asks for something of this table."""
+        """Whether any command needs a row of this table."""
         return table in self._locks or table in self._reads
 
     @property
     def takes_locks(self) -> bool:
-        """Whether anything is kept from others until the batch is committed."""
+        """Whether the batch locks any row."""
         return bool(self._locks)
 
     def spending(self, tenant: Tenant, account: int) -> None:
@@ -251,6 +248,6 @@ class Needs:
             self.sandbox_charging.add((authorization_id, tenant.clock_offset_seconds))
 
     def refunding(self, payment_id: UUID) -> None:
-        """A payment with the wallet that paid it, and the request that it was made from."""
+        """A payment, with the wallet that paid it and its request."""
         self.lock(World.payments, payment_id)
         self.payers_of.add(payment_id)
