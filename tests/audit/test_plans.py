@@ -11,7 +11,7 @@ from laari.store.audit.report import CHECKS, settle, statement
 from laari.store.audit.scope import EVERYTHING
 from laari.store.ledger.sealed_rows import ALONG_THE_KEY, SUBJECTS, SealedPlace, Subject
 from laari.store.ledger.sealing import nth_key_query
-from laari.store.postgres.local_settings import local_settings
+from laari.store.postgres.connect import local_settings
 from laari.store.postgres.pool import connection_to
 from tests.audit.books import write_books
 

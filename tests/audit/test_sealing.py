@@ -16,8 +16,7 @@ from laari.store.ledger.last_seal_file import (
     shown_seals,
 )
 from laari.store.ledger.sealing import ADVISORY_LOCK, seal_next, summarize
-from laari.store.ledger.seals import Seal, mac_of
-from laari.store.ledger.xid_horizon import MovedError, check_not_moved
+from laari.store.ledger.seals import MovedError, Seal, check_not_moved, mac_of
 from laari.store.people import customers, merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import deliveries, figures

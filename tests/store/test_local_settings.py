@@ -3,7 +3,7 @@
 import asyncpg
 import pytest
 
-from laari.store.postgres.local_settings import local_settings
+from laari.store.postgres.connect import local_settings
 from laari.store.postgres.pool import connection_to
 
 SHOWN = "SELECT current_setting('work_mem'), current_setting('enable_sort')"

@@ -71,8 +71,8 @@ async def test_a_new_password_ends_all_sessions_of_one_person(connection) -> Non
     left = [await sessions.of_customer(connection, token, NOW) for token in (*tokens, other)]
     assert [session is not None for session in left] == [False, False, False, True]
     await opened(connection, customer.id, NOW)
-    assert await sessions.end_all(connection, customer.id) == 1
-    assert await sessions.end_all(connection, customer.id) == 0
+    assert await logins.end_all(connection, customer.id) == 1
+    assert await logins.end_all(connection, customer.id) == 0
     assert await sessions.of_customer(connection, other, NOW) is not None
 
 

@@ -1,14 +1,13 @@
-"""A backup as it lies on disk, and the proof that it is whole.
+"""The files of a backup, and the proof that it is complete.
 
     DIR/
-      laari-backup.json   what it is a backup of; digests of what the manifest leaves out
+      laari-backup.json   its origin, and digests of files outside the manifest
       cluster/            the database's files, with PostgreSQL's own `backup_manifest`
-      master.key          only where it was asked for
+      master.key          on request
 
 Every byte is covered once: by PostgreSQL's manifest (SHA-256 of each file), by the digests in
-`laari-backup.json`, or by that file's own checksum. Files that neither names are refused too.
-
-The manifest is read here: the wheel's `pg_verifybackup` of PostgreSQL 18 crashes as it starts.
+`laari-backup.json`, or by that file's own checksum. Other files are refused. The manifest is read
+here because the wheel's `pg_verifybackup` crashes when it starts.
 """
 
 import hashlib
@@ -64,7 +63,7 @@ class _Range(Struct, rename={"timeline": "Timeline", "start": "Start-LSN", "end"
 class _File(Struct, rename={"size": "Size", "digest": "Checksum", "path": "Path"}):
     size: int
     digest: str
-    path: str = ""  # empty where the name is not UTF-8, which no file of a database is
+    path: str = ""  # empty if the name is not UTF-8, which does not happen
 
 
 class Manifest(

@@ -19,7 +19,7 @@ from laari.errors import LaariError
 
 MAJOR_VERSION = "18"
 COMMAND_SECONDS = 120
-END_SECONDS = 10  # for a program that is told to end
+END_SECONDS = 10  # for a program to end
 
 _NOT_AS_ROOT = (
     "the embedded PostgreSQL cannot run as root here ({}): "

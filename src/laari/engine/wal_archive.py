@@ -1,18 +1,17 @@
-"""Archived write-ahead log: what PostgreSQL calls to keep a file of it, and to have one back.
+"""Archived write-ahead log: PostgreSQL calls this to keep a file of it and to fetch one.
 
     laari-wal/
       000000010000000000000003.gz   a segment, compressed
       00000002.history              where a timeline branched off
-      laari-archive                 marks the directory: an empty place is not an archive
+      laari-archive                 marks the directory as an archive
 
-PostgreSQL runs this file as a program of its own, so it needs nothing but the standard library:
+PostgreSQL runs this file as a program, so it uses only the standard library:
 
     python wal_archive.py keep ARCHIVE PATH NAME
     python wal_archive.py fetch NAME PATH ARCHIVE…
 
-A file is written under another name, synced and then renamed, so that a crash leaves nothing that
-looks whole. A file that is there already is never replaced: the same content counts as kept, any
-other is an error, for it would belong to another database or another history of this one.
+A file is written under another name, synced and then linked, so that a crash leaves no half of it.
+An existing file is never replaced: other content would be of another database or history.
 """
 
 import contextlib
@@ -30,8 +29,8 @@ COMPRESSED = ".gz"
 LEVEL = 1  # segments that were closed early are mostly zeros
 EXCHANGE_SECONDS = 60  # a segment is archived after this time even if it is not full
 
-# What the status tells PostgreSQL. A segment that is there and cannot be read must not look like
-# the end of the archive: a status above 125 makes recovery stop with an error.
+# The exit status. A damaged segment must not look like the end of the archive: a status above 125
+# stops recovery with an error.
 NOT_THERE = TRY_AGAIN = 1
 DAMAGED = 200
 
@@ -60,7 +59,7 @@ def keep(archive: Path, path: Path, name: str) -> None:
             file.write(content if plain else gzip.compress(content, LEVEL, mtime=0))
             file.flush()
             os.fsync(file.fileno())
-        os.link(fresh, target)  # unlike a rename it fails where another has just put one
+        os.link(fresh, target)  # unlike a rename it fails if the name exists
         _sync_folder(archive)
     finally:
         with contextlib.suppress(FileNotFoundError):

@@ -19,7 +19,7 @@ from laari.process.logs import configure_logs
 from laari.process.open import open_service
 from laari.rules.shapes.envelopes import to_json
 from laari.settings import VARIABLES, Settings, default_origin, read_settings, unknown_variables
-from laari.store.ledger.xid_horizon import check_not_moved
+from laari.store.ledger.seals import check_not_moved
 from laari.store.people.installation import note_public_url
 from laari.store.people.signup import is_live
 from laari.store.postgres.pool import connection_to

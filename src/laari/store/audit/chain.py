@@ -22,7 +22,7 @@ from laari.store.ledger.sealed_rows import (
     source,
 )
 from laari.store.ledger.seals import COLUMNS, Seal, mac_of, sealed_places
-from laari.store.postgres.local_settings import local_settings
+from laari.store.postgres.connect import local_settings
 from laari.store.purge import DELIVERIES_KEPT, first_id
 
 PAGE = 2_000  # seals held at a time
@@ -138,7 +138,7 @@ async def _read_together(
         *bounds,
     )
     *digests, _ = by_seal.end()
-    if len(digests) != len(step):  # somebody's bytes look like an end: what follows is not in place
+    if len(digests) != len(step):  # some bytes look like an end
         return {}
     deliveries = [0] * len(step)
     if subject.table == "events" and any(seal.deliveries for seal in step):

@@ -294,7 +294,7 @@ CHECKS = [
     ),
     Check(
         "transaction_twice",
-        "A transaction reference stands for more than one movement of a wallet's money.",
+        "A transaction reference has more than one movement of a wallet's money.",
         """SELECT tid AS id, '1' AS expected, count(*)::text AS found
         FROM transfers WHERE kind <> 'fee' GROUP BY tid HAVING count(*) > 1""",
     ),

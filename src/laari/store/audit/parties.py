@@ -35,7 +35,7 @@ CHECKS = [
     ),
     Check(
         "merchant_tenants",
-        "A merchant has one tenant in each mode, or in the sandbox alone where it signed up there.",
+        "A merchant has one tenant in each mode, or only in the sandbox if it signed up there.",
         """SELECT m.id, 'live, sandbox' AS expected,
             coalesce(string_agg(t.mode, ', ' ORDER BY t.mode), 'none') AS found
         FROM merchants m LEFT JOIN tenants t ON t.merchant_id = m.id

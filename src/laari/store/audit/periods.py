@@ -12,13 +12,10 @@ NEAR = "interval '10 minutes'"  # servers whose clocks differ by more have other
 
 # The calendar of the Maldives: a week begins on Sunday.
 _LOCAL = "{} AT TIME ZONE interval '5 hours'"
-_START = """CASE {unit} WHEN 'day' THEN {day} WHEN 'week' THEN {day} - extract(dow FROM {day})::int
-    ELSE date_trunc({unit}, {day})::date END"""
-
-
-def _start(unit: str, day: str) -> str:
-    return _START.format(unit=unit, day=day)
-
+_DAY = f"({_LOCAL.format('p.paid_at')})::date"
+_START = f"""CASE a.period_interval WHEN 'day' THEN {_DAY}
+    WHEN 'week' THEN {_DAY} - extract(dow FROM {_DAY})::int
+    ELSE date_trunc(a.period_interval, {_DAY})::date END"""
 
 CHECKS = [
     Check(
@@ -110,7 +107,7 @@ CHECKS = [
         "What an authorization has counted in its period is not what it was charged.",
         f"""WITH charged AS MATERIALIZED (
             SELECT a.id, p.amount, x.recorded,
-                {_start("a.period_interval", f"({_LOCAL.format('p.paid_at')})::date")} AS start
+                {_START} AS start
             FROM authorizations a JOIN tenants t ON t.id = a.tenant_id AND t.mode = 'live'
             JOIN charges p ON p.authorization_id = a.id
             JOIN history x ON x.tid = p.payment_reference

@@ -19,7 +19,7 @@ from laari.store.audit.scope import EVERYTHING, Scope, since
 from laari.store.ledger.last_seal_file import KnownSeal, is_in_chain
 from laari.store.ledger.sealed_rows import SUBJECTS
 from laari.store.ledger.seals import last_seal, sealed_places
-from laari.store.postgres.local_settings import local_settings
+from laari.store.postgres.connect import local_settings
 
 SHOWN = 100  # differences of each kind; the report counts all of them
 

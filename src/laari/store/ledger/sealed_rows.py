@@ -6,7 +6,7 @@ from typing import NamedTuple
 from asyncpg import Connection
 
 from laari.store.ledger.copy_digest import CopyDigest
-from laari.store.postgres.local_settings import local_settings
+from laari.store.postgres.connect import local_settings
 
 PIECE = 64 * 1024
 PAUSE_SECONDS = 0.001
@@ -26,17 +26,15 @@ class Subject(NamedTuple):
     beside: str = ""
 
 
-# Every transfer has an account on one of its sides that tells its mode: the fees, the outside, or a
-# merchant's (docs/architecture.md).
+# One account of every transfer shows its mode: fees, outside, or a merchant's.
 _SANDBOX_ACCOUNTS = (
     "SELECT unnest(ARRAY[2, 4]::bigint[]) UNION ALL "
     "SELECT 1000000000 + id FROM tenants WHERE mode = 'sandbox'"
 )
 
-# The columns are named, so that a column added later leaves old seals valid. With them goes what
-# belongs to the row, never changes again, and stands nowhere else in what is sealed: the bank slip
-# of a top-up and whose wallet it went to, whose merchant's tenant made something, the wallet that a
-# request is for, the wallet that approved an authorization.
+# Columns are named, so that a new column leaves old seals valid. Values beside the row are included
+# if they never change and are sealed nowhere else: the bank slip and the customer of a top-up, the
+# merchant of a tenant, and the wallets of requests and authorizations.
 SUBJECTS = {
     subject.table: subject
     for subject in (
@@ -131,7 +129,7 @@ async def content_of(
 ) -> Content:
     where = rows_of(subject, after, upto)
     bounds = (after.xid, after.key, upto.xid, upto.key)
-    # PostgreSQL expects next to no rows at the end of a table, and looks up what is beside each.
+    # PostgreSQL expects few rows at the end of a table and would look up the rest for each.
     plan = ALONG_THE_KEY if is_piece(after, upto) else {"enable_nestloop": "off"}
     rows = CopyDigest()
     async with local_settings(connection, **plan):
@@ -159,8 +157,8 @@ async def copy(connection: Connection, rows: CopyDigest, query: str, *parameters
 
     async def take(data: bytes) -> None:
         rows.take(data)
-        # Each piece has a cost of its own, here and in PostgreSQL, which sends as little as eight
-        # kilobytes at once: lets some more come together.
+        # PostgreSQL sends as little as eight kilobytes at once: waits for more, since each piece
+        # has a cost here and there.
         if len(data) < PIECE:
             await asyncio.sleep(PAUSE_SECONDS)
 
@@ -168,5 +166,5 @@ async def copy(connection: Connection, rows: CopyDigest, query: str, *parameters
     return int(status.removeprefix("COPY "))
 
 
-# Within one large transaction rows are found by their key, whatever the planner believes.
+# Rows of one large transaction are found by their key, against the estimate of the planner.
 ALONG_THE_KEY = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort": "off"}

@@ -14,13 +14,19 @@ from laari.store.ledger.sealed_rows import (
     content_of,
     source,
 )
-from laari.store.ledger.seals import Seal, insert, last_seal, next_seal, sealed_places
-from laari.store.ledger.xid_horizon import require_not_moved, xid_horizon
-from laari.store.postgres.local_settings import local_settings
+from laari.store.ledger.seals import (
+    Seal,
+    insert,
+    last_seal,
+    next_seal,
+    require_not_moved,
+    sealed_places,
+    xid_horizon,
+)
+from laari.store.postgres.connect import local_settings
 
 ADVISORY_LOCK = 0x6C61617269_7365  # "laari" "se": one sealer at a time
-# Rows of a seal at most: more than ten seconds write, since each seal has a cost of its own. A
-# transaction with more rows is sealed in pieces.
+# The most rows of a seal, more than ten seconds write. A larger transaction is sealed in pieces.
 CHUNK = 50_000
 WORK_MEMORY = "64MB"  # for a seal's rows in the order of their keys
 
@@ -39,8 +45,7 @@ async def seal_next(connection: Connection, key: bytes, chunk: int = CHUNK) -> S
     """
     if not await connection.fetchval("SELECT pg_try_advisory_xact_lock($1)", ADVISORY_LOCK):
         return Sealed([], more=False)
-    # Where a range begins decides how its rows are found best, but never by reading a whole table
-    # for the few that stand at its end.
+    # The best plan depends on where a range begins, but never reads a whole table for its end.
     await connection.execute(
         "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan = off; "
         f"SET LOCAL work_mem = '{WORK_MEMORY}'"
@@ -73,8 +78,8 @@ async def end_of(
     count, guess = await _count(connection, subject, place.xid, upto, chunk)
     if count <= chunk:
         return SealedPlace(upto) if count else None
-    # Too many for one: looks for a place at which they fill at least half a seal. Rows mostly
-    # stand in the order in which they were written, so that the first guess is most often right.
+    # Too many for one seal: searches for a place that fills at least half a seal. Rows mostly have
+    # the order in which they were written, so the first guess is usually right.
     fits, too_far = place.xid, upto
     while too_far - fits > 1:
         middle = guess if fits < guess < too_far else (fits + too_far) // 2
@@ -103,8 +108,7 @@ async def _nth_key(
 
 
 def nth_key_query(subject: Subject, place: SealedPlace) -> str:
-    # The key alone, without its table, would be the text that is returned: everything that follows
-    # would be sorted by that, instead of the next rows being read along the key's index.
+    # The key without its table would mean the returned text, which is not in the key's index.
     key = f"r.{subject.key}"
     after = "true" if place.key is None else f"{key} > $2::text::{subject.key_type}"
     return (

@@ -13,6 +13,7 @@ from asyncpg import Connection
 from msgspec import Struct, json
 from msgspec.structs import astuple, replace
 
+from laari.errors import LaariError
 from laari.store.ledger.sealed_rows import SUBJECTS, Content, SealedPlace
 from laari.store.secrets import derive
 
@@ -95,3 +96,37 @@ async def sealed_places(
         if row is not None:
             places[table] = SealedPlace(*row)
     return places
+
+
+class MovedError(LaariError):
+    """The server counts transactions from lower numbers than those sealed or added up.
+
+    Its next rows would seem to be covered already.
+    """
+
+
+async def xid_horizon(connection: Connection) -> int:
+    """The last transaction before the oldest running one: no row up to it can appear later."""
+    last: int = await connection.fetchval(
+        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1"
+    )
+    return last
+
+
+def require_not_moved(what: str, upto: int, last: int) -> None:
+    if upto > last:
+        raise MovedError(
+            f"{what} up to transaction {upto} and this server is at {last}: the database was "
+            "moved by a dump. Stop the service and raise the server's counter above that "
+            "(pg_resetwal -x; docs/audit.md)"
+        )
+
+
+async def check_not_moved(connection: Connection) -> None:
+    """Before a service starts: its rows would be neither sealed nor counted."""
+    places = await sealed_places(connection)
+    added = await connection.fetchval("SELECT xid FROM figures_upto")
+    last = await xid_horizon(connection)
+    for table, place in places.items():
+        require_not_moved(f"{table} are sealed", place.xid, last)
+    require_not_moved("daily figures are added", added, last)

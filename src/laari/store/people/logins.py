@@ -91,8 +91,7 @@ async def set_password(
     """
     table, key, _, is_live = person(whose)
     async with connection.transaction():
-        # The row stays locked until the sessions are gone. Whoever opens one with the old password
-        # holds the row too, so it is either seen here or not opened.
+        # A log-in with the old password locks the row too: its session is ended here or not opened.
         changed = await connection.fetchval(
             f"UPDATE {table} SET password_hash = $2, password_must_change = $4 AND {is_live}, "
             f"password_first = false WHERE {key} = $1 "

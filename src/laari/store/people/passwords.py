@@ -53,7 +53,7 @@ def yield_to_payments() -> None:
     A hash takes a processor for a fifth of a second. In an interface process it would delay
     payments, so it runs in a process of lower priority on few processors.
     """
-    # The parent is told to end and finishes the work under way; its end is this process's too.
+    # The parent gets the signal, finishes its work and ends this process.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

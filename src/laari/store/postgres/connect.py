@@ -7,7 +7,8 @@ start-up parameters that it does not know.
 
 import asyncio
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -20,21 +21,20 @@ from laari.errors import UnavailableError
 CONNECT_SECONDS = 2.0  # for one host: network, authentication, settings and proof
 NEXT_HOST_SECONDS = 0.25  # a host that takes longer has company
 CLOSE_SECONDS = 1.0
-STALE_SECONDS = 1.0  # a connection that was not used for so long is tried before a write
-# How long a commit may wait for a synchronous standby until others need not try.
-STUCK_COMMIT_SECONDS = 2
+STALE_SECONDS = 1.0  # a connection that was idle for longer is tested before a write
+STUCK_COMMIT_SECONDS = 2  # a commit that waits longer for a standby keeps others from trying
 
-# A peer that is gone is noticed on connections that nobody uses, too.
+# These options notice a lost peer on idle connections, too.
 _KEEP_ALIVE = {
     "TCP_KEEPIDLE": 5,  # seconds
     "TCP_KEEPINTVL": 2,  # seconds
     "TCP_KEEPCNT": 3,
     "TCP_USER_TIMEOUT": 8000,  # milliseconds until what was sent has to be acknowledged
 }
-_PRIMARY = ("any", "primary", "read-write")  # what a URL may ask for: it gets a primary
+_PRIMARY = ("any", "primary", "read-write")  # allowed in a URL: all mean a primary here
 
-# Why nothing can be committed here. A backend of ours that has waited long for a standby stands
-# for the next one, which would only wait beside it: a connection that is dropped does not end it.
+# Why nothing can be committed. If one of our backends has waited long for a standby, the next one
+# would only wait beside it: dropping a connection does not end its commit.
 _OBSTACLE = f"""
 SELECT CASE
     WHEN current_setting('transaction_read_only')::boolean THEN 'it is read-only'
@@ -45,7 +45,7 @@ SELECT CASE
     ) THEN 'commits wait for a synchronous standby that does not answer'
 END
 """
-# Something to commit that is in no table and meets no lock. It waits for standbys like any other.
+# A commit without a table or a lock. It waits for standbys like any other.
 COMMIT_NOTHING = "SELECT pg_logical_emit_message(true, 'laari', '')"
 
 
@@ -63,7 +63,7 @@ class Host(NamedTuple):
         return self.name or "the database"
 
 
-# The host that was last found to be what was looked for, by URL: the first to be tried.
+# The last primary found, by URL: it is tried first.
 _last_found: dict[str, Host] = {}
 
 
@@ -263,3 +263,19 @@ def is_lost(error: BaseException) -> bool:
         | asyncpg.InternalClientError
         | OSError,
     )
+
+
+@asynccontextmanager
+async def local_settings(connection: Connection, **settings: str) -> AsyncIterator[None]:
+    """Settings for the block; an error in it leaves the transaction usable.
+
+    The savepoint is always rolled back: settings would outlive its release.
+    """
+    savepoint = connection.transaction()
+    await savepoint.start()
+    try:
+        for name, value in settings.items():
+            await connection.execute(f"SET LOCAL {name} = '{value}'")
+        yield
+    finally:
+        await savepoint.rollback()

@@ -115,7 +115,7 @@ class LeasedDelivery(Struct, frozen=True):
     failed_attempts: int
     body: bytes
     merchant_id: str
-    url: str | None  # None where webhooks have been switched off since
+    url: str | None  # None if webhooks were switched off since
     secret_encrypted: bytes
 
 
@@ -131,7 +131,7 @@ class Attempt(Struct, frozen=True):
     error: str | None
     answer: str | None
     acknowledged: bool
-    retry_seconds: float | None  # until the next attempt; None where there is none
+    retry_seconds: float | None  # until the next attempt; None if there is none
 
 
 async def save_events(connection: Connection, events: Sequence[Event]) -> None:

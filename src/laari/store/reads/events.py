@@ -26,7 +26,7 @@ class DeliveryState(Struct, frozen=True):
     event_id: UUID
     status: DeliveryStatus
     attempts: int
-    next_attempt_at: datetime | None  # None where none is to come
+    next_attempt_at: datetime | None  # None if none is to come
 
 
 class AttemptMade(Struct, frozen=True):

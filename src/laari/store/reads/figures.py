@@ -17,11 +17,11 @@ from typing import NamedTuple
 from asyncpg import Connection
 
 from laari.rules.records import MODES, Mode
-from laari.store.ledger.xid_horizon import require_not_moved, xid_horizon
+from laari.store.ledger.seals import require_not_moved, xid_horizon
 
 STEP = 200_000  # transactions that are added at a time
 
-# Fees are taken from the payment, so that only one of its transfers is looked up.
+# The payment has the fee, so that only one of its transfers is read.
 _SUMS = """
     count(*) FILTER (WHERE t.kind = 'payment') AS payments,
     coalesce(sum(t.amount) FILTER (WHERE t.kind = 'payment'), 0) AS gross,
@@ -65,12 +65,12 @@ FROM (
 GROUP BY day, terminal_label ORDER BY day, terminal_label
 """
 
-# How many rows are new decides how they are found best; one report does not take two processors.
+# The best plan depends on the number of new rows; a report does not take two processors.
 _PLANNING = """
 SET LOCAL plan_cache_mode = force_custom_plan;
 SET LOCAL max_parallel_workers_per_gather = 0
 """
-# For whoever reads they are few: they are found by their transaction, their payments by their id.
+# Readers find the few new rows by their transaction, and their payments by their id.
 _FINDING = f"""
 {_PLANNING};
 SET LOCAL enable_seqscan = off;

@@ -20,7 +20,7 @@ R = TypeVar("R", bound=Listed)
 
 _ORDER = "ORDER BY created_at DESC, id DESC"
 
-MAX_SCANNED = 2_000  # rows one page looks at where most of them do not match
+MAX_SCANNED = 2_000  # rows that one page reads if most do not match
 
 
 class Position(NamedTuple):
@@ -76,7 +76,7 @@ class Found(Generic[R]):
     """A page. Equal plain pages that are read at the same time are the same object."""
 
     rows: Sequence[R]
-    next: Position | None  # None where nothing older remains
+    next: Position | None  # None if nothing older remains
     shown: bytes | None = field(default=None, compare=False)  # made by one of them, for all
 
 

@@ -24,11 +24,9 @@ class KeyUse(NamedTuple):
 
 _STILL_OPEN = f"held.opened_at > excluded.opened_at - interval '{WINDOW_SECONDS} seconds'"
 
-# Each request is counted once, also where many of one account come in one statement: they are
-# numbered in the order they came. Windows are locked in the order of accounts, so two processes
-# never wait for each other. Time is that of the transaction's start, the same in every place; who
-# had to wait for the row may find a window that opened later, and counts in that one.
-# A key's row is written under the lock of its account's window, so nobody waits for it either.
+# Requests of one account in one statement are numbered in their order. Windows are locked in the
+# order of accounts, and keys under the lock of the window, so two processes never deadlock. After a
+# wait for the row a request may count in a window that opened after its own start.
 _COUNT_USE = f"""
 WITH asked AS (
     SELECT place, digest, account,
