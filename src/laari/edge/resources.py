@@ -1,4 +1,4 @@
-"""Payments, payment requests and authorizations: found, listed and shown in one way everywhere."""
+"""How payments, payment requests and authorizations are found, listed and shown."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -35,18 +35,24 @@ class Resource(Generic[R]):
     noun: str
     prefix: str  # of its ids
     missing: RefusalCode  # the refusal if there is none
-    listing: str  # what its cursors are places of
+    listing: str  # the name of its listing, for cursors, scopes and operations
     rows: Callable[[Backend], Coalesced[UUID, R]]
     listed: Callable[..., Listing[R]]  # by tenant, moment, window and filters
     show: Callable[[R, Backend], Struct]
     expire: Expire[R]  # what is overdue
+
+    @property
+    def path(self) -> str:
+        """Of its operations, below the interface."""
+        return f"/{self.listing.replace('_', '-')}"
 
     async def find(self, backend: Backend, written_id: str) -> R | None:
         row_id = ids.read_id(self.prefix, written_id)
         return None if row_id is None else await self.rows(backend).get(row_id)
 
     async def of_tenant(self, backend: Backend, tenant: Tenant, written_id: str) -> R | None:
-        """The row if it is this tenant's; any other does not exist."""
+        """The row if it belongs to this tenant."""
+        # Not by `find`: every GET comes through here.
         row_id = ids.read_id(self.prefix, written_id)
         row = None if row_id is None else await self.rows(backend).get(row_id)
         return row if row is not None and row.tenant_id == tenant.id else None
@@ -61,7 +67,7 @@ class Resource(Generic[R]):
         outcomes = await asyncio.gather(
             *(self.expire(backend, tenant, row, now) for row in overdue)
         )
-        # Refused: somebody is changing it at this moment, and it is as it was read.
+        # Refused: another command is changing the row, which stays as it was read.
         expired = {row.id: row for row in outcomes if not isinstance(row, Refusal)}
         return [expired.get(row.id, row) for row in rows]
 

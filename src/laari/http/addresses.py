@@ -1,8 +1,6 @@
-"""Addresses of clients, read in one way for throttles and for trusted proxies.
+"""Addresses of clients, for throttles and trusted proxies.
 
-A socket that listens on `::` names IPv4 clients as IPv4 inside IPv6 (`::ffff:192.0.2.1`), and some
-proxies write a port behind an address. Both stand for the same client, so both read as the same
-address.
+IPv4 inside IPv6 (`::ffff:192.0.2.1`) and an address with a port are read as the plain address.
 """
 
 import re
@@ -23,7 +21,7 @@ Networks: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
 NEIGHBOUR_BITS_V4, NEIGHBOUR_BITS_V6 = 24, 48
 CLIENT_PREFIX_BITS = 64  # of an IPv6 address: one customer of a provider has all the rest
 
-_MOST_PROXIES = 20  # in a row: what stands before them is not looked at
+_MOST_PROXIES = 20  # in a row: addresses before them are not read
 _LONGEST = 80  # characters: brackets, an IPv6 address with its zone, and a port
 _WITH_PORT = re.compile(r"(?:\[(?P<v6>[^\]]*)\]|(?P<v4>[0-9.]+))(?::[0-9]{1,5})?", re.ASCII)
 
@@ -34,13 +32,13 @@ def read_address(text: str) -> Address | None:
     return _read(text) if len(text) <= _LONGEST else None
 
 
-@lru_cache(maxsize=4096)  # every request asks, and most connections carry many
+@lru_cache(maxsize=4096)  # most connections carry many requests
 def _read(text: str) -> Address | None:
     bracketed = _WITH_PORT.fullmatch(text)
     if bracketed is not None:
         text = bracketed["v6"] if bracketed["v6"] is not None else bracketed["v4"]
     try:
-        address = ip_address(text.partition("%")[0])  # a zone is this machine's name for a link
+        address = ip_address(text.partition("%")[0])  # without the zone
     except ValueError:
         return None
     if address.version == 6 and address.ipv4_mapped is not None:
@@ -57,9 +55,9 @@ def is_trusted(address: str, networks: Networks) -> bool:
 
 
 def client_address(peer: str, forwarded_for: str, trusted_proxies: Networks) -> str:
-    """Whom the nearest trusted proxy was asked by; what stands further left anyone may write.
+    """The last address that is not a trusted proxy: clients can write those before it.
 
-    Where `X-Forwarded-For` does not say, the proxy itself is all that is known.
+    It is the proxy's address if `X-Forwarded-For` has none.
     """
     if is_trusted(peer, trusted_proxies):
         for entry in reversed(forwarded_for.rsplit(",", _MOST_PROXIES)):
@@ -70,26 +68,24 @@ def client_address(peer: str, forwarded_for: str, trusted_proxies: Networks) -> 
 
 
 def _written(address: str) -> str:
-    """In its one form; what is no address stays as it is."""
+    """In its normal form; other texts stay as they are."""
     read = read_address(address)
     return address if read is None else str(read)
 
 
 def neighbourhood(client: str) -> str:
-    """The network around an address: what one provider or one tenant of it most often has."""
-    address = read_address(client)
-    if address is None:
-        return client
-    bits = NEIGHBOUR_BITS_V4 if address.version == 4 else NEIGHBOUR_BITS_V6
-    return str(ip_network((address, bits), strict=False))
+    """The network around an address, which often belongs to one provider."""
+    return _network(client, NEIGHBOUR_BITS_V4, NEIGHBOUR_BITS_V6)
 
 
 def client_prefix(client: str) -> str:
-    """What attempts are counted by: an IPv4 address, or the part of an IPv6 address that is one
-    customer's of a provider."""
+    """The part of an address that belongs to one customer of a provider."""
+    return _network(client, 32, CLIENT_PREFIX_BITS).removesuffix("/32")
+
+
+def _network(client: str, bits_v4: int, bits_v6: int) -> str:
     address = read_address(client)
     if address is None:
         return client
-    if address.version == 4:
-        return str(address)
-    return str(ip_network((address, CLIENT_PREFIX_BITS), strict=False))
+    bits = bits_v4 if address.version == 4 else bits_v6
+    return str(ip_network((address, bits), strict=False))

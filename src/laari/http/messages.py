@@ -1,7 +1,7 @@
-"""Requests and replies: the one HTTP layer of the JSON interfaces and the pages.
+"""Requests and replies of the JSON interfaces and the pages.
 
-The server hands over a `Request` when all of it has arrived, and writes the `Reply` that it is
-given. Nothing else is written: headers that every reply carries are added in one place (`App`).
+The server passes a complete `Request` to the application and writes its `Reply`. `App` adds the
+headers of every reply.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from itertools import count
 from typing import NamedTuple, Protocol, TypeAlias
+from urllib.parse import parse_qsl
 
 from laari.http.addresses import Networks, client_address, is_trusted
 from laari.http.head import Head
@@ -18,6 +19,7 @@ from laari.rules.refusals import Refusal
 
 Header: TypeAlias = tuple[bytes, bytes]
 Address: TypeAlias = tuple[str, int]
+Parameters: TypeAlias = list[tuple[str, str]]  # in the order sent, blank ones too
 
 JSON = b"application/json"
 PLAIN = b"text/plain; charset=utf-8"
@@ -26,7 +28,7 @@ NO_STORE: Header = (b"cache-control", b"no-store")
 _NO_SNIFFING: Header = (b"x-content-type-options", b"nosniff")
 _HTTPS_ONLY: Header = (b"strict-transport-security", b"max-age=31536000")  # a year
 
-OTHER = "other"  # the operation of a request that is neither the interfaces' nor the pages'
+OTHER = "other"  # the operation of requests outside of the interfaces and pages
 
 _process = secrets.token_hex(5)
 _numbers = count(1)
@@ -37,14 +39,13 @@ def new_request_id() -> str:
 
 
 class ClientGone(Exception):  # noqa: N818  # named for what happened
-    """The client has disconnected: nobody is there to read a response."""
+    """The client has disconnected and cannot read a response."""
 
 
 class Stream(NamedTuple):
-    """A body that is made while it is sent, at the pace of the client.
+    """A body that is made while it is sent, at the client's pace.
 
-    `release` is called once, when the last of it is sent or the client has gone, also where no
-    chunk was ever asked for.
+    `release` is called once at the end, even if no chunk was ever read.
     """
 
     chunks: AsyncGenerator[bytes, None]
@@ -52,12 +53,12 @@ class Stream(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A response; `code` is that of the refusal, where it is one."""
+    """A response; `code` is the code of a refusal."""
 
     status: int
     body: bytes = b""
     headers: tuple[Header, ...] = ()
-    content_type: bytes = JSON  # empty where there is nothing to have a type
+    content_type: bytes = JSON  # empty if there is no body
     code: str = ""
     stream: Stream | None = None  # instead of the body
 
@@ -125,19 +126,23 @@ class Request:
 class Application(Protocol):
     async def __call__(self, request: Request) -> Reply: ...
     def fault(self, refusal: Refusal, path: str | None) -> Reply:
-        """The response to bytes that never became a request; its path, if it could be read."""
+        """The response to bytes that are not a request; `path` if it could be read."""
+
+
+def read_parameters(encoded: bytes, errors: str = "surrogateescape") -> Parameters:
+    """A query or a form, whose parameters the caller has counted. Bytes that are not UTF-8 stay:
+    only the field that gets them knows what they mean."""
+    return parse_qsl(encoded.decode(), keep_blank_values=True, errors=errors) if encoded else []
 
 
 def _is_secure(headers: Mapping[bytes, str], peer: str, trusted_proxies: Networks) -> bool:
-    """Whether the client's own connection was https, by the word of a trusted proxy."""
-    told = headers.get(b"x-forwarded-proto")
-    if told is None or not is_trusted(peer, trusted_proxies):
-        return False  # the server itself speaks plain http
-    return told.strip().lower() == "https"
+    """Whether a trusted proxy says that the client uses https; this server has plain http."""
+    protocol = headers.get(b"x-forwarded-proto", "").strip().lower()
+    return protocol == "https" and is_trusted(peer, trusted_proxies)
 
 
 def must_read(request: Request) -> Reply | None:
-    """The reply to a method that changes something, at an address that is only read."""
+    """The refusal of another method than GET and HEAD."""
     if request.method in ("GET", "HEAD"):
         return None
     return Reply(405, b"Use GET\n", ((b"allow", b"GET, HEAD"),), PLAIN)
@@ -153,5 +158,5 @@ def refusal_headers(status: int, retry_after: int | None, challenge: Header) -> 
 
 
 def guard_headers(origin: str) -> tuple[Header, ...]:
-    """What every reply carries: no guessing of types, and https from now on where we have it."""
+    """The headers of every reply: no guessing of types, and https only if the origin has it."""
     return (_NO_SNIFFING, _HTTPS_ONLY) if origin.startswith("https:") else (_NO_SNIFFING,)

@@ -1,7 +1,7 @@
-"""Reading a request body: JSON as strangers send it, without the surprises Python allows.
+"""JSON bodies, read strictly.
 
-`json` alone takes the last of two equal keys, NaN, lone surrogates and nesting up to the
-interpreter's limit, and spends quadratic time on very long integers.
+`json` alone accepts repeated keys, NaN, lone surrogates and deep nesting, and takes quadratic time
+for very long integers.
 """
 
 import json
@@ -12,8 +12,8 @@ from laari.rules.refusals import Refusal, refuse
 
 MAX_DEPTH = 32
 MAX_INTEGER_LENGTH = 30  # far above every field, far below where parsing gets slow
-# A valid body has at most 50 entries of metadata and a dozen fields. Each value more takes the time
-# of all other requests, so they are counted before anything is parsed.
+# A valid body has at most 50 entries of metadata and a dozen fields. Values are counted before
+# parsing, because parsing takes time from other requests.
 MAX_VALUES = 200
 _MOST_QUOTES = 4 * MAX_VALUES  # a name and a text for each value, with two quotes around each
 _NO_MARKS = bytes(set(range(256)) - set(b",[]{}"))
@@ -21,13 +21,13 @@ _NO_MARKS = bytes(set(range(256)) - set(b",[]{}"))
 
 @dataclass(frozen=True, slots=True)
 class LongInteger:
-    """An integer too long to be worth computing: no field takes it, yet it differs from others."""
+    """An integer too long to compute: no field takes it, but fingerprints have to differ."""
 
     text: str
 
 
 class _NotStrictError(ValueError):
-    """Valid for Python, not for us; the message is ours to show."""
+    """Valid for Python, not for us; its message may be shown."""
 
 
 def read_object(body: bytes) -> dict[str, object] | Refusal:
@@ -55,16 +55,13 @@ def read_object(body: bytes) -> dict[str, object] | Refusal:
 
 
 def _excess(body: bytes) -> Refusal | None:
-    """Whether a body has too many levels or values, whichever its parser would meet first.
+    """Whether a body has too many levels or values, whichever comes first.
 
-    A value begins a container or follows a comma, but for the first of each container. So the
-    commas and opening brackets outside of texts are as many as the values, or more.
+    There are at most as many values as commas and opening brackets outside of texts.
     """
     if _most_values(body) <= MAX_DEPTH:
         return None  # neither limit is within reach, even if all of them are outside of texts
     outside = _outside_texts(body)
-    if _most_values(outside) <= MAX_VALUES and _opened(outside) <= MAX_DEPTH:
-        return None
     depth = values = 0
     for mark in outside.translate(None, _NO_MARKS)[: 3 * MAX_VALUES]:
         if mark in b"]}":
@@ -76,14 +73,15 @@ def _excess(body: bytes) -> Refusal | None:
             return refuse("invalid_json", f"The body is nested deeper than {MAX_DEPTH} levels.")
         if values > MAX_VALUES:
             break
-    return _too_many() if _most_values(outside) > MAX_VALUES else None
+    if _most_values(outside) > MAX_VALUES:
+        return refuse("invalid_request", f"The body has more than {MAX_VALUES:,} values.")
+    return None
 
 
 def _outside_texts(body: bytes) -> bytes:
-    """What stands between the texts of a body, which may themselves be full of commas.
+    """The body without its texts, which may be full of commas, in a few passes of C.
 
-    A few passes of C, whatever the body is. The rest of a body that has more texts than values
-    allow counts as outside: it is no valid one.
+    A body with too many texts is not valid: its rest counts as outside.
     """
     if b"\\" in body:  # an escaped quote ends no text, one behind an escaped backslash does
         body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -91,11 +89,7 @@ def _outside_texts(body: bytes) -> bytes:
 
 
 def _most_values(text: bytes) -> int:
-    return text.count(b",") + _opened(text)
-
-
-def _opened(text: bytes) -> int:
-    return text.count(b"[") + text.count(b"{")
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
 def _malformed(problem: json.JSONDecodeError) -> Refusal:
@@ -105,12 +99,8 @@ def _malformed(problem: json.JSONDecodeError) -> Refusal:
     return refuse("invalid_json", f"The body is not valid JSON: {problem.msg} ({where}).")
 
 
-def _too_many() -> Refusal:
-    return refuse("invalid_request", f"The body has more than {MAX_VALUES:,} values.")
-
-
 def _has_lone_surrogate(value: object) -> bool:
-    """Escaped pairs have become one character by now, so that what is left stands alone."""
+    """The decoder has joined escaped pairs, so any surrogate left is alone."""
     try:
         json.dumps(value, ensure_ascii=False, default=repr).encode()
     except UnicodeEncodeError:

@@ -4,8 +4,7 @@ import re
 from collections.abc import Collection
 
 from laari.edge.input.nearest import nearest
-from laari.http.messages import Reply
-from laari.http.parameters import Parameters
+from laari.http.messages import Parameters, Reply
 
 WARNING_NAME = "Laari-Warning"
 WARNING_LENGTH = 400

@@ -1,8 +1,8 @@
 """Figures about the service, as Prometheus reads them.
 
-A scrape reaches one interface process and has to tell of all of them, so the cells stand in memory
-that they share. Each process writes only to its own part, plain words and no lock, and keeps
-counting in it when it is started again: a counter never falls while the service runs.
+A scrape reaches one interface process and needs the figures of all, so they share memory. Each
+process writes only to its part, without a lock. A restarted process goes on counting there, so that
+a counter never falls.
 """
 
 import mmap
@@ -31,10 +31,7 @@ _UNKNOWN = (0, "unknown")
 
 
 class Metrics:
-    """The cells of every process in the shared file `fd`, of which this process writes one part.
-
-    Without a file they stand in memory of this process alone.
-    """
+    """The cells of every process in the shared file `fd`; without one, in memory."""
 
     def __init__(
         self,
@@ -58,23 +55,19 @@ class Metrics:
         ]
         mine = self._parts[process]
         self._counts, self._sums = mine.cast("q"), mine.cast("d")
-        cell = 0
-        self._requests: dict[str, int] = {}
-        for name, places in self._outcomes.items():
-            self._requests[name] = cell
-            cell += len(places)
-        self._latencies: dict[str, int] = {}
-        for name in self._outcomes:
-            self._latencies[name] = cell
-            cell += len(LATENCY_BOUNDS) + 2
-        self._batches = cell
-        cell += len(BATCH_BOUNDS) + 2
-        self._waits = cell
-        cell += len(LATENCY_BOUNDS) + 2
-        self._gauges = cell
-        assert (cell + len(GAUGES)) * 8 <= PROCESS_BYTES
-        for number in range(len(GAUGES)):  # those of a process that ended say nothing any more
-            self._counts[self._gauges + number] = 0
+        self._cells = 0
+        self._requests = {name: self._reserve(len(held)) for name, held in self._outcomes.items()}
+        self._latencies = {name: self._reserve(len(LATENCY_BOUNDS) + 2) for name in self._outcomes}
+        self._batches = self._reserve(len(BATCH_BOUNDS) + 2)
+        self._waits = self._reserve(len(LATENCY_BOUNDS) + 2)
+        self._gauges = self._reserve(len(GAUGES))
+        assert self._cells * 8 <= PROCESS_BYTES
+        self.set_gauges(*(0 for _ in GAUGES))  # the process before this one may have set them
+
+    def _reserve(self, cells: int) -> int:
+        """The first of some cells."""
+        first, self._cells = self._cells, self._cells + cells
+        return first
 
     def count(self, operation: str, status: int, code: str, seconds: float) -> None:
         """One request that got its reply; `code` is that of its refusal, or empty."""
@@ -86,7 +79,7 @@ class Metrics:
         self._observe(self._latencies[operation], LATENCY_BOUNDS, seconds)
 
     def batch(self, commands: int, waited_seconds: float) -> None:
-        """One batch that begins, and how long the longest-waiting of its commands has waited."""
+        """One batch that begins, and the longest wait of its commands."""
         self._observe(self._batches, BATCH_BOUNDS, commands)
         self._observe(self._waits, LATENCY_BOUNDS, waited_seconds)
 
@@ -105,11 +98,10 @@ class Metrics:
         backlog: tuple[int, float] | None,
         seals: ShownSeals | None = None,
     ) -> bytes:
-        """Everything there is to say, of all processes together, and of webhooks that wait.
-
-        Their number, the age of the oldest and the seals are left out if they are not known.
-        """
-        lines = [*self._lines(), *_database_lines(database_up, backlog), *_seal_lines(seals)]
+        """The figures of all processes together; the backlog of webhooks and seals if known."""
+        lines = [*self._lines(), *_database_lines(database_up, backlog)]
+        if seals is not None:
+            lines += _seal_lines(seals)
         return "".join(f"{line}\n" for line in lines).encode()
 
     def _lines(self) -> Iterator[str]:
@@ -144,34 +136,30 @@ class Metrics:
         yield from _head(name, "histogram", "The longest wait of a batch's commands for it.")
         yield from histogram(name, "", self._waits, LATENCY_BOUNDS)
         for number, (name, meaning) in enumerate(GAUGES.items()):
-            yield from _head(f"laari_{name}", "gauge", meaning)
-            yield f"laari_{name} {counts[self._gauges + number]}"
+            yield from _gauge(name, meaning, counts[self._gauges + number])
 
 
 def _database_lines(up: bool, backlog: tuple[int, float] | None) -> Iterator[str]:
-    name = "laari_database_up"
-    yield from _head(name, "gauge", "Whether something can be committed to the database.")
-    yield f"{name} {int(up)}"
-    if backlog is None:
-        return
-    waiting, oldest_seconds = backlog
-    yield from _head("laari_webhooks_waiting", "gauge", "Events not delivered yet.")
-    yield f"laari_webhooks_waiting {waiting}"
-    name = "laari_webhooks_oldest_seconds"
-    yield from _head(name, "gauge", "Age of the oldest event that is not delivered yet.")
-    yield f"{name} {oldest_seconds:.3f}"
+    yield from _gauge("database_up", "Whether something can be committed to the database.", int(up))
+    if backlog is not None:
+        waiting, oldest = backlog
+        yield from _gauge("webhooks_waiting", "Events not delivered yet.", waiting)
+        meaning = "Age of the oldest event that is not delivered yet."
+        yield from _gauge("webhooks_oldest_seconds", meaning, f"{oldest:.3f}")
 
 
-def _seal_lines(seals: ShownSeals | None) -> Iterator[str]:
-    if seals is None:
-        return
-    name = "laari_last_seal_number"
-    yield from _head(name, "gauge", "Number of the ledger's last seal; it never falls.")
-    yield f"{name} {seals.last_number}"
+def _seal_lines(seals: ShownSeals) -> Iterator[str]:
+    meaning = "Number of the ledger's last seal; it never falls."
+    yield from _gauge("last_seal_number", meaning, seals.last_number)
     if seals.to_keep is not None:
         name = "laari_kept_seal_info"
         yield from _head(name, "gauge", "The last seal before this hour: laari audit --kept-seal.")
         yield f'{name}{{seal="{seals.to_keep}"}} 1'
+
+
+def _gauge(name: str, meaning: str, value: int | str) -> Iterator[str]:
+    yield from _head(f"laari_{name}", "gauge", meaning)
+    yield f"laari_{name} {value}"
 
 
 def _places(outcomes: Iterable[tuple[int, str]]) -> dict[tuple[int, str], int]:

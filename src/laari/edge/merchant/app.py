@@ -23,8 +23,7 @@ from laari.edge.merchant.envelope import (
     refused,
 )
 from laari.edge.merchant.operations import Caller, Context, Operation, Public, Read, Write
-from laari.http.messages import Reply, Request, refusal_headers
-from laari.http.parameters import read_parameters
+from laari.http.messages import Reply, Request, read_parameters, refusal_headers
 from laari.http.router import Router
 from laari.rules.idempotency import Keyed, Response, fingerprint, is_valid_key
 from laari.rules.records import Tenant

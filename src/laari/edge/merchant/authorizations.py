@@ -10,14 +10,20 @@ from laari.edge.merchant.lists import (
     CREATED_FROM,
     CREATED_TO,
     LIMIT,
-    NO_QUERY,
     ListQuery,
     Query,
     status_filter,
 )
 from laari.edge.merchant.operations import Context, Operation, Read, Write
 from laari.edge.merchant.payments import AMOUNT, payment_id
-from laari.edge.merchant.views import act_on, find_one, get_one, list_all, now_of, show_page
+from laari.edge.merchant.views import (
+    act_on,
+    find_one,
+    get_operation,
+    list_operation,
+    now_of,
+    show_page,
+)
 from laari.edge.moments import moment_at
 from laari.edge.resources import AUTHORIZATIONS, PAYMENTS
 from laari.http.messages import Reply
@@ -83,7 +89,7 @@ async def list_payments(context: Context, query: ListQuery) -> Reply | Refusal:
 
 
 async def preview_charge(context: Context, query: PreviewQuery) -> Reply | Refusal:
-    """What a new charge would come to now, but for the customer's wallet, which stays private."""
+    """The outcome of a new charge now, without the customer's wallet, which stays private."""
     authorization = await find_one(context, AUTHORIZATIONS)
     if isinstance(authorization, Refusal):
         return authorization
@@ -129,28 +135,13 @@ CREATE = Write(
     description="The customer has 24 hours to decide at `approval_url`. The same `reference` "
     "again returns the original, unchanged, whatever else is sent.",
 )
-LIST = Read(
-    path="/authorizations",
-    name="list_authorizations",
-    summary="List authorizations, newest first",
-    scope="authorizations:read",
-    get=list_all(AUTHORIZATIONS),
-    query=Query(ListQuery, LIMIT, AFTER, status_filter(*STATUSES)),
-    shape=AuthorizationShape,
-    is_list=True,
-    description="While `has_more` is true, send `next_cursor` as `after` with the other "
-    "parameters unchanged.",
+LIST = list_operation(
+    AUTHORIZATIONS,
+    Query(ListQuery, LIMIT, AFTER, status_filter(*STATUSES)),
+    AuthorizationShape,
+    "While `has_more` is true, send `next_cursor` as `after` with the other parameters unchanged.",
 )
-GET = Read(
-    path="/authorizations/{id}",
-    name="get_authorization",
-    summary="Get an authorization",
-    scope="authorizations:read",
-    query=NO_QUERY,
-    get=get_one(AUTHORIZATIONS),
-    shape=AuthorizationShape,
-    refusals=("authorization_not_found",),
-)
+GET = get_operation(AUTHORIZATIONS, AuthorizationShape)
 CHARGE = Write(
     path="/authorizations/{id}/charge",
     name="charge_authorization",

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from laari.edge.input.cursors import Cursors
 from laari.edge.input.fields import Field, Schema, check_fields, choice, described, text
-from laari.http.parameters import Parameters
+from laari.http.messages import Parameters
 from laari.rules.calendar import read_timestamp
 from laari.rules.refusals import Refusal, invalid
 from laari.rules.shapes.envelopes import Page, Pagination, to_json

@@ -15,8 +15,7 @@ from laari.edge.backend import Backend
 from laari.edge.endpoint import Endpoint
 from laari.edge.load.rate import Bucket, named_bucket
 from laari.edge.merchant.auth import read_basic
-from laari.http.messages import NO_STORE, Header, Reply, Request
-from laari.http.parameters import read_parameters
+from laari.http.messages import NO_STORE, Header, Reply, Request, read_parameters
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.tokens import LIFETIME, IssueToken, granted_scope

@@ -14,8 +14,7 @@ from laari.edge.input.fields import (
     web_address,
 )
 from laari.edge.load.rate import Bucket, named_bucket
-from laari.edge.merchant.lists import NO_QUERY
-from laari.edge.merchant.operations import Context, Operation, Read, Write
+from laari.edge.merchant.operations import Context, Operation, Write
 from laari.edge.merchant.payments import (
     AMOUNT,
     BILL,
@@ -25,7 +24,7 @@ from laari.edge.merchant.payments import (
     REFERENCE,
     TITLE,
 )
-from laari.edge.merchant.views import act_on, get_one, list_all
+from laari.edge.merchant.views import act_on, get_operation, list_operation
 from laari.edge.resources import REQUESTS
 from laari.rules.contacts import MAX_EMAIL, read_email, read_mobile, read_vpa
 from laari.rules.payment_requests import CancelRequest, CreateRequest, RequestDraft
@@ -145,26 +144,8 @@ CREATE = Write(
     "Asking again with the same reference returns the first request if every field is the "
     "same. In sandbox mode the designated sandbox recipient is the only one.",
 )
-LIST = Read(
-    path="/payment-requests",
-    name="list_payment_requests",
-    summary="List payment requests, newest first",
-    scope="payment_requests:read",
-    get=list_all(REQUESTS),
-    query=LIST_QUERY,
-    shape=PaymentRequest,
-    is_list=True,
-)
-GET = Read(
-    path="/payment-requests/{id}",
-    name="get_payment_request",
-    summary="Get a payment request",
-    scope="payment_requests:read",
-    query=NO_QUERY,
-    get=get_one(REQUESTS),
-    shape=PaymentRequest,
-    refusals=("payment_request_not_found",),
-)
+LIST = list_operation(REQUESTS, LIST_QUERY, PaymentRequest)
+GET = get_operation(REQUESTS, PaymentRequest)
 CANCEL = Write(
     path="/payment-requests/{id}/cancel",
     name="cancel_payment_request",

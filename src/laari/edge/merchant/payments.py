@@ -22,14 +22,13 @@ from laari.edge.merchant.lists import (
     CREATED_FROM,
     CREATED_TO,
     LIMIT,
-    NO_QUERY,
     TERMINAL_LABEL,
     ListQuery,
     Query,
     status_filter,
 )
-from laari.edge.merchant.operations import Context, Operation, Public, Read, Write
-from laari.edge.merchant.views import act_on, get_one, list_all
+from laari.edge.merchant.operations import Context, Operation, Public, Write
+from laari.edge.merchant.views import act_on, get_operation, list_operation
 from laari.edge.qr import qr_png
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
@@ -101,9 +100,9 @@ def create(context: Context, draft: PaymentDraft) -> CreatePayment:
 
 
 async def qr(backend: Backend, written_id: str) -> Reply | Refusal:
-    """The payment link as a QR image, for as long as it can be paid.
+    """The payment link as a QR image, while it can be paid.
 
-    The id is the unguessable one that `qr_url` carries; the payment's own id works too.
+    The id is the token of `qr_url`; the payment's id works too.
     """
     if ids.is_token(written_id):
         payment = await backend.payments_by_token.get(written_id)
@@ -138,28 +137,17 @@ CREATE = Write(
     "of its address, `qr_url`. The same `reference` and `amount` again return the original "
     "payment, unchanged, also after it expired.",
 )
-LIST = Read(
-    path="/payments",
-    name="list_payments",
-    summary="List payments, newest first",
-    scope="payments:read",
-    get=list_all(PAYMENTS),
-    query=LIST_QUERY,
-    shape=AnyPayment,
-    is_list=True,
-    description="While `has_more` is true, send `next_cursor` as `after` with the other "
-    "parameters unchanged. Overdue payments on the page are marked expired.",
+LIST = list_operation(
+    PAYMENTS,
+    LIST_QUERY,
+    AnyPayment,
+    "While `has_more` is true, send `next_cursor` as `after` with the other parameters unchanged. "
+    "Overdue payments on the page are marked expired.",
 )
-GET = Read(
-    path="/payments/{id}",
-    name="get_payment",
-    summary="Get a payment",
-    scope="payments:read",
-    query=NO_QUERY,
-    get=get_one(PAYMENTS),
-    shape=AnyPayment,
-    refusals=("not_found",),
-    description="By its `id`, not by your `reference`. An overdue payment is marked expired.",
+GET = get_operation(
+    PAYMENTS,
+    AnyPayment,
+    "By its `id`, not by your `reference`. An overdue payment is marked expired.",
 )
 CANCEL = Write(
     path="/payments/{id}/cancel",

@@ -140,7 +140,7 @@ def _controls(
             return command(tenant, context.id(resource.prefix), sandbox_customer(tenant))
 
         return Write(
-            path=f"/sandbox/{resource.listing.replace('_', '-')}/{{id}}/{action}",
+            path=f"/sandbox{resource.path}/{{id}}/{action}",
             name=f"sandbox_{action}_{resource.listing.removesuffix('s')}",
             summary=summary,
             scope=f"{resource.listing}:create",

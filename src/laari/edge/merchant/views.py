@@ -1,14 +1,14 @@
-"""Reading and cancelling a resource: one by its id, or a page of them.
+"""Operations that payments, payment requests and authorizations share.
 
-What is overdue becomes expired by being read.
+An overdue resource expires when it is read.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from uuid import UUID
 
-from laari.edge.merchant.lists import ListQuery, page_body, read_window
-from laari.edge.merchant.operations import Context
+from laari.edge.merchant.lists import NO_QUERY, ListQuery, Query, page_body, read_window
+from laari.edge.merchant.operations import Context, Read
 from laari.edge.resources import R, Resource
 from laari.http.messages import Reply
 from laari.rules.command import Command
@@ -36,17 +36,30 @@ async def find_one(context: Context, resource: Resource[R]) -> R | Refusal:
     return row
 
 
-def get_one(resource: Resource[R]) -> Callable[[Context, None], Awaitable[Reply | Refusal]]:
+def get_operation(resource: Resource[R], shape: object, description: str = "") -> Read[None]:
     async def get(context: Context, query: None) -> Reply | Refusal:
         row = await find_one(context, resource)
         if isinstance(row, Refusal):
             return row
         return Reply(200, to_json(Data(resource.show(row, context.backend))))
 
-    return get
+    article = "an" if resource.noun.startswith("a") else "a"
+    return Read(
+        path=f"{resource.path}/{{id}}",
+        name=f"get_{resource.listing.removesuffix('s')}",
+        summary=f"Get {article} {resource.noun}",
+        scope=f"{resource.listing}:read",
+        query=NO_QUERY,
+        get=get,
+        shape=shape,
+        refusals=(resource.missing,),
+        description=description,
+    )
 
 
-def list_all(resource: Resource[R]) -> Callable[[Context, ListQuery], Awaitable[Reply | Refusal]]:
+def list_operation(
+    resource: Resource[R], query: Query[ListQuery], shape: object, description: str = ""
+) -> Read[ListQuery]:
     async def get(context: Context, query: ListQuery) -> Reply | Refusal:
         now = now_of(context)
 
@@ -55,7 +68,17 @@ def list_all(resource: Resource[R]) -> Callable[[Context, ListQuery], Awaitable[
 
         return await show_page(context, query, resource, resource.listing, listed, now)
 
-    return get
+    return Read(
+        path=resource.path,
+        name=f"list_{resource.listing}",
+        summary=f"List {resource.noun}s, newest first",
+        scope=f"{resource.listing}:read",
+        get=get,
+        query=query,
+        shape=shape,
+        is_list=True,
+        description=description,
+    )
 
 
 async def show_page(
@@ -73,11 +96,10 @@ async def show_page(
     found = await backend.page(listed(window))
     rows = await resource.current(backend, tenant, found.rows, now)
     if rows is not found.rows:
-        # The page has become this caller's own. A row that was paid or cancelled meanwhile no
-        # longer belongs to the status asked for.
+        # A row that was paid or cancelled meanwhile no longer has the status asked for. This page
+        # is not shared with other callers any more.
         status = query.status
         found = Found([row for row in rows if status in (None, row.status)], found.next)
-    # Nothing below depends on the moment.
     if found.shown is None:
         shapes = (resource.show(row, backend) for row in found.rows)
         found.shown = page_body(shapes, found, window, backend.cursors, listing, tenant.id)
@@ -87,5 +109,5 @@ async def show_page(
 def act_on(
     resource: Resource[R], command: Callable[[Tenant, UUID], Command[R]]
 ) -> Callable[[Context, None], Command[R]]:
-    """The merchant's command about what the path names."""
+    """The merchant's command about the resource that the path names."""
     return lambda context, fields: command(context.tenant, context.id(resource.prefix))

@@ -18,8 +18,7 @@ from laari.edge.input.warnings import warned
 from laari.edge.moments import moment_at
 from laari.edge.wallet.envelope import HEADERS, refused
 from laari.edge.wallet.paging import PARAMETERS, read_paging
-from laari.http.messages import Reply, Request
-from laari.http.parameters import Parameters, read_parameters
+from laari.http.messages import Parameters, Reply, Request, read_parameters
 from laari.http.router import Router
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import to_json

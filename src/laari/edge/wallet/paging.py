@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 from laari.edge.input.fields import Schema
-from laari.http.parameters import Parameters
+from laari.http.messages import Parameters
 from laari.rules.ids import TID_PATTERN, is_tid
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.fields import TID_EXAMPLE
