@@ -90,10 +90,7 @@ async def show(service: Service, customer: str) -> object:
     """
     found = await _matching(service, customer)
     if len(found) > MOST_MATCHES:
-        complain(
-            f"more than {MOST_MATCHES} customers match {customer!r}: these are the newest "
-            f"{MOST_MATCHES}"
-        )
+        complain(f"more than {MOST_MATCHES} customers match {customer!r}: these are the newest")
     if len(found) > 1:
         return [described(holder) for holder in found[:MOST_MATCHES]]
     async with connection_to(service.dsn) as connection:

@@ -1,5 +1,6 @@
 """`laari wallet`: history, top-ups and corrections."""
 
+import re
 from typing import Any
 
 import click
@@ -16,7 +17,15 @@ from laari.store.postgres.pool import connection_to
 from laari.store.reads import holders, tenants, wallets
 
 MOST_LISTED = 1_000
-SIGNED = {"ignore_unknown_options": True}  # a negative amount is not an option
+_NEGATIVE = re.compile(r"-[0-9]+", re.ASCII)
+
+
+class SignedAmount(click.Command):
+    """Accepts a negative amount, which looks like an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.ignore_unknown_options = any(_NEGATIVE.fullmatch(arg) for arg in args)
+        return super().parse_args(ctx, args)
 
 
 @click.group()
@@ -24,7 +33,7 @@ def wallet() -> None:
     """Customers' wallets: history, top-ups and corrections."""
 
 
-@wallet.command(context_settings=SIGNED)
+@wallet.command(cls=SignedAmount)
 @click.argument("account", type=fields.account)
 @click.argument("laari", type=fields.integer(1, MAX_MONEY))
 @click.option(
@@ -39,7 +48,7 @@ async def topup(service: Service, account: int, laari: int, slip: str | None) ->
     return await _move(service, account, kind="topup", amount=laari, details=details, slip=slip)
 
 
-@wallet.command(context_settings=SIGNED)
+@wallet.command(cls=SignedAmount)
 @click.argument("account", type=fields.account)
 @click.argument("laari", type=fields.integer(-MAX_MONEY, MAX_MONEY))
 @click.option("--reason", type=fields.reason, required=True, help="Shown in the wallet's history.")

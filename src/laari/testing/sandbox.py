@@ -26,9 +26,7 @@ class Sandbox:
         body = {"name": name, "webhook_url": inbox.url, **fields}
         response = self._http.post(f"{self.url}/sandbox/merchants", json=body)
         if response.status_code != 201:
-            raise SandboxError(
-                f"the sandbox made no merchant: {response.status_code} {response.text}"
-            )
+            raise SandboxError(f"no merchant was created: {response.status_code} {response.text}")
         return SandboxMerchant(self.url, response.json(), inbox, self._http)
 
     def remove(self, merchant: SandboxMerchant) -> None:

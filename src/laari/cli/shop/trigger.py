@@ -135,6 +135,4 @@ async def _happened(api: Api, event: str, path: str) -> Json:
             if found["data"]["id"] == resource_id:
                 return {name: found[name] for name in ("id", "type", "created_at", "data")}
         await asyncio.sleep(LOOK_SECONDS)
-    raise LaariError(
-        f"{resource_id} was created, but there was no {event} within {PATIENCE_SECONDS:.0f} s"
-    )
+    raise LaariError(f"{resource_id} was created, but no {event} came in {PATIENCE_SECONDS:.0f} s")
