@@ -14,7 +14,7 @@ from laari.rules.calendar import (
     LATEST,
     MALDIVES,
     Interval,
-    period_end,
+    period_after,
     period_start,
     read_timestamp,
     show,
@@ -189,12 +189,13 @@ def test_periods_against_counting_days(moment: datetime, interval: Interval) -> 
     day += timedelta(days=1)
     while not begins(day, interval):
         day += timedelta(days=1)
-    assert period_end(moment, interval) == midnight(day)
+    assert period_after(period_start(moment, interval), interval) == midnight(day)
 
 
 @given(moments, st.sampled_from(INTERVALS))
 def test_a_period_ends_where_the_next_begins(moment: datetime, interval: Interval) -> None:
-    start, end = midnight(period_start(moment, interval)), period_end(moment, interval)
+    first = period_start(moment, interval)
+    start, end = midnight(first), period_after(first, interval)
     assert start <= moment < end
     assert midnight(period_start(end, interval)) == end
     assert midnight(period_start(end - timedelta(microseconds=1), interval)) == start

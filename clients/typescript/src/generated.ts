@@ -43,7 +43,7 @@ export interface AuthorizationEvent {
   delivery: EventDelivery | null;
 }
 
-/** All of them apply at once. */
+/** All of them apply together. */
 export interface AuthorizationLimits {
   /** In laari; null is no limit of this kind. */
   per_payment: number | bigint | null;
@@ -77,14 +77,14 @@ export interface AuthorizationPayment {
   metadata: Record<string, string>;
 }
 
-/** Use over the whole life of the authorization; refunds do not give it back. */
+/** Lifetime usage of the authorization; refunds do not reduce it. */
 export interface AuthorizationUsage {
   payment_count: number;
   /** In laari. */
   total_paid: number | bigint;
 }
 
-/** What a wallet holds; nothing is ever held back, so all of it is available. */
+/** A wallet's balance; all of it is available, because there are no holds. */
 export interface Balance {
   account_number: string;
   currency: string;
@@ -96,7 +96,7 @@ export interface Balance {
   hold_balance: number;
 }
 
-/** What a new charge would return now; the customer's balance and wallet limits stay private. */
+/** The result of a new charge now, without the customer's private balance and wallet limits. */
 export interface ChargePreview {
   /** In laari. */
   amount: number;
@@ -107,7 +107,7 @@ export interface ChargePreview {
   period_resets_at: string | null;
 }
 
-/** Who a payment is asked of. */
+/** The recipient of a payment request. */
 export interface Customer {
   type: Open<"email" | "mobile" | "vpa">;
   /** A mobile number as seven digits, an email address, or a VPA's name part. */
@@ -195,7 +195,7 @@ export interface PaymentEvent {
   delivery: EventDelivery | null;
 }
 
-/** A payment asked of a customer, who finds it in the wallet application. */
+/** A payment requested from a customer, who finds it in the wallet application. */
 export interface PaymentRequest {
   id: string;
   /** Your own. */
@@ -236,14 +236,14 @@ export interface PaymentRequestEvent {
   delivery: EventDelivery | null;
 }
 
-/** A limit within one calendar period of Maldives time; an interval alone limits nothing. */
+/** A limit for each calendar period of Maldives time; without an amount it has no effect. */
 export interface PeriodLimit {
   interval: Open<"day" | "month" | "week" | "year">;
   /** In laari; null is no limit of this kind. */
   amount: number | bigint | null;
 }
 
-/** What may still be spent, never below 0; null where there is no limit. */
+/** The amount that can still be spent, never below 0; null if there is no limit. */
 export interface Remaining {
   /** In MVR, exact. */
   daily: number | null;
@@ -253,7 +253,7 @@ export interface Remaining {
   monthly: number | null;
 }
 
-/** What is left of each limit. */
+/** The rest of each limit. */
 export interface RemainingLimits {
   /** In laari; null is no limit of this kind. */
   per_payment: number | bigint | null;
@@ -271,7 +271,7 @@ export interface ResetAt {
   monthly: string;
 }
 
-/** What a sample carries instead of a resource. */
+/** The data of a sample, instead of a resource. */
 export interface SampleData {
   message: string;
 }
@@ -310,7 +310,7 @@ export interface Spent {
   monthly: number;
 }
 
-/** What the tier allows; null is no limit. */
+/** The limits of the tier; null is no limit. */
 export interface TierLimits {
   /** In MVR, exact. */
   per_transaction: number | null;
@@ -322,7 +322,7 @@ export interface TierLimits {
   monthly: number | null;
 }
 
-/** Limits of the wallet's tier and how much of them is used up now. */
+/** The limits of the wallet's tier, and their current usage. */
 export interface Usage {
   tier: string;
   limits: TierLimits;
@@ -331,7 +331,7 @@ export interface Usage {
   reset_at: ResetAt;
 }
 
-/** A line of the history; a failed one moved no money. */
+/** A line of the history; a failed transaction moved no money. */
 export interface WalletTransaction {
   tid: string;
   time: string;

@@ -1,6 +1,6 @@
-"""Which addresses are public: those that a stranger's URL may make the service connect to.
+"""Public addresses: the service connects only to these for a merchant's URL.
 
-The table is our own: `ipaddress.is_global` differs between versions of Python and has passed
+We have our own table, because `ipaddress.is_global` differs between versions of Python and accepted
 `64:ff9b::7f00:1`, `2002:7f00:1::1`, `::127.0.0.1`, `224.0.0.1` and `fec0::1`.
 """
 
@@ -52,7 +52,7 @@ _ISATAP_MARKS = (0x00005EFE, 0x02005EFE)
 
 
 def is_public(text: str) -> bool:
-    """Whether a resolved address is global unicast and nothing special; False for no address."""
+    """Whether the text is an address that is global unicast and not special."""
     try:
         address = ip_address(text)
     except ValueError:

@@ -26,8 +26,8 @@ LAST_SHOWN = datetime.max.replace(tzinfo=MALDIVES).astimezone(UTC)  # the year h
 def read_timestamp(text: str) -> datetime | None:
     """A date, or a date and time with seconds; without an offset it is Maldives time.
 
-    None if the text is neither, or names a day or a second that no calendar has. RFC 3339 can write
-    a few instants before `EARLIEST` and after `LATEST`: these are read as the nearer of the two.
+    None if the text is neither, or names a day or second that does not exist. RFC 3339 allows a few
+    instants before `EARLIEST` and after `LATEST`: these are read as the nearer of the two.
     """
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
@@ -68,9 +68,9 @@ def _shift(offset: str | None) -> timedelta | None:
 
 
 def _after_leap_second(moment: datetime) -> datetime | None:
-    """The moment after `moment`, the second before a leap second, which our clocks do not have.
+    """The moment after a leap second that follows `moment`; our clocks do not have them.
 
-    None if there cannot be one: they come at the end of a month in UTC only.
+    None if there cannot be one: leap seconds are at the end of a month in UTC.
     """
     after = moment + timedelta(seconds=1)
     starts_month = (after.day, after.hour, after.minute, after.second) == (1, 0, 0, 0)
@@ -95,9 +95,9 @@ def show_utc(moment: datetime) -> str:
     return _day(since.days) + _MINUTE[minute] + _SECOND_UTC[second]
 
 
-# A page of a listing shows sixty times. `isoformat` would take three times as long for each.
+# A page of a listing shows sixty times, and `isoformat` takes three times as long for each.
 _FIRST_DAY = datetime(1970, 1, 1, tzinfo=UTC)
-# In UTC as stored moments are: to subtract across zones takes twice as long.
+# In UTC, like stored times: subtracting across zones takes twice as long.
 _FIRST_DAY_HERE = datetime(1970, 1, 1, tzinfo=MALDIVES).astimezone(UTC)
 _MINUTE = [f"T{minute // 60:02}:{minute % 60:02}" for minute in range(24 * 60)]
 _SECOND_HERE = [f":{second:02}+05:00" for second in range(60)]
@@ -113,10 +113,10 @@ def local_day(moment: datetime) -> date:
     return moment.astimezone(MALDIVES).date()
 
 
-# All commands of a batch live at one moment, and each payment asks for it up to seven times.
+# All commands of a batch have the same time, and a payment needs this up to seven times.
 @lru_cache(maxsize=256)
 def period_start(moment: datetime, interval: Interval) -> date:
-    """The day on which the calendar period containing this moment began; weeks start on Sunday."""
+    """The first day of the calendar period with this moment; weeks start on Sunday."""
     today = local_day(moment)
     match interval:
         case "day":
@@ -129,13 +129,8 @@ def period_start(moment: datetime, interval: Interval) -> date:
             return today.replace(month=1, day=1)
 
 
-def period_end(moment: datetime, interval: Interval) -> datetime:
-    """When the calendar period after the one of this moment begins."""
-    return period_after(period_start(moment, interval), interval)
-
-
 def period_after(start: date, interval: Interval) -> datetime:
-    """When the calendar period that began on this day ends, and the next one begins."""
+    """The end of the calendar period that began on this day."""
     match interval:
         case "day":
             following = start + timedelta(days=1)

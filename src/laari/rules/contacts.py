@@ -1,7 +1,6 @@
-"""How a customer can be named: mobile number, email address or virtual payment address (VPA).
+"""Contacts of customers: mobile number, email address or virtual payment address (VPA).
 
-Each reader returns the one form that is stored and compared, or None where the text is no such
-name.
+Each reader returns the form that is stored and compared, or None if the text is not valid.
 """
 
 import re
@@ -15,7 +14,7 @@ _VPA_NAME = re.compile(r"[^\s@]{1,100}")
 
 
 def read_mobile(text: str) -> str | None:
-    """Seven digits, without the country's prefix and what people put between digits."""
+    """Seven digits, without the country's prefix, spaces and hyphens."""
     digits = text.strip().replace(" ", "").replace("-", "")
     if digits.startswith("+"):
         digits = digits.removeprefix("+" + _COUNTRY)

@@ -1,4 +1,4 @@
-"""Events: what merchants are notified of. The bytes of a notification are made in the decision."""
+"""Events that merchants are notified of. The decision makes the bytes of a notification."""
 
 from datetime import datetime
 from typing import Final, Generic, Literal, NamedTuple, TypeAlias, TypeVar
@@ -19,7 +19,7 @@ from laari.rules.world import World
 T = TypeVar("T")
 
 PAYLOAD_VERSION = 1
-SAMPLE_EVENT: Final = "webhook.test"  # no event of ours: nobody can take the sample for a payment
+SAMPLE_EVENT: Final = "webhook.test"  # unlike any real event, so that nobody takes it for a payment
 
 
 class EventBody(Struct, Generic[T], frozen=True):
@@ -34,13 +34,13 @@ class EventBody(Struct, Generic[T], frozen=True):
 
 
 class SampleData(Struct, frozen=True):
-    """What a sample carries instead of a resource."""
+    """The data of a sample, instead of a resource."""
 
     message: str
 
 
 class EventKind(NamedTuple):
-    """What the reference says about a type of event."""
+    """The description of a type of event in the reference."""
 
     meaning: str
     shape: object  # the type of its `data`
@@ -89,7 +89,7 @@ EVENTS: dict[EventType, EventKind] = {
 def emit(
     world: World, tenant: Tenant, event_type: EventType, object_id: UUID, shape: Struct
 ) -> None:
-    """Adds an event to the batch, its bytes frozen now."""
+    """Adds an event to the batch, with its exact bytes."""
     event = new_event(world.new_id(), tenant, event_type, object_id, world.at(tenant), shape)
     world.events.append(event)
 

@@ -23,19 +23,19 @@ CUSTOMER = "cus_"
 
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{24}", re.ASCII)
-_BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: nothing to misread
+_BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's: no letters that look alike
 _PAIRS = [first + second for first in _BASE32 for second in _BASE32]
 TID_PATTERN = f"[{_BASE32}]{{16}}"
 _TID = re.compile(TID_PATTERN, re.ASCII)
 
 
 def new_id(now: datetime, random: Random) -> UUID:
-    """48 bits of milliseconds, then 80 random bits: near neighbours in an index, hard to guess."""
+    """48 bits of milliseconds, then 80 random bits: neighbours in an index, hard to guess."""
     return _read_uuid((_milliseconds(now).to_bytes(6, "big") + random(10)).hex())
 
 
-# What is new begins with a little of the clock: its neighbours in an index are new too, so that
-# few of the index's pages change. The same beginning comes again after days.
+# Tokens begin with a few bits of the clock: new ones are neighbours in an index, so that few of its
+# pages change.
 def new_token(now: datetime, random: Random) -> str:
     """128 random bits for a public address, behind 16 of the clock."""
     clock = _milliseconds(now) // 4_000 & 0xFFFF
@@ -43,7 +43,7 @@ def new_token(now: datetime, random: Random) -> str:
 
 
 def is_token(text: str) -> bool:
-    """Whether it has a token's form: nothing else is worth a look-up."""
+    """Whether the text has the form of a token; otherwise a look-up is useless."""
     return _TOKEN.fullmatch(text) is not None
 
 
@@ -63,7 +63,7 @@ def show_id(prefix: str, value: UUID) -> str:
 
 
 def read_id(prefix: str, text: str) -> UUID | None:
-    """The value behind a shown id, or None where it is none of ours; only the exact form counts."""
+    """The value of a shown id, or None if the text does not have the exact form."""
     if not text.startswith(prefix):
         return None
     digits = text[len(prefix) :]

@@ -20,7 +20,7 @@ _RUFIYAA = re.compile(r"(-?)([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,16})(?:\.([0-9]{1,
 def read_rufiyaa(text: str) -> int | None:
     """An amount as people write it, in laari: `1,250.5` is 125050.
 
-    None where it is none: more than two digits after the point are not rounded away.
+    None if it is not an amount; more than two digits after the point are not rounded.
     """
     match = _RUFIYAA.fullmatch(text.strip())
     if match is None:

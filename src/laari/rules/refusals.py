@@ -1,7 +1,7 @@
-"""The one table of refusal codes: what each means and how it is answered.
+"""The table of refusal codes, with their statuses and messages.
 
-A refusal is a value, not an exception: it is returned, saved for its idempotency key where there
-is one, and committed like any other outcome.
+A refusal is a value, not an exception: it is returned, saved for its idempotency key if there is
+one, and committed like any other outcome.
 """
 
 from typing import Literal, NamedTuple, TypeAlias
@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 class Code(NamedTuple):
     status: int
     message: str
-    shown_as: str | None = None  # where two statuses share one public code
+    shown_as: str | None = None  # if two statuses share one public code
 
 
 # The names are a closed type: a misspelt code fails the type check.
@@ -125,7 +125,7 @@ CODES: dict[RefusalCode, Code] = {
     "invalid_pagination": Code(400, "The page size or cursor is not valid."),
 }
 
-# Refusals that say nothing lasting about the request, so an idempotency key must not keep them.
+# Temporary refusals: they are not saved for an idempotency key.
 PASSING_CODES = frozenset(
     code
     for code, (status, *_) in CODES.items()
@@ -134,12 +134,12 @@ PASSING_CODES = frozenset(
 
 
 class Refusal(NamedTuple):
-    """Why something was not done, in the terms of the interface."""
+    """Why a request was refused, in the terms of the interface."""
 
     code: RefusalCode
     message: str
     field: str | None = None
-    retry_after: int | None = None  # seconds, where waiting helps and it is known how long
+    retry_after: int | None = None  # seconds, if known
 
     @property
     def status(self) -> int:

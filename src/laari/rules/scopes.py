@@ -1,4 +1,4 @@
-"""What a credential can be allowed to do; scopes do not include one another."""
+"""The scopes of credentials; no scope includes another."""
 
 SCOPES: dict[str, str] = {
     "payments:create": "Create hosted payments",

@@ -1,8 +1,7 @@
-"""Access tokens: what a client may be granted, and how long a token lives.
+"""Access tokens: their scopes and their lifetime.
 
-A token acts in whatever mode its merchant is in when it is used, so its age is told on the clock
-of that mode: a sandbox whose clock is moved a day on has outlived its tokens. None ever lives
-longer than its lifetime in real time, however a clock was moved.
+A token acts in the merchant's mode at the time of use, and ages on the clock of that mode: moving
+a sandbox's clock by a day ends its tokens. In real time, no token outlives its lifetime.
 """
 
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from laari.rules.world import Needs, World
 LIFETIME = timedelta(hours=24)
 
 
-@lru_cache(maxsize=1024)  # there are no more than 2^10 in the form that we write
+@lru_cache(maxsize=1024)  # ten scopes have 2^10 combinations
 def recognised(scope: str) -> frozenset[str]:
     """The scopes of a space-separated list that this service knows."""
     return frozenset(scope.split(" ")) & SCOPES.keys()
@@ -29,7 +28,7 @@ def write_scope(names: frozenset[str]) -> str:
 
 
 def granted_scope(of_client: str, asked: str | None) -> str | None:
-    """What a token gets: all the client has, or the part asked for; None where it may not."""
+    """All scopes of the client, or the requested part; None if the client lacks one of them."""
     names = frozenset((asked or "").split(" ")) - {""}
     if not names:
         return of_client
@@ -46,7 +45,7 @@ def is_alive(expires_at: datetime, offset_at_issue: int, tenant: Tenant, now: da
 
 @dataclass(frozen=True, slots=True)
 class IssueToken(Command[AccessToken]):
-    """Records a token by its digest; many are made durable by one commit."""
+    """Stores a token by its digest."""
 
     digest: bytes
     client_id: str
@@ -54,7 +53,7 @@ class IssueToken(Command[AccessToken]):
     sandbox_offset_seconds: int
 
     def needs(self, needs: Needs) -> None:
-        """Nothing: a token of a client that is revoked meanwhile is as dead as its others."""
+        """Nothing: revoking a client ends all its tokens, new ones too."""
 
     def decide(self, world: World) -> AccessToken:
         token = AccessToken(

@@ -1,4 +1,4 @@
-"""Webhooks: where they may go, how they are signed and when they are tried again."""
+"""Webhooks: allowed URLs, signatures and retries."""
 
 import hashlib
 import hmac
@@ -16,7 +16,7 @@ MAX_URL_LENGTH = 2048
 HTTPS_PORT = 443
 FIRST_FREE_PORT = 1024  # below it are other services' ports: mail, shells, file shares
 
-RETRY_JITTER = 0.1  # of the wait: receivers that were down are not all asked at one instant
+RETRY_JITTER = 0.1  # of the wait, so that retries do not all come at the same time
 
 # Top-level names that are not assigned in the public DNS, or are used inside networks.
 _NOT_PUBLIC = frozenset(
@@ -39,7 +39,7 @@ _NOT_PUBLIC = frozenset(
         "test",
     }
 )
-# What whoever runs the service on their own machine has to know.
+# For developers who run the service on their own machine.
 _FOR_DEVELOPMENT = (
     " A service for development takes http and local addresses with LAARI_WEBHOOK_ALLOW_PRIVATE=on."
 )
@@ -50,10 +50,10 @@ _TOP_LEVEL = re.compile(r"[A-Za-z]{2,63}|[Xx][Nn]--[A-Za-z0-9-]{1,59}", re.ASCII
 
 
 def check_webhook_url(url: str, allow_private: bool = False) -> Refusal | None:
-    """Why webhooks may not go to this URL, or None where they may.
+    """Why webhooks cannot be sent to this URL, or None if they can.
 
-    `allow_private` is for development: http, any host and any port will do. What a name resolves
-    to is checked at every connection.
+    `allow_private` is for development: it allows http, any host and any port. The address of a name
+    is checked at every connection.
     """
     parts = _split(url)
     if parts is None:
@@ -88,7 +88,7 @@ def _split(url: str) -> SplitResult | None:
         return None
     try:
         parts = urlsplit(url)
-        port = parts.port  # raises where it is not a number a port can have
+        port = parts.port  # raises if it is not a valid port
     except ValueError:
         return None
     if not parts.hostname or parts.netloc.endswith(":") or port == 0:
@@ -115,10 +115,7 @@ def signature(secret: str, timestamp: int, body: bytes) -> str:
 
 
 def retry_wait(failed_attempts: int, waits: Sequence[float], chance: float) -> float | None:
-    """Seconds until the next attempt after so many failed ones; None when none is left.
-
-    `chance` is a random number from 0 to 1.
-    """
+    """Seconds until the next attempt; None if there is none. `chance` is random, from 0 to 1."""
     if failed_attempts > len(waits):
         return None
     return waits[failed_attempts - 1] * (1 + RETRY_JITTER * chance)

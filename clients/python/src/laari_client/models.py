@@ -101,7 +101,7 @@ class AuthorizationEvent:
 
 @dataclass(frozen=True)
 class AuthorizationLimits:
-    """All of them apply at once."""
+    """All of them apply together."""
 
     # In laari; null is no limit of this kind.
     per_payment: Optional[int]
@@ -127,7 +127,7 @@ class AuthorizationLimits:
 
 @dataclass(frozen=True)
 class AuthorizationUsage:
-    """Use over the whole life of the authorization; refunds do not give it back."""
+    """Lifetime usage of the authorization; refunds do not reduce it."""
 
     payment_count: int
     # In laari.
@@ -147,7 +147,7 @@ class AuthorizationUsage:
 
 @dataclass(frozen=True)
 class Balance:
-    """What a wallet holds; nothing is ever held back, so all of it is available."""
+    """A wallet's balance; all of it is available, because there are no holds."""
 
     account_number: str
     currency: str
@@ -175,7 +175,7 @@ class Balance:
 
 @dataclass(frozen=True)
 class ChargePreview:
-    """What a new charge would return now; the customer's balance and wallet limits stay private."""
+    """The result of a new charge now, without the customer's private balance and wallet limits."""
 
     # In laari.
     amount: int
@@ -203,7 +203,7 @@ class ChargePreview:
 
 @dataclass(frozen=True)
 class Customer:
-    """Who a payment is asked of."""
+    """The recipient of a payment request."""
 
     type: str
     # A mobile number as seven digits, an email address, or a VPA's name part.
@@ -335,7 +335,7 @@ class PaymentEvent:
 
 @dataclass(frozen=True)
 class PaymentRequest:
-    """A payment asked of a customer, who finds it in the wallet application."""
+    """A payment requested from a customer, who finds it in the wallet application."""
 
     id: str
     # Your own.
@@ -425,7 +425,7 @@ class PaymentRequestEvent:
 
 @dataclass(frozen=True)
 class PeriodLimit:
-    """A limit within one calendar period of Maldives time; an interval alone limits nothing."""
+    """A limit for each calendar period of Maldives time; without an amount it has no effect."""
 
     interval: str
     # In laari; null is no limit of this kind.
@@ -445,7 +445,7 @@ class PeriodLimit:
 
 @dataclass(frozen=True)
 class Remaining:
-    """What may still be spent, never below 0; null where there is no limit."""
+    """The amount that can still be spent, never below 0; null if there is no limit."""
 
     # In MVR, exact.
     daily: Optional[Decimal]
@@ -469,7 +469,7 @@ class Remaining:
 
 @dataclass(frozen=True)
 class RemainingLimits:
-    """What is left of each limit."""
+    """The rest of each limit."""
 
     # In laari; null is no limit of this kind.
     per_payment: Optional[int]
@@ -517,7 +517,7 @@ class ResetAt:
 
 @dataclass(frozen=True)
 class SampleData:
-    """What a sample carries instead of a resource."""
+    """The data of a sample, instead of a resource."""
 
     message: str
     unknown_fields: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -629,7 +629,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class TierLimits:
-    """What the tier allows; null is no limit."""
+    """The limits of the tier; null is no limit."""
 
     # In MVR, exact.
     per_transaction: Optional[Decimal]
@@ -656,7 +656,7 @@ class TierLimits:
 
 @dataclass(frozen=True)
 class Usage:
-    """Limits of the wallet's tier and how much of them is used up now."""
+    """The limits of the wallet's tier, and their current usage."""
 
     tier: str
     limits: TierLimits
@@ -681,7 +681,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class WalletTransaction:
-    """A line of the history; a failed one moved no money."""
+    """A line of the history; a failed transaction moved no money."""
 
     tid: str
     time: datetime

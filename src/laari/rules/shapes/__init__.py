@@ -1,1 +1,1 @@
-"""Resources as JSON, for replies and events alike; the OpenAPI document is made from these too."""
+"""Resources as JSON, for replies, events and the OpenAPI document."""

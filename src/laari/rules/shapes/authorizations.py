@@ -22,14 +22,14 @@ from laari.rules.shapes.fields import (
 
 
 class PeriodLimit(Struct, frozen=True):
-    """A limit within one calendar period of Maldives time; an interval alone limits nothing."""
+    """A limit for each calendar period of Maldives time; without an amount it has no effect."""
 
     interval: Interval
     amount: Limit
 
 
 class AuthorizationLimits(Struct, frozen=True):
-    """All of them apply at once."""
+    """All of them apply together."""
 
     per_payment: Limit
     period: PeriodLimit | None
@@ -38,7 +38,7 @@ class AuthorizationLimits(Struct, frozen=True):
 
 
 class AuthorizationUsage(Struct, frozen=True):
-    """Use over the whole life of the authorization; refunds do not give it back."""
+    """Lifetime usage of the authorization; refunds do not reduce it."""
 
     payment_count: int
     total_paid: Amount
@@ -69,7 +69,7 @@ class Authorization(Struct, frozen=True):
 
 
 def authorization_shape(authorization: records.Authorization, origin: str) -> Authorization:
-    """An authorization whose status is already that of the moment."""
+    """The caller has already derived the current status."""
     interval = authorization.period_interval
     return Authorization(
         id=ids.show_id(ids.AUTHORIZATION, authorization.id),
@@ -100,7 +100,7 @@ def authorization_shape(authorization: records.Authorization, origin: str) -> Au
 
 
 class RemainingLimits(Struct, frozen=True):
-    """What is left of each limit."""
+    """The rest of each limit."""
 
     per_payment: Limit
     period: Limit
@@ -109,7 +109,7 @@ class RemainingLimits(Struct, frozen=True):
 
 
 class ChargePreview(Struct, frozen=True):
-    """What a new charge would return now; the customer's balance and wallet limits stay private."""
+    """The result of a new charge now, without the customer's private balance and wallet limits."""
 
     amount: Amount
     would_succeed: bool

@@ -1,4 +1,4 @@
-"""What the merchant interface puts around resources, and what it says instead of one."""
+"""The envelopes of the merchant interface: around resources, and for errors."""
 
 from typing import Annotated, Generic, TypeVar
 

@@ -1,10 +1,10 @@
-"""Types of the fields that resources show, with what the reference says about them."""
+"""Types of the fields of resources, with their descriptions in the reference."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, Raw
 
-from laari.rules import ids
+from laari.rules import ids, records
 
 _DATE_TIME = {"format": "date-time"}
 _URI = {"format": "uri"}
@@ -39,7 +39,7 @@ EventId = Annotated[
     str,
     Meta(description="The same in every attempt to deliver it.", examples=[ids.EVENT + _HEX]),
 ]
-CustomerKind = Annotated[Literal["mobile", "email", "vpa"], Meta(examples=["vpa"])]
+CustomerKind = Annotated[records.CustomerType, Meta(examples=["vpa"])]
 CustomerValue = Annotated[
     str,
     Meta(
@@ -73,10 +73,7 @@ Title = Annotated[str | None, Meta(examples=["Two tickets to Villingili"])]
 Description = Annotated[str | None, Meta(examples=["Ferry, 1 July"])]
 TerminalLabel = Annotated[str | None, Meta(examples=["Till 3"])]
 BillNumber = Annotated[str | None, Meta(examples=["2027/0815"])]
-PaymentStatus = Annotated[
-    Literal["pending", "paid", "rejected", "expired", "cancelled", "refunded"],
-    Meta(examples=["paid"]),
-]
+PaymentStatus = Annotated[records.PaymentStatus, Meta(examples=["paid"])]
 PaymentReference = Annotated[
     str | None,
     Meta(description="The service's transaction reference.", examples=[TID_EXAMPLE]),
@@ -101,12 +98,7 @@ ReturnUrl = Annotated[
     str | None, Meta(examples=["https://shop.example/thanks"], extra_json_schema=_URI)
 ]
 
-AuthorizationStatus = Annotated[
-    Literal[
-        "pending", "active", "rejected", "revoked", "expired", "cancelled", "suspended", "consumed"
-    ],
-    Meta(examples=["active"]),
-]
+AuthorizationStatus = Annotated[records.AuthorizationStatus, Meta(examples=["active"])]
 AuthorizationTitle = Annotated[str, Meta(examples=["Monthly box"])]
 ApprovalUrl = Annotated[
     str,

@@ -26,14 +26,14 @@ from laari.rules.shapes.payments import net_amount
 
 
 class Customer(Struct, frozen=True):
-    """Who a payment is asked of."""
+    """The recipient of a payment request."""
 
     type: CustomerKind
     value: CustomerValue
 
 
 class PaymentRequest(Struct, frozen=True):
-    """A payment asked of a customer, who finds it in the wallet application."""
+    """A payment requested from a customer, who finds it in the wallet application."""
 
     id: PaymentRequestId
     reference: Reference

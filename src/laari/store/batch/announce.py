@@ -1,9 +1,8 @@
-"""Telling the senders of webhooks, soon after a commit, that there is something to send.
+"""Notifies the senders of webhooks, soon after a commit, that there is something to send.
 
-Not in the commit itself: the lock that NOTIFY takes there is one for the whole database and is held
-until the commit is on the disk, so that all processes would commit one after the other. A
-transaction of its own, which does not wait for the disk, holds it for an instant. A sender that was
-not told looks by itself within a second.
+A NOTIFY in the commit itself would lock the whole database until the commit is on the disk, and
+all processes would commit one after another. A separate transaction, which does not wait for the
+disk, holds the lock for an instant. Without a notification, a sender checks within a second.
 """
 
 import asyncio
@@ -16,11 +15,11 @@ from laari.store.reads.deliveries import announce
 
 log = logging.getLogger(__name__)
 
-EVERY_SECONDS = 0.02  # at most: a sender that was woken looks for all there is
+EVERY_SECONDS = 0.02  # at most: one notification serves all events before it
 
 
 class Announcer:
-    """At most one announcement is in flight; what comes meanwhile is announced by the next one."""
+    """Runs one announcement at a time; the next one serves all calls made meanwhile."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -28,7 +27,6 @@ class Announcer:
         self._again = False
 
     def __call__(self) -> None:
-        """Something is to be sent."""
         self._again = True
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._work(), name="announcer")

@@ -1,4 +1,4 @@
-"""Loading what the commands of a batch need, in the one order of the registry."""
+"""Loads the rows that the commands of a batch need, in the order of the registry."""
 
 import hashlib
 import os
@@ -28,19 +28,18 @@ from laari.store.tables import (
 
 _AUTHORIZATIONS = AUTHORIZATIONS.select_by("tenant_id", "reference")
 
-# Loads what a batch needs of one table, locked where a command may change it.
+# Loads the rows of one table, locked if a command may change them.
 _Load: TypeAlias = Callable[[asyncpg.Connection, Needs, World], Awaitable[None]]
 
 
 async def load(
     connection: asyncpg.Connection, needs: Needs, origin: str, clock: Callable[[], datetime]
 ) -> World:
-    """Locks and reads what the commands need: one statement per table, in the registry's order.
+    """Locks and reads rows: one statement per table, in the registry's order.
 
     After a wait PostgreSQL re-reads only the locked row itself, so nothing here is joined or
-    summed. References are read after the locks: where another process has just made the charge
-    that is asked for again, it shows. So is the clock. What charges need comes in one statement;
-    its module says why that is as safe.
+    summed. References and the clock are read after the locks, so a retry finds a charge that
+    another process has just made. Rows for charges are loaded by one statement (`load_charge`).
     """
     world = World(datetime.min.replace(tzinfo=UTC), origin, os.urandom)
     for table, load_table in _LOADS:
@@ -54,7 +53,7 @@ async def load(
 def _by_key(
     table: Table[K, R], follow: Callable[[Needs, World], None] = lambda needs, world: None
 ) -> _Load:
-    """Rows by their own key; `follow` asks for those of later tables that only these rows name."""
+    """Loads rows by their key; `follow` adds rows of later tables that only these rows name."""
     statements = KeyedStatements(table)
 
     async def load_table(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
@@ -78,7 +77,7 @@ def _by_key(
 
 
 def _follow_payments(needs: Needs, world: World) -> None:
-    """The payer's wallet, and the request that a payment was made from."""
+    """Adds the payer's wallet and the request of each payment."""
     for payment_id in needs.payers_of:
         payment = world.payments.get(payment_id)
         if payment is not None and payment.payer_account is not None:
@@ -98,7 +97,6 @@ _load_authorizations_by_key = _by_key(World.authorizations, _follow_authorizatio
 
 
 async def _load_authorizations(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    """With the wallets behind those that are charged; what a charge needs besides comes along."""
     if needs.wallets_of_authorizations:
         await load_charging(connection, needs, world)
     await _load_authorizations_by_key(connection, needs, world)
@@ -114,10 +112,9 @@ async def _load_wallets(connection: asyncpg.Connection, needs: Needs, world: Wor
 
 
 async def _load_saved_responses(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    """Takes each key's advisory lock, or learns that another process is working under it.
+    """Takes each key's advisory lock, or notes that another process holds it.
 
-    Two statements: the second one's snapshot is taken after the lock, so it sees what the lock's
-    last holder committed.
+    The second statement has a snapshot taken after the lock, so it sees the last holder's commit.
     """
     ours = needs.locked(World.saved_responses)
     slots = {_lock_number(slot): slot for slot in ours}
@@ -143,7 +140,7 @@ _load_references_by_key = _by_key(World.references)
 
 
 async def _load_references(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    """References that are taken, with what took them, unlocked: a retry only shows it."""
+    """References in use, with their resources, unlocked: a retry only shows them."""
     await _load_references_by_key(connection, needs, world)
     taken: dict[bool, list[UUID]] = {True: [], False: []}
     for claim in world.references.seen.values():
@@ -177,7 +174,7 @@ async def _load_topups(connection: asyncpg.Connection, needs: Needs, world: Worl
     world.topups.update(await topups_by_slip(connection, slips))
 
 
-# What is not loaded by a table's own key alone.
+# All other tables are loaded by their own key alone.
 _SPECIAL: dict[object, _Load] = {
     World.saved_responses: _load_saved_responses,
     World.payments: _by_key(World.payments, _follow_payments),
@@ -203,10 +200,7 @@ _LOADS: list[tuple[object, _Load]] = [
 
 
 async def _load_periods(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    """What was put aside for the periods that sandbox rows come to now; mostly there is nothing.
-
-    The lock on a row keeps what it has put aside.
-    """
+    """The sums put aside for the current periods of sandbox rows; the rows' locks protect them."""
     keys: set[PeriodKey] = set()
     for authorization_id, offset in needs.sandbox_charging:
         authorization = world.authorizations.get(authorization_id)

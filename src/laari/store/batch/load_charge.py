@@ -1,12 +1,11 @@
-"""Loading what charges need in one statement: a round trip costs as much as what it asks for.
+"""Loads all rows for charges in one statement, because a round trip costs as much as the work.
 
-Locked are the authorizations and then the wallets behind them, each in the order of their keys, as
-one statement for each of them would do. One statement sees the database as it was when it began,
-except that a row it locks is read again where somebody has changed it since. That is enough for
-rows that are locked, but not for references, which are looked up without a lock: a charge that
-waited for its twin has to find what the twin has claimed, and not a limit that the twin has used
-up. Whoever charges an authorization changes its row, so the look-up counts only where every locked
-row is older than the statement; otherwise references are read again, by a statement of their own.
+It locks the authorizations and then their wallets, each in the order of their keys. A statement
+sees the database as it was when it began; only a row that it locks is read again after a change.
+References are looked up without a lock, so the look-up may be too old: a charge that waited for an
+equal one must find its reference, and not a limit that is used up. Every charge changes the row
+of its authorization. So the look-up counts only if every locked row is older than the statement;
+otherwise references are read again by another statement.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +22,7 @@ from laari.store.tables import AUTHORIZATIONS, REFERENCES, WALLETS, Statements
 
 
 def _whole(statements: Statements[R]) -> str:
-    """A row as one value; the driver cannot read numbers of any size within one, but text."""
+    """A row as one value; numbers become text, because the driver cannot read them in a row."""
     fields = (f"{name}::text" if name in _sums(statements) else name for name in statements.types)
     return f"ROW({', '.join(fields)})"
 
@@ -44,9 +43,9 @@ def _reader(statements: Statements[R]) -> Callable[[Iterable[object]], R]:
     return read
 
 
-# A row comes as one value: a column for every field of both tables would take longer to prepare
-# than to read. What is said once stands in the last row. The numbers are those of transactions,
-# which grow: of a row its last change, of the snapshot the oldest one that it may not see.
+# A row is one value: a column for every field of both tables would be slow to prepare. The last row
+# has the values that occur once. The numbers are transactions: the last change of a row, and the
+# oldest one that the snapshot may not see.
 _LOAD = f"""
 WITH charged AS MATERIALIZED (
     SELECT xmin, id, account, {_whole(AUTHORIZATIONS)} AS row FROM authorizations
@@ -70,7 +69,7 @@ _read_tiers = json.Decoder(list[tuple[str, int | None, int | None, int | None, i
 
 
 async def load_charging(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    """Locks authorizations and wallets; takes back the need for references if none is taken."""
+    """Locks authorizations and wallets; drops the need for references if none is in use."""
     references = needs.only_read(World.references)
     *locked, once = await connection.fetch(
         _LOAD,
@@ -94,8 +93,8 @@ async def load_charging(connection: asyncpg.Connection, needs: Needs, world: Wor
 
 
 def _is_before(changed: int, snapshot: int) -> bool:
-    """Whether a row's last change is older than all that the snapshot may not see.
+    """Whether a row's last change is older than every transaction the snapshot may not see.
 
-    A row has only the last 32 bits of the number. One that is too old to tell counts as new.
+    A row has only the last 32 bits of the number. If that is not enough, it counts as new.
     """
     return (snapshot - 1 - changed) % 2**32 < 2**31

@@ -27,32 +27,32 @@ from laari.store.postgres.deadlines import Watch
 
 T = TypeVar("T")
 
-# A process that is stopped in the middle of a batch must not keep its locks for ever. Every row is
-# found by a key, so one plan fits all.
+# A process that is stopped during a batch must not keep its locks. Every row is found by a key, so
+# one plan fits all.
 _SESSION = {
     "jit": "off",
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
-    "enable_material": "off",  # PostgreSQL 15 would rather walk through a table once and keep it
+    "enable_material": "off",  # PostgreSQL 15 would scan a table instead
     "statement_timeout": "2s",
     "idle_in_transaction_session_timeout": "10s",
 }
-# A connection that is silent for longer is dropped; the server's own limit comes first.
-LOAD_SECONDS = 2.5  # all that is read and written before the last statement
-COMMIT_SECONDS = 4.0  # the last statement, which may wait for a standby; then nobody knows
-# A plan made for a handful of rows walks through them, and must not be kept when they are many.
+# A connection that is silent for longer is dropped; the server's own limit is shorter.
+LOAD_SECONDS = 2.5  # for all statements before the last one
+COMMIT_SECONDS = 4.0  # for the last one, which may wait for a standby; then its outcome is unknown
+# A plan made for a few rows scans them, and must not be kept when the table has grown.
 PLAN_SECONDS = 5.0
 
 COMMIT = ["COMMIT"]
-# A row whose commit was interrupted can be read before a synchronous standby has it. A retry that
-# finds such a row must not be answered sooner than a commit would be. So a batch that writes
-# nothing commits a message, which comes after the row in the log; without a standby, nothing.
+# A row whose commit was interrupted is visible before a synchronous standby has it. A retry that
+# finds this row must wait for the standby too. So a batch that writes nothing commits a message,
+# which follows the row in the log; without a standby, it commits nothing.
 WAIT_FOR_STANDBY = [f"{COMMIT_NOTHING} WHERE current_setting('synchronous_standby_names') <> ''"]
 WAIT_AND_COMMIT = [f"{WAIT_FOR_STANDBY[0]}; COMMIT"]
 
-# Whether a transaction of ours has been waiting for the log to be written or to reach a standby.
+# Whether a transaction of this service waits for the log to be written or to reach a standby.
 _SLOW_COMMIT = """
 SELECT EXISTS (
     SELECT FROM pg_stat_activity
@@ -65,7 +65,7 @@ SELECT EXISTS (
 
 
 class BatchRunner:
-    """Runs batches on a connection of its own, opened anew where it was lost."""
+    """Runs batches on its own connection, and reconnects if it was lost."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class BatchRunner:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         announce: Callable[[], None] = lambda: None,
     ) -> None:
-        """`announce` is called after a commit that made something to send."""
+        """`announce` is called after a commit that added deliveries."""
         self._dsn = dsn
         self._origin = origin
         self._clock = clock
@@ -91,7 +91,7 @@ class BatchRunner:
             await close(self._connection)
 
     async def run(self, commands: Sequence[Command[T]], lock_seconds: float) -> list[T | Refusal]:
-        """One transaction. Where nothing is locked, the one statement that writes is enough."""
+        """Runs one transaction; if nothing is locked, it is the one statement that writes."""
         needs = Needs()
         for command in commands:
             command.needs(needs)
@@ -109,7 +109,7 @@ class BatchRunner:
             if locks:
                 await connection.execute("BEGIN")
             elif time.monotonic() - self._used_at > STALE_SECONDS:
-                # Its first statement may be its last: a dead connection is better found before.
+                # The first statement may commit: a dead connection must be found before it.
                 await connection.execute("SELECT")
         except UnavailableError as error:
             raise Away(str(error)) from error
@@ -143,10 +143,7 @@ class BatchRunner:
         return outcomes
 
     async def _finish(self, connection: asyncpg.Connection, statement: list[str]) -> bool:
-        """The statement after which the work is done; where its result is lost, nobody knows.
-
-        Returns whether it made something to send.
-        """
+        """Runs the last statement, which commits, and returns whether it added deliveries."""
         self._watch.expect(connection, COMMIT_SECONDS)
         self._warned = False
         is_writing = statement not in (COMMIT, WAIT_AND_COMMIT, WAIT_FOR_STANDBY)
@@ -166,16 +163,13 @@ class BatchRunner:
             raise
         if self._warned:
             raise OutcomeUnknown("the server warned of this commit")
-        if done == "ROLLBACK":  # what a transaction that has failed is answered to its COMMIT
+        if done == "ROLLBACK":  # the response to the COMMIT of a failed transaction
             self._drop_connection()
             raise Rerun("the transaction had failed before its commit")
         return is_writing and bool(done)
 
     async def _explained(self, error: BaseException) -> BaseException:
-        """The error in the spine's terms; whoever waited in vain may have waited for a disk.
-
-        A transaction that is in its commit ends by itself, one whose client has stopped does not.
-        """
+        """The error in the spine's terms; a lock timeout may be caused by a slow disk."""
         meaning, connection = _translated(error), self._connection
         if connection is None or not isinstance(meaning, LockTimeout | TooSlow):
             return meaning
@@ -205,7 +199,7 @@ class BatchRunner:
         return connection
 
     def _hear(self, connection: asyncpg.Connection, message: asyncpg.PostgresLogMessage) -> None:
-        """A commit that somebody stops from waiting for its standby is done with a warning."""
+        """The server warns if a commit was stopped from waiting for its standby."""
         self._warned = self._warned or message.severity_en == "WARNING"
 
     async def _roll_back(self, connection: asyncpg.Connection) -> None:
@@ -222,7 +216,7 @@ class BatchRunner:
 
 
 def _translated(error: BaseException) -> BaseException:
-    """What the error means for the batch, in the spine's terms."""
+    """The error in the spine's terms."""
     match error:
         case asyncpg.UniqueViolationError():
             return LostRace()
@@ -238,5 +232,5 @@ def _translated(error: BaseException) -> BaseException:
 
 
 def _is_unusable(error: BaseException) -> bool:
-    """Whether nothing more can be written on the connection: it is lost, or its server demoted."""
+    """Whether the connection is lost, or its server was demoted and cannot write."""
     return is_lost(error) or isinstance(error, asyncpg.ReadOnlySQLTransactionError)

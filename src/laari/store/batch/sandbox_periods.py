@@ -1,4 +1,4 @@
-"""What sandbox rows counted in periods that they have left."""
+"""Sums of sandbox rows in periods that they have left."""
 
 from collections.abc import Collection
 
@@ -13,7 +13,7 @@ _PERIODS = SANDBOX_PERIODS.select_by("owner", "unit", "start")
 async def put_aside(
     connection: asyncpg.Connection, keys: Collection[PeriodKey]
 ) -> dict[PeriodKey, int]:
-    """What was put aside for each of these periods; 0 where nothing was."""
+    """The sum put aside for each of these periods; 0 if there is none."""
     aside = dict.fromkeys(keys, 0)
     if keys:
         for period in map(

@@ -1,4 +1,4 @@
-"""What a batch has decided, written by one statement with a branch for each table it touches."""
+"""Writes the changes of a batch by one statement, with a branch for each table."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -18,9 +18,9 @@ _Branch: TypeAlias = tuple[_Write, str]  # with its parameter
 
 
 def writing(world: World) -> list[str]:
-    """The statement that writes everything or nothing, and its values; empty where nothing is new.
+    """The statement that writes everything or nothing, and its values; empty without changes.
 
-    What has no form that can be sent is found here, while nothing has been.
+    Values that cannot be encoded fail here, before anything is sent.
     """
     writes, values = [], []
     for branches in _BRANCHES:
@@ -63,8 +63,8 @@ def _additions(journal: Journal[R]) -> Callable[[World], list[_Branch]]:
     return branches
 
 
-# In the order of the registry, for every batch: two that meet in unique indexes must not wait
-# crosswise. Events come last, with what is to be delivered of them.
+# In the order of the registry: two batches that meet in unique indexes never wait for each other.
+# Events come last, with their deliveries.
 _BRANCHES: list[Callable[[World], list[_Branch]]] = [
     _rows(each) if isinstance(each, Table) else _additions(each)
     for each in REGISTRY
