@@ -12,13 +12,13 @@ from laari.store.audit import Report, audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 from laari.store.purge import (
-    EventPosition,
     purge_deliveries,
     purge_failed_lines,
     purge_sandbox_events,
     sandboxes,
 )
 from laari.store.reads import tenants
+from laari.store.reads.listing import Position
 from tests.audit.books import KEY, ORIGIN
 
 FOREVER = datetime(2999, 1, 1, tzinfo=UTC)  # everything is older
@@ -72,7 +72,7 @@ async def purge_sandboxes(dsn: str, before: datetime = FOREVER, most: int = 10) 
     async with connection_to(dsn) as connection:
         for sandbox in await sandboxes(connection):
             await purge_failed_lines(connection, sandbox, before)
-            after: EventPosition | None = None
+            after: Position | None = None
             while True:
                 async with connection.transaction():
                     after = await purge_sandbox_events(connection, sandbox, before, after, most)

@@ -45,8 +45,6 @@ _PROGRESS = re.compile(r"\s*(\d+)/(\d+) kB")
 
 
 class Source(NamedTuple):
-    """The embedded database of a data directory."""
-
     dsn: str
     master_key: bytes
     data_dir: Path
@@ -177,7 +175,6 @@ def _locked(partial: Path) -> int:
 
 
 def _empty(partial: Path) -> None:
-    """Removes the files that a killed backup left."""
     entries = list(partial.iterdir())
     if any(entry.name not in {CLUSTER, INFO, KEY} for entry in entries):
         raise BackupError(f"{partial} is in the way, and not what a backup left behind")

@@ -163,7 +163,6 @@ def verify(folder: Path, backup: Backup, progress: Progress) -> None:
 
 
 def verify_cluster(folder: Path, progress: Progress) -> None:
-    """Compares each file with the manifest and reads the whole log."""
     manifest = read_manifest(folder)
     total, done = sum(file.size for file in manifest.files), 0
     for file in manifest.files:

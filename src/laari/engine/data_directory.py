@@ -11,13 +11,9 @@ class HomeError(LaariError):
     """The data directory has no installation, or is not safe to use."""
 
 
-def has_installation(data_dir: Path) -> bool:
-    return (data_dir / "postgres" / "PG_VERSION").is_file()
-
-
 def refuse_missing(data_dir: Path) -> None:
     """A mistyped name must not become a new, empty installation."""
-    if not has_installation(data_dir):
+    if not (data_dir / "postgres" / "PG_VERSION").is_file():
         raise HomeError(
             f"there is no Laari database in {data_dir.absolute()}: "
             "set LAARI_DATA_DIR, or make one with `laari init`"

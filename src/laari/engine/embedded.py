@@ -192,7 +192,6 @@ def _state(layout: Layout) -> int | None:
 
 
 def _processes(layout: Layout) -> list[int]:
-    """The visible processes of a server on this cluster."""
     numbers = (int(entry.name) for entry in Path("/proc").glob("[0-9]*"))
     return [pid for pid in numbers if _is_of_cluster(pid, layout)]
 
@@ -298,7 +297,6 @@ def _reported(layout: Layout) -> str:
 
 
 def _own_number(pid: int) -> int | None:
-    """A process's number in its own PID namespace."""
     try:
         status = Path("/proc", str(pid), "status").read_text()
     except OSError:

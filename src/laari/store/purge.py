@@ -17,6 +17,7 @@ from asyncpg import Connection
 from laari.errors import LaariError
 from laari.rules.idempotency import RETENTION
 from laari.store.people.sessions import IDLE
+from laari.store.reads.listing import Position
 
 MOST = 2_000  # rows in one transaction: short locks, and other work in between
 # Deliveries are kept at least as long, so that the audit can count those of the newest seals.
@@ -129,13 +130,6 @@ async def purge_failed_lines(
     )
 
 
-class EventPosition(NamedTuple):
-    """A place in the events of a sandbox, in the order of its own clock."""
-
-    created_at: datetime
-    event_id: UUID
-
-
 class SentAgainError(LaariError):
     """An event was sent again while it was being purged: the next step tries again."""
 
@@ -153,9 +147,9 @@ async def purge_sandbox_events(
     connection: Connection,
     sandbox: SandboxTenant,
     before: datetime,
-    after: EventPosition | None = None,
+    after: Position | None = None,
     most: int = MOST,
-) -> EventPosition | None:
+) -> Position | None:
     """Purges old events with their deliveries, and unpaid objects with their last event.
 
     One step, in the caller's transaction; returns where the next one begins. Events of open objects
@@ -178,7 +172,7 @@ async def purge_sandbox_events(
     if any(row["busy"] for row in ended):
         raise SentAgainError("an old event was sent again while it was purged")
     await _delete_unpaid(connection, unpaid)
-    return EventPosition(page[-1]["created_at"], page[-1]["id"]) if len(page) == most else None
+    return Position(page[-1]["created_at"], page[-1]["id"]) if len(page) == most else None
 
 
 # When an object of a sandbox can no longer be paid or charged, by the sandbox's own clock.

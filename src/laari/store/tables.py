@@ -85,7 +85,6 @@ class Statements(Generic[R]):
     def finder(
         self, column: str
     ) -> Callable[[asyncpg.Connection, list[Any]], Awaitable[dict[Any, R]]]:
-        """A function that reads rows by the values of a column."""
         statement = f"{self.select} WHERE {column} = ANY($1)"
 
         async def find(connection: asyncpg.Connection, values: list[Any]) -> dict[Any, R]:
@@ -139,7 +138,6 @@ class KeyedStatements(Statements[R], Generic[K, R]):
         self.encode_changes: Callable[[Iterable[R]], str] = _encoder(self._sent_changes)
 
     def given_keys(self, keys: Collection[K]) -> list[list[object]]:
-        """Keys as the parameters of the statements that find rows by them."""
         if len(self._key) == 1:
             return [list(keys)]
         ordered = sorted(cast("Collection[tuple[str, ...]]", keys))
@@ -158,7 +156,6 @@ class KeyedStatements(Statements[R], Generic[K, R]):
 
 
 def _from(record: type[Struct], first: str | None) -> tuple[str, ...]:
-    """The fields of a record from this one on."""
     fields = record.__struct_fields__
     return () if first is None else fields[fields.index(first) :]
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from laari.store import purge
 from laari.store.postgres.pool import Pool
+from laari.store.reads.listing import Position
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ class SandboxPurger:
         self._pool = pool
         self._age = age
         self._left: list[purge.SandboxTenant] = []
-        self._after: purge.EventPosition | None = None
+        self._after: Position | None = None
 
     async def step(self) -> bool:
         """Purges some events; returns whether there may be more."""

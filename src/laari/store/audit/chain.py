@@ -206,7 +206,6 @@ async def verify_numbers(connection: Connection) -> list[Difference]:
 
 
 async def count_unsealed(connection: Connection, places: dict[str, SealedPlace]) -> dict[str, int]:
-    """The number of live rows of each table that no seal covers yet."""
     counts = {}
     for table, place in places.items():
         subject = SUBJECTS[table]

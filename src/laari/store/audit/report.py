@@ -35,8 +35,6 @@ Step: TypeAlias = Callable[[Connection], Awaitable[list[Difference]]]
 
 
 class LastSeal(Struct, frozen=True):
-    """The end of the chain, for keeping elsewhere."""
-
     number: int
     mac: str
     sealed_at: str

@@ -90,12 +90,9 @@ async def describe(connection: Connection) -> dict[str, str]:
     return {name: " ".join(definition.split()) for name, definition in sorted(rows)}
 
 
-def expected_schema() -> dict[str, str]:
-    return msgspec.json.decode(FILE.read_bytes(), type=dict[str, str])
-
-
 async def verify_schema(connection: Connection) -> list[Difference]:
-    expected, live = expected_schema(), await describe(connection)
+    expected = msgspec.json.decode(FILE.read_bytes(), type=dict[str, str])
+    live = await describe(connection)
     found = [
         Difference("schema", name, definition, live.get(name, "nothing"), _MISSING)
         for name, definition in expected.items()

@@ -11,10 +11,6 @@ from asyncpg import Connection
 
 from laari.store.ledger.sealed_rows import SealedPlace
 
-_EVERYTHING = """
-    history AS NOT MATERIALIZED (SELECT * FROM public.transactions),
-    charges AS NOT MATERIALIZED (SELECT * FROM public.payments WHERE kind = 'charge')"""
-
 # $1 payments, $2 payment requests, $3 authorizations, $4 wallets, $5 to $7 the last sealed
 # transactions of transfers, transactions and events.
 _PART = """
@@ -103,7 +99,9 @@ class Scope(NamedTuple):
         return f"WITH {self.queries} {body}"
 
 
-EVERYTHING = Scope(_EVERYTHING)
+EVERYTHING = Scope("""
+    history AS NOT MATERIALIZED (SELECT * FROM public.transactions),
+    charges AS NOT MATERIALIZED (SELECT * FROM public.payments WHERE kind = 'charge')""")
 
 
 async def since(connection: Connection, places: dict[str, SealedPlace]) -> Scope:

@@ -32,8 +32,6 @@ WORK_MEMORY = "64MB"  # for a seal's rows in the order of their keys
 
 
 class Sealed(NamedTuple):
-    """The new seals, and whether complete rows are left for the next ones."""
-
     seals: list[Seal]
     more: bool
 
@@ -99,7 +97,6 @@ async def end_of(
 async def _nth_key(
     connection: Connection, subject: Subject, place: SealedPlace, count: int
 ) -> str | None:
-    """The key of the row `count` rows further in its transaction; None if it ends before."""
     async with local_settings(connection, **ALONG_THE_KEY):
         key: str | None = await connection.fetchval(
             nth_key_query(subject, place), place.xid, place.key, count - 1

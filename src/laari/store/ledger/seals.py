@@ -50,7 +50,6 @@ def sealing_key(master_key: bytes) -> bytes:
 
 
 def mac_of(key: bytes, seal: Seal, previous: bytes) -> bytes:
-    """The MAC of the seal, after the MAC of the one before it (empty before the first)."""
     *start, content, sealed_at, _ = astuple(seal)
     covered = (*start, content.hex(), int(sealed_at.timestamp() * 1_000_000), previous.hex())
     return hmac.digest(key, json.encode(covered), "sha256")
@@ -107,10 +106,8 @@ class MovedError(LaariError):
 
 async def xid_horizon(connection: Connection) -> int:
     """The last transaction before the oldest running one: no row up to it can appear later."""
-    last: int = await connection.fetchval(
-        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1"
-    )
-    return last
+    statement = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1"
+    return int(await connection.fetchval(statement))
 
 
 def require_not_moved(what: str, upto: int, last: int) -> None:

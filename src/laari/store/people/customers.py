@@ -27,8 +27,6 @@ _TAKEN = {
 
 
 class NewCustomer(Struct, frozen=True):
-    """A customer with the secrets that are shown only now."""
-
     id: UUID
     mode: Mode
     account: int
@@ -83,8 +81,7 @@ async def create(
 
 
 async def new_account(connection: Connection) -> int:
-    account: int = await connection.fetchval("SELECT nextval('wallet_accounts')")
-    return account
+    return int(await connection.fetchval("SELECT nextval('wallet_accounts')"))
 
 
 async def create_sandbox_customer(
@@ -102,20 +99,12 @@ async def create_sandbox_customer(
 
 
 async def let_log_in(connection: Connection, account: int, email: str, password: str) -> None:
-    """Gives the owner of a wallet a log-in, unless there is one."""
-    customer_id = await connection.fetchval(
-        "SELECT c.id FROM wallets w JOIN customers c ON c.id = w.customer_id "
-        "WHERE w.account = $1 AND c.password_hash IS NULL",
-        account,
+    """A log-in that the owner of the wallet already has stays."""
+    await connection.execute(
+        "UPDATE customers SET email = $2, password_hash = $3 WHERE password_hash IS NULL "
+        "AND id = (SELECT customer_id FROM wallets WHERE account = $1)",
+        *(account, email, hash_password(password)),
     )
-    if customer_id is not None:
-        await connection.execute(
-            "UPDATE customers SET email = $2, password_hash = $3 "
-            "WHERE id = $1 AND password_hash IS NULL",
-            customer_id,
-            email,
-            hash_password(password),
-        )
 
 
 async def open_wallet(

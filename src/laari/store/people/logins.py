@@ -11,16 +11,12 @@ Whose: TypeAlias = UUID | str  # a customer's id, or the email of one of a merch
 
 
 class Login(NamedTuple):
-    """A person who can log in, and the hash of the password."""
-
     whose: Whose
     password_hash: str | None
     first_password: bool = False  # the one that came with the account
 
 
 class Person(NamedTuple):
-    """Where the database keeps a person, and where their sessions name them."""
-
     table: str
     key: str
     column: str  # of the table `sessions`
@@ -105,7 +101,6 @@ async def set_password(
 
 
 async def end_all(connection: Connection, whose: Whose) -> int:
-    """Ends all sessions of a person; returns their number."""
     column = person(whose).column
     ended = await connection.fetch(
         f"DELETE FROM sessions WHERE {column} = $1 RETURNING true", whose

@@ -43,8 +43,6 @@ class Merchant(Struct, frozen=True):
 
 
 class NewMerchant(Struct, frozen=True):
-    """A merchant with the secrets of its creation."""
-
     merchant: Merchant
     secret_key: str
     password: str | None
@@ -52,7 +50,6 @@ class NewMerchant(Struct, frozen=True):
 
 
 def described(found: Merchant) -> dict[str, Any]:
-    """A merchant as the command line and sign-up show it."""
     return {
         "merchant_id": found.id,
         "name": found.name,
@@ -64,10 +61,6 @@ def described(found: Merchant) -> dict[str, Any]:
         "fee_fixed": found.fee_fixed,
         "created_at": show_time(found.created_at),
     }
-
-
-def new_merchant_id() -> str:
-    return "mer_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
 
 
 async def create(
@@ -92,7 +85,7 @@ async def create(
     (`must_change`), if the merchant is live. `password_hash` saves hashing `password` again. A
     merchant that is `sandbox_only` has no live tenant and can never go live.
     """
-    merchant_id = new_merchant_id()
+    merchant_id = "mer_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
     secret_key = new_secret(KEY_PREFIX)
     async with connection.transaction():
         account = await new_account(connection)
@@ -130,7 +123,6 @@ async def create(
 
 
 def _secret_context(merchant_id: str) -> bytes:
-    """Binds the encrypted secret to its row."""
     return f"merchant-secret {merchant_id}".encode()
 
 

@@ -31,8 +31,6 @@ class Client(Struct, frozen=True):
 
 
 class ClientCredential(NamedTuple):
-    """A usable client, as the token endpoint needs it."""
-
     id: str
     secret_digest: bytes
     scope: str
@@ -109,7 +107,6 @@ async def revoke_client(connection: Connection, client_id: str) -> Client:
 async def usable_clients(
     connection: Connection, client_ids: list[str]
 ) -> dict[str, ClientCredential]:
-    """Clients that are not revoked, of active merchants."""
     rows = await connection.fetch(
         "SELECT c.id, c.secret_digest, c.scope, t.clock_offset_seconds FROM oauth_clients c "
         "JOIN merchants m ON m.id = c.merchant_id "

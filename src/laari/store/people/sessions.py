@@ -24,8 +24,6 @@ _OPEN = "s.seen_at > $2 AND s.created_at > $3"
 
 
 class CustomerSession(NamedTuple):
-    """A customer who is logged in, with the wallet that pays."""
-
     digest: bytes
     authenticated_at: datetime
     seen_at: datetime
@@ -45,8 +43,6 @@ class CustomerSession(NamedTuple):
 
 
 class UserSession(NamedTuple):
-    """One of a merchant's people who is logged in to the dashboard."""
-
     digest: bytes
     authenticated_at: datetime
     seen_at: datetime

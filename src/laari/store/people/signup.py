@@ -46,7 +46,5 @@ async def why_closed(connection: Connection, most: int) -> Literal["live", "full
 
 async def is_live(connection: Connection) -> bool:
     """Whether a merchant is in live mode, so that real money may move."""
-    found: bool = await connection.fetchval(
-        "SELECT EXISTS (SELECT FROM merchants WHERE mode = 'live')"
-    )
-    return found
+    statement = "SELECT EXISTS (SELECT FROM merchants WHERE mode = 'live')"
+    return bool(await connection.fetchval(statement))

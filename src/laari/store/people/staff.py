@@ -13,8 +13,6 @@ from laari.store.people.logins import end_all, set_password
 
 
 class User(NamedTuple):
-    """One of a merchant's people, and the number of their sessions."""
-
     merchant_id: str
     email: str
     created_at: datetime
@@ -58,7 +56,6 @@ async def users_of(connection: Connection, merchant_id: str) -> list[User]:
 
 
 async def remove_user(connection: Connection, merchant_id: str, email: str) -> int:
-    """Removes the log-in; returns the number of its sessions."""
     async with connection.transaction():
         await _lock_user(connection, merchant_id, email)
         ended = await end_all(connection, email)
@@ -69,7 +66,6 @@ async def remove_user(connection: Connection, merchant_id: str, email: str) -> i
 async def reset_user(
     connection: Connection, merchant_id: str, email: str, password_hash: str
 ) -> int:
-    """Sets a new password; returns the number of sessions that ended."""
     async with connection.transaction():
         await _lock_user(connection, merchant_id, email)
         return await set_password(connection, email, password_hash, must_change=True) or 0

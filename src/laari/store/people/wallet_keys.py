@@ -58,10 +58,8 @@ async def add_key(
 
 async def keys_made(connection: Connection, account: int) -> int:
     """All keys the wallet has ever had: revoked ones stay, so the number only grows."""
-    made: int = await connection.fetchval(
-        "SELECT count(*) FROM wallet_keys WHERE account = $1", account
-    )
-    return made
+    statement = "SELECT count(*) FROM wallet_keys WHERE account = $1"
+    return int(await connection.fetchval(statement, account))
 
 
 async def list_keys(connection: Connection, account: int) -> list[WalletKey]:

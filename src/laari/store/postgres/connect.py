@@ -87,8 +87,8 @@ def hosts_of(dsn: str) -> tuple[Host, ...]:
     if len(ports) not in (0, 1, len(hosts)):
         raise ValueError("as many ports as hosts")
     if ports:
-        ports = ports if len(ports) == len(hosts) else ports * len(hosts)
-        hosts = [Host(h.name, h.port or port) for h, port in zip(hosts, ports, strict=True)]
+        every = ports * (len(hosts) // len(ports))
+        hosts = [Host(h.name, h.port or port) for h, port in zip(hosts, every, strict=True)]
     return tuple(hosts)
 
 

@@ -94,10 +94,7 @@ async def _apply(connection: Connection, migration: Migration) -> None:
 async def _version(connection: Connection) -> int:
     if await connection.fetchval("SELECT to_regclass('schema_migrations')") is None:
         return 0
-    version: int = await connection.fetchval(
-        "SELECT coalesce(max(version), 0) FROM schema_migrations"
-    )
-    return version
+    return int(await connection.fetchval("SELECT coalesce(max(version), 0) FROM schema_migrations"))
 
 
 def _refuse_newer(version: int, known: int) -> None:

@@ -22,7 +22,6 @@ def of_tenant(
 
 
 def of_account(account: int, window: Window) -> Listing[Authorization]:
-    """The authorizations that the customer of one wallet has approved."""
     return Listing(AUTHORIZATIONS, [Walk({"account": account})], window)
 
 

@@ -120,8 +120,6 @@ class LeasedDelivery(Struct, frozen=True):
 
 
 class Attempt(Struct, frozen=True):
-    """The result of one attempt."""
-
     event_id: UUID
     lease: int
     started_at: datetime
@@ -194,7 +192,6 @@ async def announce(connection: Connection) -> None:
 
 
 async def listen(connection: Connection, wake: Callable[[], None]) -> None:
-    """Calls `wake` whenever a delivery was made."""
     await connection.add_listener(CHANNEL, lambda *_: wake())
 
 

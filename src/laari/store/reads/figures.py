@@ -106,8 +106,6 @@ class Day(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Days of a merchant in one mode."""
-
     tenant_id: int
     first: date
     last: date

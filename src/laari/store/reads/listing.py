@@ -44,8 +44,6 @@ class Walk:
 
 @dataclass(frozen=True)
 class Window:
-    """The part of a listing that was requested."""
-
     limit: int
     after: Position | None = None
     created_from: datetime | None = None
@@ -185,7 +183,7 @@ async def plain_pages(connection: Connection, listings: Sequence[Listing[R]]) ->
 
 
 def _plain_statement(listing: Listing[R]) -> tuple[str, tuple[object, ...]]:
-    """A statement for any number of pages of this form, each row with its page number."""
+    """The rows of any number of pages of this form, each with its page number."""
     table, window = listing.table, listing.window
     given: dict[tuple[str, object], str] = {}  # what the walks have in common is handed over once
     parts = []

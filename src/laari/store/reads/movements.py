@@ -18,8 +18,6 @@ from laari.store.tables import PAYMENTS
 
 
 class Movement(NamedTuple):
-    """A payment as it was paid, or its refund."""
-
     payment: Payment
     is_refund: bool
 
@@ -57,7 +55,6 @@ class Movements(NamedTuple):
 async def of_span(
     connection: Connection, span: Span, limit: int, after: MovementPlace | None = None
 ) -> Movements:
-    """The newest movements of these days, or those after a place."""
     values: list[object] = [span.tenant_id, _midnight(span.first), _midnight(span.last, 1)]
     if after is not None:
         values += after[:2]

@@ -20,7 +20,6 @@ def of_tenant(
 
 
 def of_account(account: int, window: Window, *, waiting: bool) -> Listing[PaymentRequest]:
-    """The requests to one wallet that wait for an answer, or that have ended."""
     keep = "status = 'pending'" if waiting else "status <> 'pending'"
     return Listing(REQUESTS, [Walk({"account": account}, keep)], window)
 
