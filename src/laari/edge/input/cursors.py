@@ -1,7 +1,6 @@
-"""Opaque cursors of the listings: where the previous page ended, sealed.
+"""Opaque cursors of the listings: the creation time and id of the last row shown, sealed.
 
-A cursor holds the creation time and id of the last row shown. The seal covers the listing and its
-owner, so that a cursor works only where it was handed out and nobody can make one up.
+The seal covers the listing and its owner, so a cursor works only there and cannot be made up.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -31,14 +30,14 @@ class Cursors:
         return _encode(place + self._seal(listing, owner, place))
 
     def read(self, listing: str, owner: int, text: str) -> tuple[datetime, UUID] | None:
-        """The place a cursor marks, or None where it is not one of this listing and owner."""
+        """The place of a cursor, or None if it is not one of this listing and owner."""
         if len(text) != _CURSOR_CHARACTERS or not text.isascii():
             return None
         try:
             packed = urlsafe_b64decode(text + "=")
         except ValueError:
             return None
-        # The decoder skips what is not base64 and ignores spare bits; only our own form counts.
+        # The decoder skips other characters and ignores spare bits; only our form is valid.
         if len(packed) != _CURSOR_BYTES or _encode(packed) != text:
             return None
         place, seal = packed[:-_SEAL_BYTES], packed[-_SEAL_BYTES:]

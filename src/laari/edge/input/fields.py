@@ -2,19 +2,22 @@
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from laari.edge.input.nearest import nearest
 from laari.edge.input.strict_json import LongInteger
 from laari.edge.input.web_address import is_web_address
 from laari.rules.calendar import LAST_SHOWN, read_timestamp
 from laari.rules.refusals import Refusal, invalid
 
 T = TypeVar("T")
+
+LONGEST_COMPARED = 60  # the time grows with the square of the length
+_CLOSE = 0.7  # of 1: `amout` and `returnUrl` are close, `currency` is close to nothing
 
 Schema: TypeAlias = dict[str, Any]  # of JSON Schema, which nests as it likes
 # Reads a value that is present and not null: the result is the value, None for nothing, or a
@@ -121,6 +124,13 @@ class Body(Generic[T]):
         if required := [field.name for field in self.fields if field.required]:
             shown["required"] = required
         return shown | self._rule
+
+
+def nearest(name: str, known: Collection[str]) -> str | None:
+    """The known name that a misspelt one was probably meant to be."""
+    if len(name) > LONGEST_COMPARED:
+        return None
+    return next(iter(get_close_matches(name.lower(), known, 1, _CLOSE)), None)
 
 
 def _shown(name: str) -> str:

@@ -1,7 +1,6 @@
-"""Where people put a key that then is not found: told by names and forms alone.
+"""Hints for a missing key, by names and forms alone.
 
-Nothing here looks a key up, so that a hint says nothing about which keys exist, and no hint
-repeats what was sent.
+No key is looked up, so a hint does not show which keys exist. No hint repeats the input.
 """
 
 from collections.abc import Mapping
@@ -20,12 +19,12 @@ _OTHER_HEADERS = (
 
 
 def other_header(headers: Mapping[bytes, str]) -> str | None:
-    """The header in which a key was probably meant to be sent."""
+    """The header in which the client probably sent its key."""
     return next((name for name in _OTHER_HEADERS if name.lower().encode() in headers), None)
 
 
 def key_form(key: str) -> str | None:
-    """What is wrong with the form of a value of X-API-Key, whatever key it is."""
+    """The mistake in the form of an X-API-Key."""
     if not key:
         return "X-API-Key is empty."
     if " " in key:

@@ -1,21 +1,21 @@
-"""Query parameters that nothing reads: they stay ignored, and a header says so."""
+"""Unknown query parameters: they are ignored, and a header names them."""
 
 import re
 from collections.abc import Collection
 
-from laari.edge.input.nearest import nearest
+from laari.edge.input.fields import nearest
 from laari.http.messages import Parameters, Reply
 
 WARNING_NAME = "Laari-Warning"
 WARNING_LENGTH = 400
 MOST_NAMED = 3
 
-# What may be repeated in a header: a name with anything else is told without saying it.
+# Names that may be repeated in a header.
 _PLAIN = re.compile(r"[A-Za-z0-9_.\-]{1,60}", re.ASCII)
 
 
 def warned(reply: Reply, given: Parameters, known: Collection[str] = ()) -> Reply:
-    """The reply, with a header that names what was ignored where something was."""
+    """The reply, with a header that names the ignored parameters if there are any."""
     unknown = _unknown(given, known) if given else []
     if not unknown:
         return reply

@@ -32,7 +32,7 @@ def is_web_address(url: str) -> bool:
 
 
 def _is_v6(host: str) -> bool:
-    """Without a zone: that is the customer's own machine's name for a network."""
+    """Without a zone, which is local to a machine."""
     return "%" not in host and bool(IPv6Address(host))
 
 
@@ -50,5 +50,5 @@ def _is_label(label: str) -> bool:
         return False
     if label.isascii():
         return _LABEL.fullmatch(label) is not None
-    # A name in another script: what can be seen, and no sign that ASCII has for something else.
+    # A name in another script: visible characters, and no ASCII with another meaning.
     return all(c.isprintable() if c > "\x7f" else _LABEL.fullmatch(c) for c in label)

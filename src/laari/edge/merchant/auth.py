@@ -1,4 +1,4 @@
-"""Who is calling: Bearer, then X-API-Key, then Basic; the first one present alone is tried."""
+"""Who is calling: by Bearer, X-API-Key or Basic. Only the first one present is tried."""
 
 import base64
 import binascii
@@ -21,8 +21,7 @@ from laari.store.secrets import digest
 
 _HOW = "Send the merchant's secret key as X-API-Key, or an access token as Authorization: Bearer."
 _HOW_BASIC = "The user name is the merchant id, the password its secret key."
-# One text for what is unknown, expired, rotated or of an inactive merchant: which of them it is,
-# a stranger does not learn.
+# One text for unknown, expired, rotated and inactive: a stranger must not learn which it is.
 _WRONG_BASIC = f"The Basic credentials are not valid, or the merchant is not active. {_HOW_BASIC}"
 _WRONG_KEY = (
     "The key in X-API-Key is not known, was rotated, or its merchant is not active. It has to be "
@@ -62,7 +61,7 @@ async def _by_secret(
     backend: Backend, secret: str, merchant_id: str | None = None
 ) -> Caller | Refusal:
     basic = merchant_id is not None
-    # The key is found by its digest, so comparing takes no longer for a near miss.
+    # The look-up by digest takes no longer for a near miss.
     found = await backend.credentials.get(digest(secret))
     if found is None or not found.active:
         return _refused(_WRONG_BASIC if basic else _wrong_key(secret))
@@ -95,7 +94,7 @@ def _nothing_sent(request: Request, scheme: str) -> str:
 
 
 def _wrong_key(key: str) -> str:
-    """Why this key is not accepted, by its form alone where that says it."""
+    """Why this key is not accepted, by its form alone."""
     if key.startswith(ACCESS_TOKEN):
         return "X-API-Key holds an access token; send it as Authorization: Bearer."
     if key.startswith(WALLET_KEY):

@@ -2,8 +2,19 @@
 
 from msgspec import Struct
 
-from laari.edge.input.fields import NO_BODY, Field
-from laari.edge.merchant.authorization_fields import CHARGE_BODY, CREATE_AUTHORIZATION
+from laari.edge.input.fields import (
+    NO_BODY,
+    Body,
+    Field,
+    amount,
+    choice,
+    described,
+    group,
+    integer,
+    text,
+    timestamp,
+    web_address,
+)
 from laari.edge.merchant.lists import (
     AFTER,
     BILL_NUMBER,
@@ -15,7 +26,14 @@ from laari.edge.merchant.lists import (
     status_filter,
 )
 from laari.edge.merchant.operations import Context, Operation, Read, Write
-from laari.edge.merchant.payments import AMOUNT, payment_id
+from laari.edge.merchant.payments import (
+    AMOUNT,
+    BILL,
+    DESCRIPTION,
+    REFERENCE,
+    TITLE,
+    payment_id,
+)
 from laari.edge.merchant.views import (
     act_on,
     find_one,
@@ -36,7 +54,7 @@ from laari.rules.authorizations import (
 from laari.rules.calendar import period_after, show_or_none
 from laari.rules.charges import ChargeAuthorization, may_charge
 from laari.rules.limits import counted, current_period, remaining
-from laari.rules.money import MAX_PAYMENT_AMOUNT
+from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
 from laari.rules.payments import PaymentDraft
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal, invalid
@@ -56,6 +74,70 @@ STATUSES = (
     "cancelled",
     "suspended",
     "consumed",
+)
+
+TYPES = ("recurring", "unscheduled", "one_time")
+INTERVALS = ("day", "week", "month", "year")
+MAX_PAYMENTS = 4_294_967_295
+
+PERIOD = group(
+    "period",
+    choice("interval", INTERVALS),
+    described(amount("amount", 1, MAX_MONEY), "In laari; needs an interval."),
+    prefix="period_",
+    rule={
+        "if": {"required": ["amount"], "properties": {"amount": {"not": {"type": "null"}}}},
+        "then": {"required": ["interval"], "properties": {"interval": {"type": "string"}}},
+    },
+)
+LIMITS = group(
+    "limits",
+    described(amount("per_payment", 1, MAX_MONEY), "In laari."),
+    described(PERIOD, "Calendar periods of Maldives time; a week begins on Sunday."),
+    described(amount("total", 1, MAX_MONEY), "In laari, over the whole life."),
+    described(
+        integer("max_payments", 1, MAX_PAYMENTS), "Left out or 1 where the type is `one_time`."
+    ),
+)
+CREATE_AUTHORIZATION = Body(
+    AuthorizationDraft,
+    described(
+        text("reference", 128, required=True),
+        "Your own name for the authorization; no other authorization may have it.",
+    ),
+    described(text("title", 255, required=True), "What the customer agrees to."),
+    DESCRIPTION,
+    described(choice("type", TYPES), "`unscheduled` where it is left out."),
+    described(LIMITS, "All that are given apply at once."),
+    described(timestamp("expires_at"), "When charges end; never where it is left out."),
+    described(web_address("return_url", 2048), "Where the customer goes after deciding."),
+    name="AuthorizationCreate",
+    examples={
+        "an authorization": {
+            "reference": "BOX-77",
+            "title": "Monthly box",
+            "type": "recurring",
+            "limits": {"per_payment": 50000, "period": {"interval": "month", "amount": 50000}},
+        }
+    },
+    rule={
+        "if": {"required": ["type"], "properties": {"type": {"const": "one_time"}}},
+        "then": {
+            "properties": {"limits": {"properties": {"max_payments": {"enum": [1, None]}}}},
+        },
+    },
+)
+CHARGE_BODY = Body(
+    PaymentDraft,
+    REFERENCE,
+    AMOUNT,
+    TITLE,
+    DESCRIPTION,
+    BILL,
+    name="ChargeCreate",
+    examples={
+        "a charge": {"reference": "BOX-77/2027-07", "amount": 45000, "title": "July's box"},
+    },
 )
 
 
@@ -93,15 +175,15 @@ async def preview_charge(context: Context, query: PreviewQuery) -> Reply | Refus
     authorization = await find_one(context, AUTHORIZATIONS)
     if isinstance(authorization, Refusal):
         return authorization
-    now, amount, tenant = now_of(context), query.amount, context.tenant
+    now, tenant = now_of(context), context.tenant
     moment = await moment_at(context.backend, tenant.mode, tenant, now, counted(authorization))
     period = current_period(authorization, moment)
     left = remaining(authorization, period)
-    refusal = may_charge(authorization, amount, left)
+    refusal = may_charge(authorization, query.amount, left)
     interval = authorization.period_interval
     resets_at = period_after(period.start, interval) if period and interval else None
     preview = ChargePreview(
-        amount=amount,
+        amount=query.amount,
         would_succeed=refusal is None,
         code=None if refusal is None else refusal.code,
         message=None if refusal is None else refusal.message,

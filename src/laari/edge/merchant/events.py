@@ -1,4 +1,4 @@
-"""Events as the merchant reads them: to reconcile, and to fetch what no webhook brought."""
+"""Events for the merchant, to reconcile and to fetch events that no webhook delivered."""
 
 from typing import Literal, TypeVar
 
@@ -53,7 +53,7 @@ class EventQuery(PageQuery, frozen=True, kw_only=True):
 
 
 def shown(event: Event, state: DeliveryState | None) -> Raw:
-    """The event's own bytes with one member more."""
+    """The stored bytes of the event with one more member."""
     delivery = state and EventDelivery(
         state.status, state.attempts, show_or_none(state.next_attempt_at)
     )
@@ -61,7 +61,7 @@ def shown(event: Event, state: DeliveryState | None) -> Raw:
 
 
 def read_scope(event_type: str) -> str:
-    """The scope that reads what an event of this type carries; a sample carries nothing."""
+    """The scope to read an event of this type."""
     if event_type == SAMPLE_EVENT:
         return ANY_READ_SCOPE
     return f"{event_type.partition('.')[0]}s:read"
@@ -85,7 +85,7 @@ async def list_events(context: Context, query: EventQuery) -> Reply | Refusal:
     asked = query.type
     if asked is not None and not context.caller.may(read_scope(asked)):
         return context.caller.lacks(read_scope(asked))
-    # An event shows its resource, so a token sees the events of what it may read.
+    # An event shows its resource, so a token sees only events of resources that it may read.
     every = (*EVENTS, SAMPLE_EVENT)
     readable = [name for name in every if context.caller.may(read_scope(name))]
     types = [asked] if asked is not None else None if len(readable) == len(every) else readable

@@ -27,8 +27,6 @@ BILL_NUMBER_CHARSET = "letters, digits, space, - _ . and /"
 
 
 class PageQuery(Struct, frozen=True, kw_only=True):
-    """Which part of a listing is asked for."""
-
     limit: int = DEFAULT_LIMIT
     after: str | None = None
     created_from: datetime | None = None
@@ -36,7 +34,7 @@ class PageQuery(Struct, frozen=True, kw_only=True):
 
 
 class ListQuery(PageQuery, frozen=True, kw_only=True):
-    """What payments, payment requests and authorizations are filtered by."""
+    """With the filters of payments, payment requests and authorizations."""
 
     status: str | None = None
     terminal_label: str | None = None
@@ -50,7 +48,7 @@ class ListQuery(PageQuery, frozen=True, kw_only=True):
 
 
 class Query(Generic[T]):
-    """The parameters an operation knows; others are ignored, arrays of known ones refused."""
+    """The parameters of an operation; others are ignored, arrays of these are refused."""
 
     def __init__(self, make: Callable[..., T], *fields: Field) -> None:
         check_fields(make, fields)
@@ -152,7 +150,7 @@ def status_filter(*values: str) -> Field:
 
 
 def read_window(query: PageQuery, cursors: Cursors, listing: str, owner: int) -> Window | Refusal:
-    """Which part of the listing is asked for; an unknown cursor starts at the first page."""
+    """The part of the listing to show; an unknown cursor starts at the first page."""
     created_from, created_to = query.created_from, query.created_to
     if created_from is not None and created_to is not None and created_from >= created_to:
         return invalid("created_from", "created_from must be earlier than created_to.")

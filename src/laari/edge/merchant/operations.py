@@ -1,7 +1,6 @@
-"""What an operation of the merchant interface is: the table that routes, checks and documents.
+"""Operations of the merchant interface: the table for routes, checks and the reference.
 
-An operation reads, writes, or is public. The dashboard runs the same ones, with a context of its
-own: nothing in an operation knows of HTTP requests.
+The dashboard runs the same operations, so they know nothing of HTTP requests.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -33,7 +32,7 @@ NO_SUCH_ID = UUID(int=0)  # never minted: looked for, it is not found
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: a merchant in its current mode, and what the credential lets it do."""
+    """A merchant in its current mode, and the scopes of its credential."""
 
     tenant: Tenant
     scopes: frozenset[str] | None  # None is every scope
@@ -46,7 +45,6 @@ class Caller:
         return bool(self.scopes) if scope == ANY_SCOPE else scope in self.scopes
 
     def lacks(self, scope: str) -> Refusal:
-        """Why a call that needs this scope is refused."""
         needed = f"the scope {scope}"
         if scope == ANY_SCOPE:
             needed = "one scope at least"
@@ -57,7 +55,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """On whose behalf an operation runs, and on what: by the id as it was written."""
+    """The caller of an operation, and the id in its path as it was written."""
 
     backend: Backend
     caller: Caller
@@ -68,13 +66,13 @@ class Context:
         return self.caller.tenant
 
     def id(self, prefix: str) -> UUID:
-        """The id; one that is not of ours is an id that nothing has."""
+        """The id; if it is not valid, an id that nothing has."""
         return ids.read_id(prefix, self.written_id) or NO_SUCH_ID
 
 
 @dataclass(frozen=True, kw_only=True)
 class Public(Endpoint):
-    """A link that anybody may open; it looks at neither credentials nor a body."""
+    """A link that anybody may open; it reads no credentials and no body."""
 
     get: Callable[[Backend, str], Awaitable[Reply | Refusal]]
     media_type: str
@@ -93,9 +91,9 @@ class Read(Endpoint, Generic[Q]):
 
 @dataclass(frozen=True, kw_only=True)
 class Write(Endpoint, Generic[B, T]):
-    """Has the spine decide a command, and shows what came of it.
+    """The spine decides its command, and the outcome is shown.
 
-    `resource_id` is given where an Idempotency-Key is taken: what the saved response is about.
+    An operation with `resource_id` takes an Idempotency-Key: it is the id for the saved response.
     """
 
     method: str = "POST"
@@ -106,7 +104,7 @@ class Write(Endpoint, Generic[B, T]):
     shape: object
     status: int = 200
     resource_id: Callable[[T], UUID] | None = None
-    observe: Callable[[Context, T | Refusal], None] | None = None  # sees what was decided
+    observe: Callable[[Context, T | Refusal], None] | None = None  # gets the outcome
     sandbox_only: bool = False
 
     @property
@@ -114,11 +112,11 @@ class Write(Endpoint, Generic[B, T]):
         return self.resource_id is not None
 
     def exists_for(self, tenant: Tenant) -> bool:
-        """Live mode knows nothing of sandbox controls."""
+        """Live mode has no sandbox controls."""
         return not self.sandbox_only or tenant.mode == "sandbox"
 
     def prepare(self, context: Context, source: Mapping[str, object]) -> Command[T] | Refusal:
-        """What the spine is asked to decide, or why the fields do not allow it."""
+        """The command for the spine, or a refusal of the fields."""
         if not self.exists_for(context.tenant):
             return refuse("not_found")
         fields = self.body.read(source)

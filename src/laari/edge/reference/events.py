@@ -1,12 +1,11 @@
-"""Events in OpenAPI: the webhooks, and what `GET /events` shows of them."""
+"""Events in OpenAPI: the webhooks, and the events of `GET /events`."""
 
 from laari.edge.input.fields import Schema
 from laari.edge.merchant.events import ListedEvent
+from laari.edge.reference.operation import JSON
 from laari.edge.reference.schemas import Schemas
 from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody, EventKind, SampleData
 from laari.rules.shapes.payments import AnyPayment
-
-JSON = "application/json"
 
 
 def webhooks(schemas: Schemas) -> dict[str, Schema]:
@@ -30,9 +29,9 @@ def _webhook(name: str, kind: EventKind, schemas: Schemas) -> Schema:
 
 
 def listed_event(schemas: Schemas) -> Schema:
-    """Any event as `GET /events` shows it; its type says what is in its data.
+    """Any event as `GET /events` shows it.
 
-    No two variants hold the same kind of resource: some generators tell them apart by what fits.
+    Each variant has another kind of resource, because some generators try which one fits.
     """
     types: dict[object, list[str]] = {}
     for name, kind in EVENTS.items():

@@ -39,7 +39,7 @@ from laari.rules.shapes.envelopes import Data, ErrorBody, Page, Pagination, refu
 
 
 class Section(NamedTuple):
-    """A heading of the reference, and the paths that stand under it."""
+    """A heading of the reference, and the paths below it."""
 
     name: str
     prefixes: tuple[str, ...]
@@ -205,19 +205,16 @@ def is_keyed(operation: Operation) -> bool:
 
 def _description(operation: Operation) -> str:
     scope = scope_of(operation)
-    if scope is None:
-        needed = "Needs no credentials."
-    elif scope == ANY_SCOPE:
-        needed = "Needs a credential with any scope."
-    elif scope == ANY_READ_SCOPE:
-        needed = "Needs a credential with any scope to read."
-    else:
-        needed = f"Needs the scope `{scope}`."
-    return f"{operation.description}\n\n{needed}".lstrip()
+    needed = {
+        None: "no credentials",
+        ANY_SCOPE: "a credential with any scope",
+        ANY_READ_SCOPE: "a credential with any scope to read",
+    }.get(scope, f"the scope `{scope}`")
+    return f"{operation.description}\n\nNeeds {needed}.".lstrip()
 
 
 def _security(scope: str | None) -> list[dict[str, list[str]]]:
-    """One of these; an empty list asks for nothing."""
+    """One of these is needed; an empty list means none."""
     if scope is None:
         return []
     if scope == ANY_READ_SCOPE:
@@ -249,7 +246,7 @@ def _responses(operation: Operation, schemas: Schemas) -> dict[str, Schema]:
     found = response(HTTPStatus(status).phrase, content, *_headers(keyed=keyed), *names)
 
     def headers(status: int) -> tuple[str, ...]:
-        # A replay brings back what was refused for good; nothing passing is saved.
+        # Only final refusals are saved and replayed.
         return _headers(keyed=keyed and status not in (401, 403, 405, 429, 500, 503))
 
     refused = refusals(codes_of(operation), schemas.of(ErrorBody), refusal_body, headers)
@@ -261,7 +258,6 @@ def _content(operation: Operation, schemas: Schemas) -> Schema:
         return {operation.media_type: {"schema": BINARY}}
     sample = SAMPLES[operation.name]
     is_list = isinstance(operation, Read) and operation.is_list
-    # Of a list, the sample is one too.
     envelope = Page(sample, LAST_PAGE) if isinstance(sample, list) else Data(sample)
     if operation.shape is ListedEvent:
         event = schemas.around(type(envelope), listed_event(schemas))

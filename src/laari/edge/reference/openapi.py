@@ -1,4 +1,4 @@
-"""The OpenAPI document: each interface adds its own part, made from what it runs on."""
+"""The OpenAPI document, made from the tables that the interfaces run on."""
 
 from laari import __version__
 from laari.edge.input.fields import Schema
@@ -25,10 +25,7 @@ one.
 
 
 def openapi_document(origin: str, *, signup: bool = False) -> Schema:
-    """The whole document, for a service whose public address is the origin.
-
-    `signup`: with sign-up for the sandbox, which few services have.
-    """
+    """The whole document; `origin` is the public address, `signup` adds sandbox sign-up."""
     schemas = Schemas({AnyPayment: "Payment"})
     paths = merchant.paths(schemas) | wallet.paths(schemas)
     if signup:
@@ -42,7 +39,7 @@ def openapi_document(origin: str, *, signup: bool = False) -> Schema:
             "version": API_VERSION,
             "description": DESCRIPTION,
         },
-        # One for all: many generators look at no other, and at none of an operation's own.
+        # One for all operations: many generators read no other.
         "servers": [{"url": origin}],
         "tags": [*tags, wallet.TAG],
         "paths": paths,

@@ -1,4 +1,4 @@
-"""An operation in OpenAPI: what those of all interfaces have in common."""
+"""The parts of an OpenAPI operation that all interfaces share."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ HEADERS_OF = {401: "WWW-Authenticate", 405: "Allow", 429: "Retry-After", 503: "R
 
 
 def operation(endpoint: Endpoint, tag: str, security: list[Schema], **parts: object) -> Schema:
-    """`parts` are its parameters, body and responses; those that are None are left out."""
+    """`parts` are its parameters, body and responses; None is left out."""
     described = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
@@ -61,7 +61,7 @@ def refusals(
     body: Callable[[Refusal], bytes],
     more_headers: Callable[[int], Iterable[str]] = lambda status: (),
 ) -> dict[str, Schema]:
-    """A response for each status, with an example of each code; `body` is the interface's own."""
+    """A response for each status, with an example of each code."""
     by_status: dict[int, list[Refusal]] = {}
     for code in codes:
         by_status.setdefault(CODES[code].status, []).append(refuse(code))

@@ -1,10 +1,11 @@
-"""What each operation of the merchant interface returns, as an example for the reference.
+"""Examples for the reference: the result of each operation of the merchant interface.
 
-One order, one invoice and one subscription, in the states that the operations leave them in: a
-payment that was just created is pending and has no fee yet.
+One order, one invoice and one subscription, in the states after each operation.
 """
 
-from msgspec import Raw, structs
+from typing import TypeVar
+
+from msgspec import Raw, Struct, structs
 
 from laari.edge.merchant.events import EventDelivery
 from laari.edge.merchant.sandbox import SandboxClock, SandboxWallet
@@ -29,23 +30,25 @@ _CREATED = "2027-07-01T09:30:00+05:00"
 _LATER = "2027-07-01T09:42:10+05:00"
 _TOMORROW = "2027-07-02T09:30:00+05:00"
 
-PENDING = HostedPayment(
+S = TypeVar("S", bound=Struct)
+
+
+def _sample(shape: type[S], **fields: object) -> S:
+    """Fields that are left out are null."""
+    return shape(**dict.fromkeys(shape.__struct_fields__) | fields)
+
+
+PENDING = _sample(
+    HostedPayment,
     id=ids.PAYMENT + _HEX,
     reference="ORDER-1001",
     amount=12500,
-    fee=None,
-    net_amount=None,
     title="Two tickets to Villingili",
-    description=None,
-    terminal_label=None,
     bill_number="2027/0815",
     status="pending",
     payment_url=f"{_ORIGIN}/pay/{_TOKEN}",
-    payment_reference=None,
     qr_url=f"{_ORIGIN}/merchant/public/qr/{_TOKEN}",
-    return_url=None,
     created_at=_CREATED,
-    paid_at=None,
     expires_at=_TOMORROW,
     metadata=Raw(b'{"basket":"b-77"}'),
 )
@@ -57,26 +60,16 @@ PAID = structs.replace(
     payment_reference=TID_EXAMPLE,
     paid_at=_LATER,
 )
-REQUEST = PaymentRequest(
+REQUEST = _sample(
+    PaymentRequest,
     id=ids.PAYMENT_REQUEST + _HEX,
     reference="INVOICE-2001",
     amount=12500,
-    fee=None,
-    net_amount=None,
     title="Two tickets to Villingili",
-    description=None,
-    terminal_label=None,
-    bill_number=None,
     status="pending",
-    payment_id=None,
-    payment_reference=None,
     customer=Customer("vpa", "sandbox"),
-    return_url=None,
     created_at=_CREATED,
-    paid_at=None,
     expires_at=_TOMORROW,
-    cancelled_at=None,
-    rejected_at=None,
 )
 REQUEST_PAID = structs.replace(
     REQUEST,
@@ -87,11 +80,11 @@ REQUEST_PAID = structs.replace(
     payment_reference=TID_EXAMPLE,
     paid_at=_LATER,
 )
-AWAITING = Authorization(
+AWAITING = _sample(
+    Authorization,
     id=ids.AUTHORIZATION + _HEX,
     reference="BOX-77",
     title="Monthly box",
-    description=None,
     type="recurring",
     currency="MVR",
     limits=AuthorizationLimits(50000, PeriodLimit("month", 50000), None, None),
@@ -99,25 +92,18 @@ AWAITING = Authorization(
     status="pending",
     approval_url=f"{_ORIGIN}/approve/{_TOKEN}",
     approval_expires_at=_TOMORROW,
-    expires_at=None,
-    return_url=None,
-    approved_at=None,
-    rejected_at=None,
-    revoked_at=None,
-    last_used_at=None,
     created_at=_CREATED,
     updated_at=_CREATED,
 )
 ACTIVE = structs.replace(AWAITING, status="active", approved_at=_LATER, updated_at=_LATER)
-CHARGE = AuthorizationPayment(
+CHARGE = _sample(
+    AuthorizationPayment,
     id=ids.PAYMENT + _HEX,
     reference="BOX-77/2027-07",
     amount=45000,
     fee=900,
     net_amount=44100,
     title="July's box",
-    description=None,
-    bill_number=None,
     status="paid",
     payment_reference=TID_EXAMPLE,
     created_at=_LATER,
@@ -138,7 +124,7 @@ EVENT = {
     "delivery": EventDelivery("delivered", 1, None),
 }
 
-# By the name of the operation; of a list, what stands on the page.
+# By the name of the operation; the rows of a page for a list.
 SAMPLES: dict[str, object] = {
     "create_payment": PENDING,
     "list_payments": [CHARGE, PAID],

@@ -11,10 +11,9 @@ _REFERENCE = "#/components/schemas/{name}"
 
 
 class Schemas:
-    """Collects the named schemas of the shapes it is asked for.
+    """Collects the named schemas of shapes; `unions` has the names of unions.
 
-    Everything that a generated client makes a type of has a name here; `unions` are the names of
-    the unions of shapes. Left to generators, names would be long and differ from one to the next.
+    Generators would make up long names, and each of them others.
     """
 
     def __init__(self, unions: Mapping[object, str]) -> None:
@@ -26,12 +25,11 @@ class Schemas:
         return self._of_union(shape) if get_args(shape) else self._of_struct(shape)
 
     def _of_union(self, union: object) -> Schema:
-        """One schema with the fields of all: those that not every shape has may be missing.
+        """One schema with the fields of all; a field that is not in every shape is optional.
 
-        `anyOf` would say more, but generated clients try its members in an order of their own and
-        take the first that fits, which loses fields where one shape has fewer than another.
+        With `anyOf`, generated clients take the first member that fits and lose fields.
         """
-        # One by one, because msgspec takes no union of structs: it could not tell which to read.
+        # One by one, because msgspec takes no union of structs.
         names = [self._of_struct(member)["$ref"].rpartition("/")[2] for member in get_args(union)]
         members = [self.named[name] for name in names]
         fields: dict[str, Schema] = {}
@@ -63,7 +61,7 @@ class Schemas:
         return self.keep(f"{self.name(shape)}{suffix}", self.wrapped(envelope, shape, **members))
 
     def wrapped(self, envelope: type[msgspec.Struct], shape: object, **members: Schema) -> Schema:
-        """The envelope around the shape, which stands in `data` or is each item there."""
+        """The envelope around the shape, which is its `data` or each item of it."""
         return self.around(envelope, self.of(shape), **members)
 
     def around(self, envelope: type[msgspec.Struct], inner: Schema, **members: Schema) -> Schema:
@@ -98,9 +96,9 @@ def _plain(value: object) -> object:
 
 
 def _plain_schema(schema: Schema) -> Schema:
-    """The schema as people write it: the type of enums said, `x or null` without a detour.
+    """Adds the type of enums, writes `x or null` without `anyOf`, and makes integers 64 bits.
 
-    Integers are 64 bits wide: without a format, clients in Go, Java and C# take 32.
+    Without a format, clients in Go, Java and C# use 32 bits.
     """
     schema = {name: _plain(value) for name, value in schema.items()}
     if "enum" in schema and all(isinstance(value, str) for value in schema["enum"]):

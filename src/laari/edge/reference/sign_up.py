@@ -1,4 +1,4 @@
-"""Sign-up for the sandbox in OpenAPI; only services that let merchants sign up show it."""
+"""Sign-up for the sandbox in OpenAPI."""
 
 from laari.edge.input.fields import Schema
 from laari.edge.reference.operation import operation, refusals, request_body, response, shown

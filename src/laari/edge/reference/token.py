@@ -1,4 +1,4 @@
-"""The token endpoint in OpenAPI: a form for a body, and errors in a shape of their own."""
+"""The token endpoint in OpenAPI: its body is a form, and its errors have another shape."""
 
 from laari.edge.input.fields import Schema
 from laari.edge.merchant.oauth import (
