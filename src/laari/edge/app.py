@@ -1,4 +1,4 @@
-"""The whole service as one application: which interface a request is for, and what all share."""
+"""The whole service as one application: it finds the interface of a request."""
 
 import time
 from typing import NamedTuple, Protocol
@@ -36,13 +36,13 @@ EXPOSITION = b"text/plain; version=0.0.4; charset=utf-8"  # Prometheus's own
 
 
 class Interface(Protocol):
-    """A part of the service with a shape of its own for refusals."""
+    """A part of the service; each has another shape of refusals."""
 
     @property
     def admission(self) -> Admission: ...
     @property
     def headers(self) -> tuple[Header, ...]:
-        """What each of its replies carries."""
+        """Of each of its replies."""
         ...
 
     async def handle(self, request: Request) -> Reply: ...
@@ -78,7 +78,7 @@ class App:
         return self._counted(request, reply)
 
     def fault(self, refusal: Refusal, path: str | None) -> Reply:
-        """The response to what never became a request, or that got no reply."""
+        """The response to bytes that are not a request, or to a request without a reply."""
         reply = fault_reply(refusal, path)
         self._backend.metrics.count(OTHER, reply.status, reply.code, 0)
         return reply.plus(*self._guards, (b"request-id", new_request_id().encode()))
@@ -96,7 +96,7 @@ class App:
         return self._signup if path == signup.ENDPOINT.path else None
 
     def _counted(self, request: Request, reply: Reply) -> Reply:
-        """The reply, counted now or, where it is a stream, when that has ended."""
+        """The reply, counted now or at the end of its stream."""
         if reply.stream is None:
             self._count(request, reply)
             return reply
@@ -113,7 +113,7 @@ class App:
         self._backend.metrics.count(request.operation, reply.status, reply.code, seconds)
 
     async def _serve_others(self, request: Request) -> Reply:
-        """What operators and readers of the reference ask for; it needs no admission."""
+        """Paths for operators and the reference, which need no admission."""
         if request.path == METRICS_PATH or self._scrapes.is_metrics_listener(request):
             return await self._measure(request)
         if request.path == "/healthz":
@@ -134,12 +134,12 @@ class App:
 
 
 class Shared(NamedTuple):
-    """What the interface processes have in common: open files, and which of them this one is."""
+    """Files that the interface processes share, and the number of this process."""
 
     rate_fd: int | None = None
     metrics_fd: int | None = None
     process: int = 0
-    metrics_listener: tuple[str, int] | None = None  # what the metrics' own socket is bound to
+    metrics_listener: tuple[str, int] | None = None  # the separate address of the metrics
 
 
 def create_app(dsn: str, master_key: bytes, settings: Settings, shared: Shared) -> App:

@@ -1,4 +1,4 @@
-"""What the edge stands on: the spine for writes, coalesced look-ups and listings for reads."""
+"""The spine for writes, and coalesced look-ups and listings for reads."""
 
 from __future__ import annotations
 
@@ -42,10 +42,9 @@ A = TypeVar("A")
 # Of pages, per process: one for a report or an export, and two that neither can take.
 PAGE_CONNECTIONS = 3
 PAGE_WRITERS = 1
-# A report of a large merchant takes longer than any look-up. With the time for a second try it is
-# still less than the ten seconds that nobody waits longer for.
+# A report of a large merchant is slow; with a second try it still takes less than ten seconds.
 PAGE_STATEMENT_SECONDS = 6.0
-SCRAPE_SECONDS = 2.0  # for what a scrape asks of the database
+SCRAPE_SECONDS = 2.0  # for the queries of a scrape
 SAMPLE_SECONDS = 1.0  # between two looks at what only this process knows
 
 
@@ -94,10 +93,9 @@ class Backend:
         )
 
     def for_pages(self) -> Backend:
-        """The same for pages, which have connections of their own.
+        """The same for pages, with separate connections.
 
-        What is looked up by its key they share with the interfaces: that is gathered into few
-        statements and costs next to nothing.
+        They share the look-ups by key with the interfaces, which are gathered and cheap.
         """
         pages = copy(self)
         pages._use(self._pages)
@@ -105,9 +103,9 @@ class Backend:
 
     def _use(self, connections: Connections) -> None:
         self.page = connections.page
-        # One function of the store that only reads: the database refuses it anything else.
+        # Runs a function of the store that only reads, in a read-only session.
         self.ask = connections.pool.read
-        # One that writes; not for money, which takes the spine.
+        # Runs one that writes, but not money: that takes the spine.
         self.write = connections.pool.write
 
     async def open(self) -> None:
@@ -128,7 +126,7 @@ class Backend:
         return await self._interfaces.pool.is_writable()
 
     async def measure(self) -> bytes:
-        """The figures of the whole service, for Prometheus; without the database, most of them."""
+        """The figures of the whole service for Prometheus; most of them need no database."""
         self._set_gauges()
         up, backlog, seals = await asyncio.gather(
             self.is_ready(), self._measured(deliveries.backlog), self._measured(shown_seals)
@@ -148,7 +146,7 @@ class Backend:
             await asyncio.sleep(SAMPLE_SECONDS)
 
     def _set_gauges(self) -> None:
-        """Of this process; a scrape that reaches another one finds them as they were last."""
+        """Of this process; a scrape that reaches another process finds the last values."""
         pool, pages = self._interfaces.pool, self._pages.pool
         in_flight = self.admission.in_flight + self.page_admission.in_flight
         self.metrics.set_gauges(

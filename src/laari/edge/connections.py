@@ -29,7 +29,7 @@ class Connections:
         )
 
     async def page(self, listing: Listing[R]) -> Found[R]:
-        """A page of a listing. One whose cost is not known beforehand keeps no other waiting."""
+        """A page of a listing. A page of unknown cost is read alone, so no other waits for it."""
         limit = listing.window.limit
         if not listing.is_plain or limit > LONGEST_GATHERED_PAGE:
             return await self.pool.read(page, listing)

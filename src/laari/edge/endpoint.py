@@ -1,4 +1,4 @@
-"""What an operation of any JSON interface declares: for routes, metrics and the reference."""
+"""An operation of a JSON interface, for routes, metrics and the reference."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What is refused before any interface sees it, in the shape of the interface that was meant."""
+"""Refusals before any interface sees the request, in the shape of the interface of its path."""
 
 from laari.edge.merchant import envelope as merchant
 from laari.edge.merchant.oauth import TOKEN_ADDRESS, TOKEN_HEADERS, token_refused
@@ -8,11 +8,11 @@ from laari.rules.refusals import Refusal
 
 _MERCHANT = "/merchant"
 _WALLET = "/wallet"
-_SANDBOX = "/sandbox"  # sign-up speaks as the merchant interface does
+_SANDBOX = "/sandbox"  # sign-up has the shape of the merchant interface
 
 
 def fault_reply(refusal: Refusal, path: str | None) -> Reply:
-    """`path` is None where the request was not understood so far: most are programs' then."""
+    """`path` is None if it could not be read; most such requests come from programs."""
     if path == TOKEN_ADDRESS:
         return token_refused(refusal).plus(*TOKEN_HEADERS)
     if path is None or path == _MERCHANT or path.startswith((f"{_MERCHANT}/", f"{_SANDBOX}/")):

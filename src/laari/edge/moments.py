@@ -1,4 +1,4 @@
-"""The moment at which a page or a reply looks at usage, as the rules will see it in a command."""
+"""The moment at which a page or a reply shows usage, as a command would see it."""
 
 from collections.abc import Iterable
 from datetime import datetime

@@ -11,10 +11,7 @@ _FRAMING = frozenset({b"content-length", b"transfer-encoding"})  # would contrad
 
 
 class Chunks:
-    """Reads from the front of a buffer as far as it goes.
-
-    `body` grows to one byte over its limit at most; `is_complete` once the last line was read.
-    """
+    """Reads from the front of a buffer. `body` grows to at most one byte over its limit."""
 
     __slots__ = (
         "_count",
@@ -40,7 +37,7 @@ class Chunks:
         return len(self.body) > self._limits.body_bytes
 
     def read(self, buffer: bytearray) -> Refusal | None:
-        """Takes from the buffer what belongs to the body; stops at its end or its limit."""
+        """Takes the body from the buffer, up to its end or its limit."""
         at = 0
         refusal: Refusal | None = None
         while refusal is None and not self.is_complete and not self.is_too_long:
@@ -68,7 +65,7 @@ class Chunks:
         return limits.chunk_line_bytes
 
     def _take(self, buffer: bytearray, at: int) -> tuple[int, Refusal | None]:
-        """Bytes of the chunk, as many as are there, or the CRLF behind it."""
+        """Takes the bytes of the chunk that have come, or the CRLF after it."""
         if self._left > 2:
             room = self._limits.body_bytes + 1 - len(self.body)
             taken = min(self._left - 2, len(buffer) - at, room)
@@ -106,7 +103,7 @@ class Chunks:
         return None
 
     def _unended(self, buffer: bytearray, at: int) -> Refusal | None:
-        """A line whose end has not come: whether it may still come."""
+        """Refuses a line without an end, unless the end may still come."""
         if len(buffer) - at < self._longest_line + 2:
             # A lone CR or LF cannot become the end of this line any more.
             line = bytes(buffer[at:])

@@ -1,8 +1,7 @@
-"""The head of a request: its line and its fields, read strictly.
+"""The head of a request: its line and its fields, read strictly by the grammar of RFC 9112.
 
-Whatever two programs could understand differently is refused (RFC 9112 is the grammar): a proxy in
-front and this server must never disagree about where a request ends. Every pattern here is linear
-in its input; possessive quantifiers keep them so.
+A proxy and this server must never disagree about the end of a request, so a head with two meanings
+is refused. Possessive quantifiers keep every pattern linear in its input.
 """
 
 import re
@@ -28,8 +27,8 @@ _DIGITS = re.compile(rb"[0-9]{1,18}")
 _ENCODED_SLASH = re.compile("%2[Ff]")
 _LISTS = frozenset({b"transfer-encoding", b"connection"})  # those that are read here
 
-# More than any client of ours sends, and little enough to be taken apart in a millisecond. Each is
-# counted before anything is split or decoded.
+# More than our clients send, and little enough to read in a millisecond. Each is counted before
+# anything is split or decoded.
 MAX_TARGET_BYTES = 8 * 1024  # RFC 9112 has every server take 8,000
 MAX_PARAMETERS = 100
 MAX_ITEMS = 20  # of a list that this server reads
@@ -42,7 +41,7 @@ CHUNKED = -1  # the length of a body that says where it ends
 
 
 class Fields(NamedTuple):
-    """The fields of a head. Clients repeat them word for word on a connection that they keep."""
+    """The fields of a head. On one connection, clients repeat them exactly."""
 
     raw: bytes
     pairs: list[Field]  # names in lower case; nobody may change it
@@ -66,7 +65,7 @@ class Head(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """What is wrong with a request, and the path it named where that could be read."""
+    """The refusal of a request, and its path if that could be read."""
 
     refusal: Refusal
     path: str | None = None
@@ -121,9 +120,9 @@ def read_head(head: bytes, most_fields: int, last: Fields | None = None) -> Head
 
 
 def unread_fault(refusal: Refusal, start: bytes | bytearray) -> Fault:
-    """Why a head is not read to its end, with the path and method that its start names.
+    """The fault of a head that is not read to its end, with the path and method of its start.
 
-    A path that is too long to be one of ours is cut; half of one is none.
+    A path too long for this service is cut; an incomplete one is left out.
     """
     line = _LINE_START.match(start[:_START_BYTES])
     if line is None or (line.end() == len(start) and len(line["target"]) < _LONGEST_PATH):
@@ -143,11 +142,11 @@ def _fault(message: str, method: str = "") -> Fault:
 
 
 def _read_target(target: bytes) -> tuple[bytes, bytes, bytes | None] | None:
-    """Path, query and, where the target is a whole URL, its authority."""
+    """Path, query and, if the target is a whole URL, its authority."""
     authority = None
     if not target.startswith(b"/"):
         url = _ABSOLUTE.match(target)
-        if url is None:  # `*`, and what only a proxy understands
+        if url is None:  # `*`, or a target for a proxy
             return None
         authority, target = url[1], target[url.end() :] or b"/"
         if target.startswith(b"?"):
@@ -176,7 +175,7 @@ def _decode(raw_path: bytes) -> str:
 
 
 def _read_fields(raw: bytes, most: int) -> Fields | Refusal:
-    """Each line of it begins with the CRLF that ended the one before."""
+    """Each line begins with the CRLF that ended the previous one."""
     if _FIELDS.fullmatch(raw) is None:
         return refuse("invalid_request", "A header field is malformed.")
     lines = raw.split(b"\r\n")[1:]
@@ -238,7 +237,7 @@ def _is_authority(host: bytes) -> bool:
 
 
 def _read_length(lengths: list[bytes], codings: list[bytes]) -> int | Refusal:
-    """How long the body is, where no two readers could disagree about it."""
+    """The length of the body, if no two readers could disagree about it."""
     if codings:
         if lengths:
             return refuse("invalid_request", "Send Content-Length or Transfer-Encoding.")

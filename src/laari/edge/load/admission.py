@@ -11,27 +11,26 @@ from laari.rules.refusals import Refusal, refuse
 
 log = logging.getLogger(__name__)
 
-# Requests being worked on by one process: about a second's work. Beyond it an honest refusal beats
-# a long wait, and memory stays where it is. Only complete requests come here.
+# Requests in progress in one process: about a second's work. Beyond it a refusal is better than a
+# long wait. Only complete requests count.
 MAX_IN_FLIGHT = 1024
-MAX_OF_ONE = MAX_IN_FLIGHT // 2  # of one credential and of one merchant: others find a place
-# Pages wait for passwords and reports, some for ten seconds: places of their own, so that neither
-# takes those of the other.
+MAX_OF_ONE = MAX_IN_FLIGHT // 2  # of one credential and of one merchant
+# Pages wait for passwords and reports, some for ten seconds, so they have separate places.
 MAX_PAGES_IN_FLIGHT = 512
-# Whoever is refused is told when to come back, so that no more than these come back in a second.
-# A refusal takes about an eighth of a millisecond: these take a twentieth of the time there is.
+# Refused clients get different times to come back, so that at most this number do in a second.
+# Refusing these again takes a twentieth of the processor time.
 RETURNS_PER_SECOND = 400
 LONGEST_WAIT_SECONDS = 10
 
-NOBODY = Reply(400, content_type=b"")  # to a client that has disconnected: nobody reads it
+NOBODY = Reply(400, content_type=b"")  # to a client that has disconnected
 
 
 class Crowded(Exception):  # noqa: N818  # named for what happened
-    """One caller has as many requests in progress as one may have."""
+    """One caller has too many requests in progress."""
 
 
 class _Place:
-    """One of an owner's requests in progress. A generator would take three times as long."""
+    """A request in progress of one owner. A generator would take three times as long."""
 
     __slots__ = ("_owner", "_owners")
 
@@ -65,12 +64,12 @@ class Admission:
         handle: Callable[[Request], Awaitable[Reply]],
         refused: Callable[[Refusal], Reply],
     ) -> Reply:
-        """The reply to one request of an interface, whatever happens, in the interface's shape."""
+        """The reply to a request, or a refusal or error in the interface's shape."""
         if self.in_flight >= self._most:
             return self._refuse(refused)
         self.in_flight += 1
         try:
-            with self.share(credential_of(request)):  # known before anybody is asked who it is
+            with self.share(credential_of(request)):  # known before any look-up
                 return await handle(request)
         except Crowded:
             return self._refuse(refused)
@@ -85,7 +84,7 @@ class Admission:
             self.in_flight -= 1
 
     def share(self, owner: object) -> AbstractContextManager[None]:
-        """A place among those of one owner, while the block lasts; None has no share of its own."""
+        """A place for a request of this owner during the block; None has no limit."""
         if owner is None:
             return _UNBOUNDED
         taken = self._owners.get(owner, 0)
@@ -99,16 +98,16 @@ class Admission:
         return refused(refuse("service_unavailable")._replace(retry_after=seconds))
 
     def wait_seconds(self, now: float) -> int:
-        """How long the next client to be refused should wait: those before it come first."""
+        """The seconds that the next refused client should wait."""
         wait = min(max(self._next_return - now, 0.0), LONGEST_WAIT_SECONDS - 1)
         self._next_return = now + wait + 1 / RETURNS_PER_SECOND
         return int(wait) + 1
 
 
 def credential_of(request: Request) -> tuple[str | None, str | None] | None:
-    """What a program shows of itself, as it was sent; people's pages have cookies instead.
+    """The credential headers as they were sent; pages have cookies instead.
 
-    A proxy may put one Authorization into the requests of many, so both headers count.
+    Both headers count, because a proxy may add one Authorization to all requests.
     """
     shown = request.headers.get(b"authorization"), request.headers.get(b"x-api-key")
     return None if shown == (None, None) else shown

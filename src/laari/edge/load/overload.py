@@ -1,4 +1,4 @@
-"""What is raised where there is too much to do: nothing was begun, and it may be tried again."""
+"""Raised if there is too much to do: nothing was begun, and it may be tried again."""
 
 
 class Overloaded(Exception):  # noqa: N818  # named for what is the case

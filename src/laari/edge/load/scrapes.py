@@ -1,7 +1,7 @@
 """Who may read `/metrics`.
 
-It has an address of its own, where nothing else is served; by default one of this machine alone.
-Without one it is on the main address, which a proxy may open to everybody: never without a token.
+It has a separate address, by default a local one. Without one it is on the main address, which may
+be open to everybody, so a token is required there.
 """
 
 import hmac
@@ -20,14 +20,14 @@ _NO_TOKEN = Reply(
 
 
 class Scrapes:
-    """`listener` is what the listening socket is bound to, if the metrics have their own."""
+    """`listener` is the separate address of the metrics, if there is one."""
 
     def __init__(self, listener: tuple[str, int] | None, token: str | None) -> None:
         self._listener = listener
         self._expected = None if token is None else f"Bearer {token}".encode()
 
     def is_metrics_listener(self, request: Request) -> bool:
-        """Whether the request came in at the metrics' own address."""
+        """Whether the request came to the separate address."""
         if self._listener is None or request.local is None:
             return False
         host, port = self._listener

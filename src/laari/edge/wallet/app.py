@@ -1,7 +1,7 @@
 """The wallet interface: a personal account reads its balance, limits and history.
 
-HTTPS, the key and the rate window, endpoint, method, parameters: in this order, so that an unknown
-endpoint and a wrong method need a valid key and count as requests too.
+Checks: HTTPS, the key and the rate window, endpoint, method, parameters. In this order an unknown
+endpoint and a wrong method need a valid key and count as requests.
 """
 
 from collections.abc import Awaitable, Callable
@@ -156,7 +156,7 @@ class WalletInterface:
 
 
 def _why_no_access(request: Request, key: str) -> str:
-    """By names and forms alone, so that nobody learns here which keys exist."""
+    """By names and forms alone, so that it does not show which keys exist."""
     how = "Send a wallet's API key as X-API-Key."
     if b"x-api-key" in request.headers:
         if key.startswith(SECRET_KEY):
