@@ -21,7 +21,7 @@ from campaigns.crash.found import read_everything
 from campaigns.crash.place import Shop, open_shop
 from campaigns.journal import Journal, Operation
 from campaigns.test_process_tree import found_first
-from tests.fixtures import Engine
+from tests.databases import Engine
 from tests.serving import Service, serving
 
 HOOK = Path(__file__).parent / "crash" / "hook"

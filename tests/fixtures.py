@@ -3,10 +3,7 @@
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Iterator
-from itertools import count
-from typing import NamedTuple
 
-import asyncpg
 import httpx._config as httpx_config
 import httpx._transports.default as httpx_transport
 import pytest
@@ -16,12 +13,9 @@ from hypothesis import settings
 from laari.engine.embedded import embedded_server
 from laari.store.people import passwords
 from laari.store.postgres.migrate import migrate
+from tests.databases import TEMPLATE, Engine
 from tests.other_engine import PROGRAMS, other_server
 from tests.serving import Service, serving
-
-TEMPLATE = "migrated"  # a database that every test's own is a copy of
-
-_numbers = count(1)
 
 # A busy machine is no failure: examples have no deadline of their own.
 settings.register_profile("laari", deadline=None)
@@ -39,35 +33,6 @@ httpx_transport.create_ssl_context = functools.cache(httpx_transport.create_ssl_
 # It gives up after five seconds, which a busy machine takes now and then.
 for _wait in ("connect", "read", "write", "pool"):
     setattr(httpx_config.DEFAULT_TIMEOUT_CONFIG, _wait, 30.0)
-
-
-class Engine(NamedTuple):
-    """The test process's own server; `dsn` is its maintenance database."""
-
-    dsn: str
-
-    def url(self, database: str) -> str:
-        return self.dsn.replace("/laari?", f"/{database}?")
-
-    def named(self, name: str) -> str:
-        """The name of a new database: a fixture of a module may be made more than once."""
-        return f"{name}_{next(_numbers)}"
-
-    def migrated(self, name: str) -> str:
-        """The address of a new database with the whole schema, for as long as the engine runs."""
-        database = self.named(name)
-        asyncio.run(self.copy(database))
-        return self.url(database)
-
-    async def copy(self, database: str) -> None:
-        await self.execute(f"CREATE DATABASE {database} TEMPLATE {TEMPLATE} STRATEGY FILE_COPY")
-
-    async def execute(self, statement: str) -> None:
-        connection = await asyncpg.connect(self.dsn)
-        try:
-            await connection.execute(statement)
-        finally:
-            await connection.close()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -90,6 +55,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         engine = Engine(dsn)
         asyncio.run(engine.execute(f"CREATE DATABASE {TEMPLATE}"))
         asyncio.run(migrate(engine.url(TEMPLATE)))
+        asyncio.run(engine.remember_template())
         yield engine
 
 
@@ -103,16 +69,15 @@ def usual_service(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> I
 @pytest.fixture
 async def empty_dsn(engine: Engine) -> AsyncIterator[str]:
     """A new database with nothing in it, dropped afterwards."""
-    name = f"test_{next(_numbers)}"
+    name = engine.named("empty")
     await engine.execute(f"CREATE DATABASE {name}")
     yield engine.url(name)
-    await engine.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    await engine.drop(name)
 
 
 @pytest.fixture
 async def dsn(engine: Engine) -> AsyncIterator[str]:
-    """A new database with the whole schema, dropped afterwards."""
-    name = f"test_{next(_numbers)}"
-    await engine.copy(name)
+    """A database with the whole schema, as if new."""
+    name = await engine.take()
     yield engine.url(name)
-    await engine.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    await engine.give_back(name)

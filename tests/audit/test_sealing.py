@@ -31,7 +31,7 @@ from tests.audit.books import (
     write_books,
     write_more,
 )
-from tests.fixtures import Engine
+from tests.databases import Engine
 
 
 async def seal_once(dsn: str, chunk: int = 10_000) -> list[Seal]:

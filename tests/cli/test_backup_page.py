@@ -16,7 +16,7 @@ from laari.engine.embedded import embedded_server
 from laari.store.postgres.migrate import migrate
 from laari.store.secrets import load_master_key
 from tests.cli.installations import environment
-from tests.fixtures import Engine
+from tests.databases import Engine
 
 PAGE = Path(__file__).parents[2] / "docs" / "backup.md"
 

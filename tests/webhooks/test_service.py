@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from laari.rules.webhooks import signature
-from tests.fixtures import Engine
+from tests.databases import Engine
 from tests.serving import Merchant, Service, serving
 
 
