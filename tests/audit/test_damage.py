@@ -8,29 +8,30 @@ import asyncpg
 import pytest
 
 from laari.store.audit import SHOWN, audit
+from laari.store.audit.report import look
 from laari.store.postgres.pool import connection_to
 from tests.audit.books import write_books
 
 
 @pytest.fixture(scope="module")
 def written(engine: Any) -> str:
-    """Books that every test gets a copy of: a database's name."""
-    name: str = engine.named("books")
-    asyncio.run(engine.copy(name))
-    asyncio.run(write_books(engine.url(name)))
-    return name
+    dsn: str = engine.migrated("books")
+    asyncio.run(write_books(dsn))
+    return dsn
 
 
 @pytest.fixture
-async def books(engine: Any, written: str) -> AsyncIterator[asyncpg.Connection]:
-    await engine.execute(f"CREATE DATABASE damaged TEMPLATE {written} STRATEGY FILE_COPY")
-    async with connection_to(engine.url("damaged")) as connection:
+async def books(written: str) -> AsyncIterator[asyncpg.Connection]:
+    """Within a transaction that is undone."""
+    async with connection_to(written) as connection:
+        transaction = connection.transaction()
+        await transaction.start()
         yield connection
-    await engine.execute("DROP DATABASE damaged")
+        await transaction.rollback()
 
 
 async def test_clean_books_balance(books: asyncpg.Connection) -> None:
-    report = await audit(books)
+    report = await look(books)
     assert report.differences == []
     assert report.ok
     # 2 openings, 8 payments, 8 fees, 3 refunds, 2 adjustments
@@ -249,8 +250,8 @@ DAMAGE: list[tuple[str, set[str]]] = [
 async def test_damage_is_named(books: asyncpg.Connection, statement: str, kinds: set[str]) -> None:
     await books.execute("ALTER TABLE tenants DROP CONSTRAINT tenants_mode_check")
     # No triggers and no foreign keys, as for somebody with the keys to the database.
-    await books.execute(f"SET session_replication_role = replica; {statement}")
-    report = await audit(books)
+    await books.execute(f"SET LOCAL session_replication_role = replica; {statement}")
+    report = await look(books)
     assert not report.ok
     assert kinds <= {difference.kind for difference in report.differences}
 
@@ -291,8 +292,8 @@ EXCHANGED: list[tuple[str, str]] = [
 async def test_what_is_there_does_not_stand_for_what_is_missing(
     books: asyncpg.Connection, statement: str, kind: str
 ) -> None:
-    await books.execute(f"SET session_replication_role = replica; {statement}")
-    found = [each for each in (await audit(books)).differences if each.kind == kind]
+    await books.execute(f"SET LOCAL session_replication_role = replica; {statement}")
+    found = [each for each in (await look(books)).differences if each.kind == kind]
     assert [each.expected.startswith("no ") for each in found].count(True) == 1
     assert [each.found.startswith("no ") for each in found].count(True) == 1
 
@@ -301,7 +302,7 @@ async def test_a_difference_says_what_and_where(books: asyncpg.Connection) -> No
     account = await books.fetchval(
         "UPDATE wallets SET balance = balance + 5 WHERE mode = 'live' RETURNING account"
     )
-    [difference] = (await audit(books)).differences
+    [difference] = (await look(books)).differences
     assert difference.kind == "wallet_balance"
     assert difference.id == str(account)
     assert int(difference.found) - int(difference.expected) == 5
@@ -313,6 +314,6 @@ async def test_the_list_is_bounded_and_the_count_is_not(books: asyncpg.Connectio
         "INSERT INTO reference_claims "
         "SELECT 1, 'r' || n, 'payment', gen_random_uuid() FROM generate_series(1, 250) n"
     )
-    report = await audit(books)
+    report = await look(books)
     assert len(report.differences) == SHOWN
     assert report.counts == {"reference_claim": 250}
