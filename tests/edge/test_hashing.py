@@ -13,7 +13,6 @@ from typing import Any
 import psutil
 import pytest
 import uvloop
-from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError
 
 from laari.edge.load.hashing import FIRST, Hashing, RankedQueue
@@ -21,8 +20,11 @@ from laari.edge.load.overload import Overloaded
 from laari.http.messages import ClientGone
 from laari.store.people.passwords import NICENESS, nobodys_hash, password_fits
 
-# Slow enough to leave in the middle of it, and no more.
-HASH = PasswordHasher(time_cost=4, memory_cost=16_384, parallelism=1).hash("correct horse")
+# Of "correct horse": slow enough to leave in the middle of it, and no more.
+HASH = (
+    "$argon2id$v=19$m=16384,t=4,p=1$drOOOLGweHCk9LU4tTnI6g$"
+    "SOqskPUUwpKmOFMy6iElSiYRGxi6chSSbadTj81S1U0"
+)
 
 
 async def stays() -> None:
@@ -106,7 +108,7 @@ async def test_passwords_are_verified_and_hashed_in_another_process(hashing: Has
     assert not await hashing.fits("", nobodys_hash(), rank=0, disconnected=stays)
     made = await hashing.hash('quotes " and \n ދިވެހި', rank=0, disconnected=stays)
     assert password_fits('quotes " and \n ދިވެހި', made)
-    assert psutil.Process(pid_of(hashing)).nice() == NICENESS
+    assert psutil.Process(pid_of(hashing)).nice() == min(os.nice(0) + NICENESS, 19)
 
 
 async def test_a_hash_that_cannot_be_read_is_a_defect_and_not_the_end(hashing: Hashing) -> None:
@@ -149,9 +151,8 @@ async def test_a_cancelled_request_keeps_no_turn(hashing: Hashing) -> None:
         request = asyncio.create_task(hashing.fits("x", HASH, rank=0, disconnected=stays))
         await asyncio.sleep(wait)
         request.cancel()
-    assert await asyncio.wait_for(
-        hashing.fits("correct horse", HASH, rank=0, disconnected=stays), 10
-    )
+    # Without a turn it would be refused.
+    assert await hashing.fits("correct horse", HASH, rank=0, disconnected=stays)
 
 
 async def test_a_process_that_ends_is_started_again(hashing: Hashing) -> None:
