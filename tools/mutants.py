@@ -16,6 +16,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 from xml.etree import ElementTree
@@ -107,12 +108,16 @@ def _is_meant(mutant: Mutant, word: str) -> bool:
 def missing_test(node_id: str, root: Path = ROOT) -> bool:
     """Whether no function of this name is in the file of the test."""
     file, _, name = node_id.partition("::")
-    path = root / file
+    return name not in _functions(root / file)
+
+
+@cache
+def _functions(path: Path) -> frozenset[str]:
     if not path.is_file():
-        return True
+        return frozenset()
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     body = ast.parse(path.read_text()).body
-    return not any(isinstance(node, functions) and node.name == name for node in body)
+    return frozenset(node.name for node in body if isinstance(node, functions))
 
 
 @dataclass(frozen=True)

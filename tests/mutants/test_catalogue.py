@@ -80,6 +80,7 @@ def planted(replacement: str, test: str, original: str = "amount <= limit") -> M
     )
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("mutant", "verdict"),
     [
@@ -97,6 +98,7 @@ def test_verdicts(project: Path, tmp_path: Path, mutant: Mutant, verdict: str) -
     assert (project / "src" / "shop" / "__init__.py").read_text() == before
 
 
+@pytest.mark.ci
 def test_a_test_that_fails_anyway_catches_nothing(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,6 +106,7 @@ def test_a_test_that_fails_anyway_catches_nothing(
     assert "fail without any mistake: test_shop.py::test_broken" in capsys.readouterr().out
 
 
+@pytest.mark.ci
 def test_one_that_survives_is_named_and_fails_the_run(
     project: Path,
     tmp_path: Path,
