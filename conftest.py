@@ -7,13 +7,30 @@ has to be checked, a skip would be a hole that nobody sees.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
 pytest_plugins = ["tests.fixtures"]  # for tests and campaigns alike
 
+# `make test` leaves these files out as a whole: its workers need not import them.
+SHORT = "not ci and not campaign"
+LONG_FILE = re.compile(r"^pytestmark = pytest\.mark\.(ci|campaign)$", re.MULTILINE)
+CAMPAIGNS = Path(__file__).parent / "campaigns"
+
 NO_SKIP = os.environ.get("LAARI_TESTS_NO_SKIP") == "1"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if config.getoption("markexpr") != SHORT:
+        return None
+    if collection_path == CAMPAIGNS:
+        return True
+    if collection_path.suffix == ".py" and LONG_FILE.search(collection_path.read_text()):
+        return True
+    return None
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:

@@ -4,6 +4,7 @@ The tests share the browser and therefore its event loop; each has a context of 
 own cookies.
 """
 
+import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -33,9 +34,9 @@ expect.set_options(timeout=30_000)  # milliseconds, as elsewhere: a busy machine
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
+    here = f"{Path(__file__).parent}{os.sep}"
     for item in items:
-        if here in item.path.parents and pytest_asyncio.is_async_test(item):
+        if str(item.path).startswith(here) and pytest_asyncio.is_async_test(item):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
