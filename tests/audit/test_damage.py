@@ -6,11 +6,14 @@ from typing import Any
 
 import asyncpg
 import pytest
+import pytest_asyncio
 
 from laari.store.audit import SHOWN, audit
 from laari.store.audit.report import look
 from laari.store.postgres.pool import connection_to
 from tests.audit.books import write_books
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.fixture(scope="module")
@@ -20,14 +23,20 @@ def written(engine: Any) -> str:
     return dsn
 
 
-@pytest.fixture
-async def books(written: str) -> AsyncIterator[asyncpg.Connection]:
-    """Within a transaction that is undone."""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def connected(written: str) -> AsyncIterator[asyncpg.Connection]:
+    """One for all tests: each new one reads the whole schema for its first audit."""
     async with connection_to(written) as connection:
-        transaction = connection.transaction()
-        await transaction.start()
         yield connection
-        await transaction.rollback()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def books(connected: asyncpg.Connection) -> AsyncIterator[asyncpg.Connection]:
+    """Within a transaction that is undone."""
+    transaction = connected.transaction()
+    await transaction.start()
+    yield connected
+    await transaction.rollback()
 
 
 async def test_clean_books_balance(books: asyncpg.Connection) -> None:
