@@ -40,7 +40,7 @@ _BANNED = re.compile(rf"\b(?:{'|'.join(BANNED)})\b", re.IGNORECASE)
 
 # "Where" that begins a condition. Behind a place or a question ("says where it is") it is right.
 _CONDITION = re.compile(
-    r"(?P<before>[\w`)]+)[,;:]? where (?:it|there|that|this|they|nothing|anything|something|none|"
+    r"(?P<before>[\w`)]+)[,;]? where (?:it|there|that|this|they|nothing|anything|something|none|"
     r"one|no|nobody|somebody|anybody|several|both|many|all|two)\b",
     re.IGNORECASE,
 )
@@ -161,9 +161,20 @@ def odd_places(path: Path) -> list[str]:
     ]
 
 
-@pytest.mark.skip(reason="the source is still being rewritten")
+# Folders that are still being rewritten.
+PENDING = (
+    "clients/python/src/laari_client/models.py",
+    *(
+        f"src/laari/{name}/"
+        for name in "cli edge engine http process rules spine store testing workers".split()
+    ),
+    "tools/mutants.py",
+)
+
+
 def test_the_source_is_in_plain_english() -> None:
-    assert [place for path in SOURCES for place in odd_places(path)] == []
+    places = [place for path in SOURCES for place in odd_places(path)]
+    assert [place for place in places if not place.startswith(PENDING)] == []
 
 
 def test_odd_phrases_are_found() -> None:

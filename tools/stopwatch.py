@@ -72,8 +72,8 @@ def install(wheels: list[Path], place: Path, *, borrow: bool) -> Path:
     pip = (sys.executable, "-m", "pip", "--python", python)
     _run(*pip, "install", "-q", "--no-deps", "--no-index", *wheels)
     (packages,) = place.glob("lib/python*/site-packages")
-    # A directory named in a .pth is searched, but its own .pth files, such as the one that leads
-    # to this checkout, are not read.
+    # Python searches a directory named in a .pth but does not read that directory's .pth files,
+    # one of which leads to this checkout.
     borrowed = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
     (packages / "dependencies.pth").write_text("\n".join(sorted(borrowed)) + "\n")
     return python

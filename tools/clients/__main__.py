@@ -1,4 +1,4 @@
-"""`make clients`: writes the generated parts of both client packages anew."""
+"""`make clients`: writes the generated parts of both client packages."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tools.clients.python_client import python_files
 from tools.clients.typescript_client import typescript_files
 
 ROOT = Path(__file__).parents[2]
-# The address is no part of the clients: whoever makes one gives it.
+# The clients do not contain an address: their users give it.
 ORIGIN = "https://pay.example"
 
 

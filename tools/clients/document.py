@@ -1,6 +1,6 @@
 """The OpenAPI document as the client packages need it: operations, shapes and error codes.
 
-What the document does not say stands in one table here: where a client offers an operation, and
+One table here has what the document does not say: where a client offers an operation, and
 whether a request whose outcome is unknown may be sent again. An operation that is missing from
 the table stops the generator, so that nobody forgets to decide.
 """

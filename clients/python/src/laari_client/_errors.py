@@ -8,7 +8,7 @@ from typing import Optional
 class LaariError(Exception):
     """Something went wrong. `code` says what; branch on it or on the class, never on the text.
 
-    `status` is the HTTP status where there was an answer, `request_id` names the request in the
+    `status` is the HTTP status if there was a response, `request_id` names the request in the
     service's logs, `field` is the field or parameter that an answer complained about, and
     `retry_after` the seconds to wait that it asked for.
     """

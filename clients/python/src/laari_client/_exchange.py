@@ -47,7 +47,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class Proof:
-    """The header that authenticates, never shown; `token` is set where it can be renewed."""
+    """The header that authenticates, never shown; `token` is set if it can be renewed."""
 
     headers: Headers = field(repr=False)
     token: Optional[str] = field(repr=False, default=None)
@@ -64,7 +64,7 @@ class Authenticate:
 
 @dataclass(frozen=True)
 class Send:
-    """Wanted: a `Reply`, or a `Failure` where there is none within the timeout."""
+    """Wanted: a `Reply`, or a `Failure` if there is none within the timeout."""
 
     prepared: Prepared
     proof: Proof
@@ -89,7 +89,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why there is no reply. `begun` is False where nothing can have reached the service."""
+    """Why there is no reply. `begun` is False if nothing can have reached the service."""
 
     reason: str
     begun: bool = True
@@ -233,7 +233,7 @@ def read_error(reply: Reply) -> APIError:
 
 
 def _retry_after(value: str) -> Optional[float]:
-    """Seconds, from a number or a date; None where it is neither."""
+    """Seconds, from a number or a date; None if it is neither."""
     value = value.strip()
     if value.isascii() and value.isdigit():
         return float(value[:10])

@@ -88,7 +88,7 @@ class Listing(Generic[T]):
         return next(self._items)
 
     def pages(self, cursor: Optional[str] = None) -> Iterator[Page[T]]:
-        """All pages of `limit` items each, from the one that a `next_cursor` named on."""
+        """All pages of `limit` items each, starting at a `next_cursor` if given."""
         while True:
             result = self._connection.fetch(self._call.prepared(cursor))
             page = read_page(result, self._read, cursor)
@@ -122,7 +122,7 @@ class AsyncListing(Generic[T]):
         return await self._items.__anext__()
 
     async def pages(self, cursor: Optional[str] = None) -> AsyncIterator[Page[T]]:
-        """All pages of `limit` items each, from the one that a `next_cursor` named on."""
+        """All pages of `limit` items each, starting at a `next_cursor` if given."""
         while True:
             result = await self._connection.fetch(self._call.prepared(cursor))
             page = read_page(result, self._read, cursor)

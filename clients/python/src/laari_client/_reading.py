@@ -20,7 +20,7 @@ _MOMENT = re.compile(
 
 
 def parse_json(content: bytes) -> Any:
-    """Numbers are exact: integers of any size, and decimals. ValueError where it is no JSON."""
+    """Numbers are exact: integers of any size, and decimals. ValueError if it is no JSON."""
 
     def refuse(name: str) -> NoReturn:
         raise ValueError(f"{name} is no number of JSON")

@@ -150,7 +150,7 @@ class AsyncTokens(_Kept):
     def _done(self, task: asyncio.Task[None]) -> None:
         self._pending = None
         if not task.cancelled():
-            task.exception()  # seen, also where everybody who waited has gone
+            task.exception()  # retrieved, even if nobody waits any more
 
     async def close(self) -> None:
         if self._pending is not None:
