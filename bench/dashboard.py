@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from bench.report import Verdict
 from bench.service import Service
 from bench.stage import Stage
-from laari.edge.pages.visit import PAGES_PER_SECOND
+from laari.edge.pages.request import PAGES_PER_SECOND
 from laari.store.people import logins, sessions
 from laari.store.postgres.pool import connection_to
 

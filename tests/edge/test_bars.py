@@ -2,7 +2,7 @@
 
 import pytest
 
-from laari.edge.pages.wallet.bars import share
+from laari.edge.pages.limits import Used
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from laari.edge.pages.wallet.bars import share
     ],
 )
 def test_the_share_of_a_limit(used: int, limit: int | None, expected: int | None) -> None:
-    assert share(used, limit) == expected
+    assert Used("In total", used, limit).share == expected

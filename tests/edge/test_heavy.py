@@ -19,11 +19,8 @@ from laari.edge.load.heavy import (
     patiently,
 )
 from laari.edge.load.overload import Overloaded
-from laari.edge.merchant.lists import ListQuery
-from laari.edge.pages.dashboard import export
-from laari.edge.pages.dashboard.listing import ListRequest
+from laari.edge.pages.dashboard.export import csv_lines
 from laari.rules.records import Payment
-from laari.store.reads.listing import Found, Window
 
 
 async def test_one_at_a_time_with_a_rest_in_between() -> None:
@@ -76,28 +73,25 @@ async def test_a_turn_for_somebody_who_waits_comes_soon_or_not_at_all(
         pass  # whoever gave up has not taken it
 
 
-async def test_pages_do_not_wait_for_the_rows_of_an_export(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_pages_do_not_wait_for_the_rows_of_an_export() -> None:
     looking, answer = asyncio.Event(), asyncio.Event()
 
-    async def find(listing: Any) -> Found[Payment]:
+    async def find(after: None) -> tuple[list[Payment], None]:
         looking.set()
         await answer.wait()
-        return Found([], None)
+        return [], None
 
-    monkeypatch.setattr(export, "listing_of", lambda desk, resource, asked: asked)
-    desk: Any = SimpleNamespace(backend=SimpleNamespace(heavy=Heavy(), page=find))
-    lines = export._lines(desk, ListRequest({}, ListQuery(), Window(limit=20)))
+    backend: Any = SimpleNamespace(heavy=Heavy())
+    lines = csv_lines(backend, ["id"], find, lambda payment: payment, lambda payment: {})
     await anext(lines)  # the names of the columns
     rest = asyncio.create_task(_all(lines))
     await looking.wait()
-    async with asyncio.timeout(1), desk.backend.heavy.writing.slot(soon=True):
+    async with asyncio.timeout(1), backend.heavy.writing.slot(soon=True):
         answer.set()
     assert await rest == []
 
 
-async def _all(lines: AsyncIterator[str]) -> list[str]:
+async def _all(lines: AsyncIterator[bytes]) -> list[bytes]:
     return [line async for line in lines]
 
 

@@ -6,8 +6,8 @@ from typing import cast
 import pytest
 
 from laari.edge.pages.language import ENGLISH
+from laari.edge.pages.request import PageRequest
 from laari.edge.pages.spending import frozen_words
-from laari.edge.pages.visit import Visit
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,6 @@ from laari.edge.pages.visit import Visit
 )
 def test_the_contact_is_told_or_the_provider(contact: str | None, told: str) -> None:
     settings = SimpleNamespace(support_contact=contact)
-    visit = SimpleNamespace(language=ENGLISH, backend=SimpleNamespace(settings=settings))
+    request = SimpleNamespace(language=ENGLISH, backend=SimpleNamespace(settings=settings))
     words = "Your wallet is blocked, so it cannot pay. Contact"
-    assert frozen_words(cast(Visit, visit)) == f"{words} {told}."
+    assert frozen_words(cast(PageRequest, request)) == f"{words} {told}."

@@ -109,8 +109,8 @@ async def days(visitors: Visitors, service: Service, page: Page) -> None:
 
 async def client(visitors: Visitors, service: Service, page: Page) -> None:
     await _open(visitors, service, page, "/sandbox/keys")
-    await page.get_by_text("Make a client").click()
-    await page.get_by_role("button", name="Make the client").click()
+    await page.get_by_text("Create a client").click()
+    await page.get_by_role("button", name="Create the client").click()
 
 
 async def new_link(visitors: Visitors, service: Service, page: Page) -> None:

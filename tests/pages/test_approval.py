@@ -54,7 +54,7 @@ async def test_a_customer_reads_every_limit_logs_in_and_approves(
         "Regular payments: Seagull Café takes them without asking you each time",
         "Up to MVR 500.00 per payment",
         "At most MVR 2,000.00 a month",
-        "At most MVR 9,999,999,999,999,999.99 in all",
+        "At most MVR 9,999,999,999,999,999.99 in total",
         "At most 60 payments",
         "Until 30 December 2099",
     ]
@@ -123,7 +123,7 @@ async def test_an_old_log_in_gives_the_password_once_more(
     await visitors.log_in(context, customer, age=timedelta(minutes=11))
     page = await context.new_page()
     await page.goto(asked["approval_url"])
-    field = page.get_by_label("enter your password once more")
+    field = page.get_by_label("enter your password again")
     await field.fill("something else")
     await page.get_by_role("button", name="Approve").click()
     await expect(page.get_by_role("alert")).to_contain_text("not your password")

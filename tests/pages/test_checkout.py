@@ -260,7 +260,7 @@ async def test_the_sandbox_customer_pays_declines_and_keeps_processing(
     await expect(page.get_by_role("heading", name="being processed")).to_be_visible()
     await in_order(page)
     assert shop.post(f"/payments/{payment['id']}/cancel").status_code == 409
-    await page.get_by_role("button", name="Give the attempt up").click()
+    await page.get_by_role("button", name="Release the attempt").click()
     await expect(page.get_by_role("button", name="Keep processing")).to_be_visible()
 
 
@@ -308,7 +308,7 @@ async def test_an_old_log_in_gives_the_password_once_more(
     await visitors.log_in(context, customer, age=timedelta(minutes=11))
     page = await context.new_page()
     await page.goto(payment["payment_url"])
-    field = page.get_by_label("enter your password once more")
+    field = page.get_by_label("enter your password again")
     await field.fill("something else")
     await page.get_by_role("button", name="Pay MVR").click()
     await expect(page.get_by_role("alert")).to_contain_text("not your password")

@@ -137,7 +137,7 @@ async def test_a_payment_tells_its_whole_story_and_is_refunded_once(
     await second.goto(page.url)
     await page.get_by_role("button", name="Refund the payment").click()
     await expect(page.get_by_role("status")).to_contain_text("Refunded")
-    await expect(page.locator(".timeline")).to_contain_text("Money given back")
+    await expect(page.locator(".timeline")).to_contain_text("Money refunded")
     await second.get_by_role("button", name="Refund the payment").click()
     await expect(second.get_by_role("alert")).to_contain_text("not paid")
     wallet = owner.shop.control("wallet", {})
@@ -145,7 +145,7 @@ async def test_a_payment_tells_its_whole_story_and_is_refunded_once(
 
 
 async def test_a_refund_wants_a_recent_password(visitors: Visitors, owner: Owner) -> None:
-    visitors.expected_statuses = {400}
+    visitors.expected_statuses = {422}
     payment = owner.shop.payment()
     owner.shop.control(f"payments/{payment['id']}/pay")
     path = f"/sandbox/payments/{payment['id']}/refund"
@@ -161,7 +161,7 @@ async def test_a_refund_wants_a_recent_password(visitors: Visitors, owner: Owner
 async def test_a_live_refund_always_wants_the_password(
     visitors: Visitors, service: Service
 ) -> None:
-    visitors.expected_statuses = {400}
+    visitors.expected_statuses = {422}
     owner = new_owner(service, mode="live")
     customer = await new_customer(service)
     payment = owner.shop.payment()
@@ -250,14 +250,14 @@ async def test_a_link_is_made_by_hand_and_paid(visitors: Visitors, owner: Owner,
     await page.get_by_label("Your reference").fill("BY-HAND")
     await page.get_by_text("More", exact=True).click()
     await page.get_by_label("Bill number").fill("not; allowed")
-    await page.get_by_role("button", name="Make the link").click()
+    await page.get_by_role("button", name="Create the link").click()
     await expect(page.get_by_role("alert")).to_contain_text("bill_number may contain only")
     await page.get_by_label("Bill number").fill("B-9")
     await page.get_by_label("Expires").fill("2090-01-01T10:30")
-    await page.get_by_role("button", name="Make the link").click()
+    await page.get_by_role("button", name="Create the link").click()
     await expect(page.get_by_role("status")).to_contain_text("link is ready")
     await expect(page.get_by_role("img", name="QR code")).to_be_visible()
-    link = await page.get_by_label("Give this address").input_value()
+    link = await page.get_by_label("Payment link for the customer").input_value()
     stored = owner.shop.get("/payments").json()["data"][0]
     assert (stored["payment_url"], stored["amount"]) == (link, 125_050)
     assert stored["expires_at"] == "2090-01-01T10:30:00+05:00"
@@ -266,10 +266,10 @@ async def test_a_link_is_made_by_hand_and_paid(visitors: Visitors, owner: Owner,
     await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/payments/new")
     await page.get_by_label("Amount in MVR").fill("7")
     await page.get_by_label("Your reference").fill("BY-HAND")
-    await page.get_by_role("button", name="Make the link").click()
+    await page.get_by_role("button", name="Create the link").click()
     await expect(page.get_by_role("alert")).to_contain_text("which has a different amount")
     await page.get_by_label("Amount in MVR").fill("1.234")
-    await page.get_by_role("button", name="Make the link").click()
+    await page.get_by_role("button", name="Create the link").click()
     await expect(page.get_by_role("alert")).to_contain_text("such as 125")
 
 
@@ -282,7 +282,7 @@ async def test_the_sandbox_customer_reserves_releases_and_declines(
     badge = page.locator("main .badge")
     await page.get_by_role("button", name="Keep processing").click()
     await expect(badge).to_have_text("processing")
-    await page.get_by_role("button", name="Give the attempt up").click()
+    await page.get_by_role("button", name="Release the attempt").click()
     await expect(badge).to_have_text("pending")
     owner.shop.control("wallet", {"balance": 1})
     await page.get_by_role("button", name="Pay", exact=True).click()
@@ -305,14 +305,14 @@ async def test_metadata_is_written_by_hand_without_script(
     await page.get_by_label("Name 1").fill("basket")
     await page.get_by_label("Value 1").fill(" b-77 ")
     await page.get_by_label("Value 3").fill("nameless")
-    await page.get_by_role("button", name="Make the link").click()
+    await page.get_by_role("button", name="Create the link").click()
     await expect(page.get_by_role("alert")).to_contain_text("needs a name")
     await page.get_by_label("Name 3").fill("basket")
-    await page.get_by_role("button", name="Make the link").click()
-    await expect(page.get_by_role("alert")).to_contain_text("may be there once")
+    await page.get_by_role("button", name="Create the link").click()
+    await expect(page.get_by_role("alert")).to_contain_text("only once")
     await expect(page.get_by_label("Value 1")).to_have_value(" b-77 ")
     await page.get_by_label("Name 3").fill("ގެ")
-    await page.get_by_role("button", name="Make the link").click()
+    await page.get_by_role("button", name="Create the link").click()
     await expect(page.get_by_role("status")).to_contain_text("The payment link is ready")
     (payment,) = owner.shop.get("/payments").json()["data"]
     assert payment["metadata"] == {"basket": " b-77 ", "ގެ": "nameless"}
@@ -366,7 +366,7 @@ async def test_requests_and_authorizations_are_followed_and_ended(
     await page.get_by_role("button", name="Pause").click()
     await expect(badge).to_have_text("paused")
     await page.get_by_role("button", name="Resume").click()
-    await expect(page.get_by_text("Left in all")).to_be_visible()
+    await expect(page.get_by_text("Left in total")).to_be_visible()
     await page.get_by_text("Revoke this authorization").click()
     await page.get_by_role("button", name="Yes, revoke it").click()
     await expect(badge).to_have_text("revoked")

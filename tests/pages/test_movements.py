@@ -199,5 +199,5 @@ async def test_the_page_of_movements_is_found_and_says_what_is_wrong(
         for address in (f"{base}?{query}", f"{base}.csv?{query}"):
             assert (await page.context.request.get(address)).status == 400
     await page.goto(f"{base}?{days[0]}")
-    await expect(page.get_by_role("alert")).to_contain_text("must not come before")
+    await expect(page.get_by_role("alert")).to_contain_text("must not be before")
     assert date.fromisoformat(await page.get_by_label("First day").input_value())

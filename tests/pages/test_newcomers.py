@@ -7,7 +7,7 @@ import httpx
 import pytest
 from playwright.async_api import Page, expect
 
-from laari.edge.pages.dashboard.clock import clock_words
+from laari.edge.pages.dashboard.request import clock_words
 from laari.edge.pages.language import DHIVEHI, ENGLISH
 from laari.edge.pages.render import last_moment
 from laari.rules.calendar import read_timestamp
@@ -40,8 +40,8 @@ async def test_a_refunded_payment_says_what_is_left(visitors: Visitors, owner: O
     await page.reload()
     shown = await facts(page)
     assert "You receive" not in shown
-    assert shown["Given back"] == "MVR 100.00"
-    assert shown["Left for you"] == "\N{MINUS SIGN}MVR 1.50"
+    assert shown["Refunded amount"] == "MVR 100.00"
+    assert shown["Your balance effect"] == "\N{MINUS SIGN}MVR 1.50"
 
 
 def test_a_refund_on_the_command_line_has_the_services_address(
@@ -92,9 +92,7 @@ async def test_the_dashboards_404_speaks_to_the_merchants_people(
     visitors.expected_statuses = {404}
     for path in ("/nowhere/at/all", "/sandbox/nothing/here/at-all", "/elsewhere"):
         page = await owner.open(visitors, path)
-        await expect(page.get_by_role("heading")).to_have_text(
-            "There is no such page of the dashboard"
-        )
+        await expect(page.get_by_role("heading")).to_have_text("This page does not exist")
         assert "shop" not in (await page.get_by_role("main").inner_text()).lower()
         await page.get_by_role("link", name="Go to the overview").click()
         await page.wait_for_url(re.compile("/dashboard/sandbox$"))
@@ -138,7 +136,7 @@ async def test_on_a_phone_nothing_is_out_of_sight(visitors: Visitors, owner: Own
         assert box["x"] + box["width"] <= 390
         assert box["height"] >= 24
     await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/keys")
-    await page.get_by_text("Make a client").click()
+    await page.get_by_text("Create a client").click()
     assert await sideways_scroll(page) <= 0
     for label in await page.locator("label.check").all():
         tick = await label.locator("input").bounding_box()

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from laari.edge.load.heavy import MOST_EXPORTS_OF_A_MERCHANT
-from laari.edge.pages.visit import PAGES_OVER_SECONDS, PAGES_PER_SECOND
+from laari.edge.pages.request import PAGES_OVER_SECONDS, PAGES_PER_SECOND
 from laari.store.people import logins, sessions
 from laari.store.postgres.pool import connection_to
 from tests.pages.owners import Owner, new_owner
@@ -113,7 +113,7 @@ async def test_exports_of_one_merchant_at_a_time(service: Service, large: Owner)
         refused = await client.get(path)
         assert refused.status_code == 503
         assert int(refused.headers["Retry-After"]) >= 1
-        assert "exports are under way" in refused.text
+        assert "exports are running" in refused.text
         assert "Content-Disposition" not in refused.headers
         # The rest of the dashboard is there meanwhile, and so is the place of one that left.
         assert (await client.get("/dashboard/sandbox")).status_code == 200

@@ -31,7 +31,7 @@ async def opened(visitors: Visitors, service: Service, path: str, size: str = "p
 async def fill(page: Page, **fields: str) -> None:
     for label, value in fields.items():
         await page.get_by_label(label).fill(value)
-    await page.get_by_role("button", name="Make the merchant").click()
+    await page.get_by_role("button", name="Create the merchant").click()
 
 
 @both_sizes
@@ -39,7 +39,7 @@ async def test_signing_up_opens_the_overview_with_the_key(
     visitors: Visitors, open_service: Service, size: str
 ) -> None:
     page = await opened(visitors, open_service, "/dashboard/login", size)
-    await page.get_by_role("link", name="Make a merchant for the sandbox").click()
+    await page.get_by_role("link", name="Create a sandbox merchant").click()
     assert await serious_violations(page) == []
     email = f"{secrets.token_hex(4)}@boat.mv"
     await fill(page, Name="Bodu <b>Boat", Email=email, Password=PASSWORD)
@@ -84,7 +84,7 @@ async def test_the_mode_form_is_refused_even_where_it_is_sent(
     await page.goto(f"{open_service.origin}/dashboard/sandbox/keys/mode")
     await page.get_by_label("enter your password").fill(PASSWORD)
     await page.get_by_role("button").filter(has_text="live").first.click()
-    await expect(page.get_by_role("alert")).to_contain_text("sandbox alone")
+    await expect(page.get_by_role("alert")).to_contain_text("only in the sandbox")
     assert open_service.execute("SELECT count(*) FROM merchants WHERE mode = 'live'")[0][0] == 0
 
 
@@ -106,7 +106,7 @@ async def test_what_is_wrong_is_said_and_nothing_is_made(
         assert httpx.post(f"{open_service.origin}/sandbox/merchants").status_code == 201
     await fill(page, Name="Shop", Email="new@shop.mv", Password=PASSWORD)
     await expect(page.get_by_role("heading", level=1)).to_have_text("Sign-up is closed")
-    await expect(page.get_by_text("no room")).to_be_visible()
+    await expect(page.get_by_text("maximum number")).to_be_visible()
     assert open_service.execute("SELECT count(*) FROM merchants")[0][0] == 6
 
 

@@ -49,9 +49,9 @@ async def test_a_wallet_without_limits_and_without_history(
     customer = await new_customer(service, tier="business", balance=0)
     page = await open_app(visitors, customer)
     await expect(page.get_by_text("no limit")).to_have_count(3)
-    await expect(page.get_by_text("Nothing has happened")).to_be_visible()
+    await expect(page.get_by_text("no transactions yet")).to_be_visible()
     await page.get_by_role("link", name="Transactions", exact=True).click()
-    await expect(page.get_by_text("Nothing has happened")).to_be_visible()
+    await expect(page.get_by_text("no transactions yet")).to_be_visible()
 
 
 @both_sizes

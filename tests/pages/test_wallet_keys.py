@@ -60,7 +60,7 @@ async def test_one_form_makes_one_key_without_script_too(
     api_key = await page.locator("#new-key").inner_text()
     visitors.expected_statuses = {409}
     await page.reload()  # sends the form once more
-    await expect(page.get_by_role("alert")).to_contain_text("none is made now")
+    await expect(page.get_by_role("alert")).to_contain_text("no other key was created")
     await expect(page.get_by_role("listitem").filter(has_text="Spreadsheet")).to_have_count(1)
     assert api_key not in await page.content()
     await page.get_by_label("Name").fill("Another one")  # the page has a new form

@@ -81,13 +81,13 @@ async def test_a_new_password_logs_everybody_else_out(
     async def change(current: str, new: str, repeated: str) -> None:
         await page.get_by_label("Current password").fill(current)
         await page.get_by_label("New password, at").fill(new)
-        await page.get_by_label("New password once").fill(repeated)
+        await page.get_by_label("New password again").fill(repeated)
         await page.get_by_role("button", name="Change").click()
 
     await change("not it", "a better password", "a better password")
     await expect(page.get_by_role("alert")).to_contain_text("That is not your password")
     await change(customer.password, "a better password", "another password")
-    await expect(page.get_by_role("alert")).to_contain_text("are not the same")
+    await expect(page.get_by_role("alert")).to_contain_text("passwords are different")
     await change(customer.password, "a better password", "a better password")
     await expect(page.get_by_role("status")).to_contain_text("Your password is changed")
     await elsewhere.reload()

@@ -1,27 +1,29 @@
-"""The pages: their addresses, their assets, and what is no page."""
+"""All pages and their assets, and the reply to any other address."""
+
+from typing import Any
 
 from laari.edge.backend import Backend
 from laari.edge.faults import fault_reply
-from laari.edge.pages import approval, checkout, wallet
+from laari.edge.pages import approval, checkout, dashboard, wallet
 from laari.edge.pages.assets import asset_reply
-from laari.edge.pages.dashboard import app as dashboard
-from laari.edge.pages.dashboard.desk import no_such_page
+from laari.edge.pages.dashboard.request import DashboardVisitor
+from laari.edge.pages.request import PageRequest
+from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.security import HEADERS
-from laari.edge.pages.visit import PageRoute, Visit
 from laari.http.messages import Reply, Request, must_read
 from laari.http.router import Router
 from laari.rules.refusals import Refusal
 
 FIRST_SEGMENTS = frozenset({"pay", "approve", "app", "dashboard", "static"})
 
-ROUTES = [*checkout.ROUTES, *approval.ROUTES, *wallet.ROUTES, *dashboard.ROUTES]
-ROUTER: Router[PageRoute] = Router()
+ROUTES: Routes = [*checkout.ROUTES, *approval.ROUTES, *wallet.ROUTES, *dashboard.ROUTES]
+ROUTER: Router[PageRoute[Any]] = Router()
 for _route in ROUTES:
     ROUTER.add(_route.path, "GET", _route, head=True)
     if _route.post is not None:
         ROUTER.add(_route.path, "POST", _route)
 
-# What metrics count pages by: there are no more of them than addresses.
+# The names in metrics: a fixed number of them.
 ASSET, NO_PAGE = "asset", "no_page"
 PAGE_OPERATIONS = (*(name for route in ROUTES for name in route.operations), ASSET, NO_PAGE)
 
@@ -34,7 +36,7 @@ class Pages:
         self.admission = backend.page_admission
 
     def refused(self, refusal: Refusal) -> Reply:
-        """In plain text: where there is too much to do, a page would cost more than it says."""
+        """In plain text: under overload a page would cost too much."""
         return fault_reply(refusal, "/")
 
     async def handle(self, request: Request) -> Reply:
@@ -52,7 +54,6 @@ class Pages:
 
     def _no_page(self, request: Request, status: int) -> Reply:
         request.operation = NO_PAGE
-        visit = Visit(self._backend, request, {}, "customer")
-        if request.path.split("/")[1] == "dashboard":
-            return visit.finish(no_such_page(visit, status))
-        return visit.finish(visit.refusal(status, "not_found"))
+        kind = DashboardVisitor if request.path.split("/")[1] == "dashboard" else PageRequest
+        page_request = kind(self._backend, request, {})
+        return page_request.finish(page_request.no_such_page(status))

@@ -1,13 +1,10 @@
-"""The approval page behind `approval_url`: who asks for what, within which limits; yes or no."""
+"""The approval page behind `approval_url`: who asks, within which limits; approve or decline."""
 
-from markupsafe import Markup
-
-from laari.edge.pages.asked import one_asked
+from laari.edge.pages.decisions import LinkedRequest, decided, in_sandbox, linked_routes
 from laari.edge.pages.limits import is_unlimited, limits_in_words
-from laari.edge.pages.linked import Linked, LinkedPage, leads_back, seconds_until
-from laari.edge.pages.login import customer_in, is_fresh
+from laari.edge.pages.login import is_fresh
+from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import frozen_words
-from laari.edge.pages.visit import Visit, page_route
 from laari.http.messages import Reply
 from laari.rules.authorizations import ApproveAuthorization, RejectAuthorization
 from laari.rules.ids import is_token
@@ -15,67 +12,43 @@ from laari.rules.records import Authorization
 from laari.rules.refusals import Refusal
 
 
-class Approval(LinkedPage[Authorization]):
-    @property
-    def is_open(self) -> bool:
-        return self.state == "pending"
+class ApprovalRequest(LinkedRequest[Authorization]):
+    prefix = "/approve/{token}"
+    open_states = ("pending",)
 
-    @property
-    def address(self) -> str:
-        return f"/approve/{self.row.token}"
+    async def find_row(self) -> Authorization | None:
+        token = self.params["token"]
+        return await self.backend.authorizations_by_token.get(token) if is_token(token) else None
 
-    @property
-    def leads_back(self) -> bool:
-        decided = self.row.approved_at or self.row.rejected_at
-        return leads_back(decided, self.now)
-
-    @property
-    def seconds_left(self) -> int:
-        return seconds_until(self.row.approval_expires_at, self.now)
+    async def refused_words(self, refusal: Refusal, account: int) -> str:
+        name = "too_late" if refusal.code == "authorization_expired" else "busy"
+        return self.language.text(f"approval.{name}")
 
 
-async def _find(visit: Visit) -> Approval | None:
-    token = visit.params["token"]
-    found = await visit.backend.authorizations_by_token.get(token) if is_token(token) else None
-    return await one_asked(visit, found, Approval)
+async def show(request: ApprovalRequest) -> Reply:
+    asked, authorization = request.asked, request.asked.row
+    payer = await request.decider() if request.is_open else None
+    wallet_status = payer and await request.backend.wallets.get(payer.account)
+    return request.page(
+        "approval.html",
+        asked=asked,
+        authorization=authorization,
+        leads_back=asked.leads_back(authorization.approved_at or authorization.rejected_at),
+        seconds_left=asked.seconds_until(authorization.approval_expires_at),
+        limits=limits_in_words(request.language, authorization, asked.tenant),
+        unlimited=is_unlimited(authorization),
+        payer=payer,
+        frozen=frozen_words(request) if wallet_status and wallet_status.wallet.frozen_at else None,
+        ask_password=payer is not None and not is_fresh(request, payer),
+    )
 
 
-async def _page(visit: Visit, approval: Approval, status: int = 200, **values: object) -> Reply:
-    payer = wallet_status = None
-    if approval.is_open:
-        payer = await customer_in(visit, approval.tenant.mode)
-        if payer is not None:
-            wallet_status = await visit.backend.wallets.get(payer.account)
-    shown: dict[str, object] = {
-        "approval": approval,
-        "authorization": approval.row,
-        "merchant": approval.tenant.merchant_name,
-        "limits": limits_in_words(visit.language, approval.row, approval.tenant),
-        "unlimited": is_unlimited(approval.row),
-        "payer": payer,
-        "frozen": frozen_words(visit) if wallet_status and wallet_status.wallet.frozen_at else None,
-        "ask_password": payer is not None and not is_fresh(visit, payer),
-        "failed": None,
-        "login_problem": None,
-        "identity": "",
-    }
-    return visit.page("approval.html", status, **(shown | values))
-
-
-async def _refused_words(
-    visit: Visit, approval: Approval, refusal: Refusal, account: int
-) -> Markup:
-    name = "too_late" if refusal.code == "authorization_expired" else "busy"
-    return visit.language.text(f"approval.{name}")
-
-
-LINK = Linked(_find, _page, _refused_words)
+_CUSTOMER_CONTROLS = in_sandbox(approve=ApproveAuthorization, reject=RejectAuthorization)
 ROUTES = [
-    *LINK.routes("/approve/{token}"),
-    page_route("/approve/{token}/approve", post=LINK.decided(ApproveAuthorization, confirmed=True)),
-    page_route("/approve/{token}/reject", post=LINK.decided(RejectAuthorization)),
-    page_route(
-        "/approve/{token}/sandbox/{action}",
-        post=LINK.in_sandbox(approve=ApproveAuthorization, reject=RejectAuthorization),
+    *linked_routes(ApprovalRequest, show),
+    PageRoute(
+        ApprovalRequest, "/approve", post=decided(ApproveAuthorization, confirmed=True), page=show
     ),
+    PageRoute(ApprovalRequest, "/reject", post=decided(RejectAuthorization), page=show),
+    PageRoute(ApprovalRequest, "/sandbox/{action}", post=_CUSTOMER_CONTROLS, page=show),
 ]

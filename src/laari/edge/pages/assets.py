@@ -1,7 +1,6 @@
-"""Style, scripts and fonts: read once, served under the hash of their content.
+"""Style, scripts and fonts, read once and served under the hash of their content.
 
-An address with a hash never changes its content, so browsers keep it for a year. No path is ever
-looked up on disk.
+The content of such an address never changes, so browsers keep it for a year.
 """
 
 import gzip

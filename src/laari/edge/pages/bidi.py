@@ -1,8 +1,8 @@
-"""Direction controls in text that somebody else wrote, kept from reordering anything around it.
+"""Keeps direction controls in other people's text from reordering the text around it.
 
-A control that is never closed, such as U+202E, turns the rest of its line. `<bdi>` holds most of
-them, but U+2069 ends that isolation and an unclosed U+2066 uses up its end. So every text closes
-what it opens and nothing else. Text without such controls, nearly all of it, is left as it is.
+An unclosed control such as U+202E turns the rest of its line. `<bdi>` stops most of them, but
+U+2069 ends that isolation, and an unclosed U+2066 uses up its end. So every text closes exactly the
+controls that it opens. Text without controls stays as it is.
 """
 
 import re
@@ -12,32 +12,37 @@ _CLOSERS = dict.fromkeys("\u202a\u202b\u202d\u202e", _POP) | dict.fromkeys(
     "\u2066\u2067\u2068", _POP_ISOLATE
 )
 _CONTROL = re.compile("[\u202a-\u202e\u2066-\u2069]")
-_PARAGRAPH_ENDS = re.compile("([\n\r\x1c-\x1e\x85\u2029])")  # no control reaches further
+_PARAGRAPH_ENDS = re.compile("([\n\r\x1c-\x1e\x85\u2029])")  # controls end here
 
 
 def closed(text: str) -> str:
-    """The text, with what it opens closed and without what would close something around it."""
+    """The text with its open controls closed, and without controls that would close others."""
     if _CONTROL.search(text) is None:
         return text
     return "".join(map(_closed, _PARAGRAPH_ENDS.split(text)))
 
 
 def isolated(text: str) -> str:
-    """The same between isolating controls, for a title or an attribute, which have no `<bdi>`."""
+    """Closed and isolated text for titles and attributes, which cannot contain `<bdi>`."""
     if _CONTROL.search(text) is None:
         return text
     return f"{_FIRST_STRONG}{closed(text)}{_POP_ISOLATE}"
 
 
+def isolated_value(value: object) -> object:
+    """A value of a template or a message: text is isolated, markup stays as it is."""
+    return isolated(value) if type(value) is str else value
+
+
 def escaped_json(text: str) -> str:
-    """The same JSON value, with such controls written as numbers: for people who read code."""
+    """The same JSON value with its direction controls written as escapes."""
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _closed(paragraph: str) -> str:
     kept: list[str] = []
     to_close: list[str] = []
-    isolates = 0  # of those to close: counted, so that no text takes longer than its length
+    isolates = 0  # counted, so that the time is linear
     for character in paragraph:
         if character in _CLOSERS:
             to_close.append(_CLOSERS[character])
@@ -46,7 +51,7 @@ def _closed(paragraph: str) -> str:
             if not isolates:
                 continue
             isolates -= 1
-            while to_close.pop() != _POP_ISOLATE:  # it also ends what was opened within
+            while to_close.pop() != _POP_ISOLATE:  # it also ends the controls inside
                 pass
         elif character == _POP and to_close[-1:] == [_POP]:
             to_close.pop()

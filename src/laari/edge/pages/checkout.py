@@ -1,82 +1,60 @@
-"""The checkout page behind `payment_url`: see, log in, pay or decline, and what became of it.
+"""The checkout page behind `payment_url`: log in, pay or decline, and see the result.
 
-Only stored states are changed, and only by the rules: a payment is paid once however often and from
-however many tabs the button is pressed. An overdue payment is shown as expired and left as it is.
+Only the rules change a payment: it is paid once, from any number of tabs. An overdue payment is
+shown as expired and left as it is.
 """
 
-from laari.edge.pages.asked import one_asked
-from laari.edge.pages.linked import Linked, LinkedPage, leads_back, seconds_until
-from laari.edge.pages.login import customer_in, is_fresh
+from laari.edge.pages.decisions import LinkedRequest, decided, in_sandbox, linked_routes
+from laari.edge.pages.login import is_fresh
+from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import blocks_in_words, refused_words
-from laari.edge.pages.visit import Visit, page_route
 from laari.http.messages import Reply
 from laari.rules.ids import is_token
 from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
 from laari.rules.records import Payment
+from laari.rules.refusals import Refusal
 
 
-class Checkout(LinkedPage[Payment]):
-    @property
-    def is_open(self) -> bool:
-        return self.state in ("pending", "processing")
+class CheckoutRequest(LinkedRequest[Payment]):
+    prefix = "/pay/{token}"
+    open_states = ("pending", "processing")
 
-    @property
-    def address(self) -> str:
-        return f"/pay/{self.row.token}"
+    async def find_row(self) -> Payment | None:
+        token = self.params["token"]
+        payment = await self.backend.payments_by_token.get(token) if is_token(token) else None
+        return payment if payment is not None and payment.kind != "charge" else None
 
-    @property
-    def leads_back(self) -> bool:
-        payment = self.row
-        ended = payment.refunded_at or payment.paid_at or payment.rejected_at
-        return leads_back(ended, self.now)
-
-    @property
-    def seconds_left(self) -> int | None:
-        deadline = self.row.expires_at
-        return None if deadline is None else seconds_until(deadline, self.now)
+    async def refused_words(self, refusal: Refusal, account: int) -> str:
+        return await refused_words(self, self.asked, refusal, account)
 
 
-async def _find(visit: Visit) -> Checkout | None:
-    token = visit.params["token"]
-    payment = await visit.backend.payments_by_token.get(token) if is_token(token) else None
-    if payment is None or payment.kind == "charge":  # a charge has no page
-        return None
-    return await one_asked(visit, payment, Checkout)
+async def show(request: CheckoutRequest) -> Reply:
+    asked, payment = request.asked, request.asked.row
+    wallets = request.backend.wallets
+    payer = await request.decider() if request.is_open else None
+    wallet_status = payer and await wallets.get(payer.account)
+    has_controls = request.is_open and asked.tenant.mode == "sandbox"
+    sandbox = await wallets.get(asked.tenant.sandbox_account) if has_controls else None
+    return request.page(
+        "checkout.html",
+        asked=asked,
+        payment=payment,
+        leads_back=asked.leads_back(payment.refunded_at or payment.paid_at or payment.rejected_at),
+        seconds_left=payment.expires_at and asked.seconds_until(payment.expires_at),
+        payer=payer,
+        wallet_status=wallet_status,
+        sandbox=sandbox,
+        ask_password=payer is not None and not is_fresh(request, payer),
+        blocks=wallet_status and await blocks_in_words(request, wallet_status, asked),
+    )
 
 
-async def _page(visit: Visit, checkout: Checkout, status: int = 200, **values: object) -> Reply:
-    payer = wallet_status = sandbox = None
-    if checkout.is_open:
-        payer = await customer_in(visit, checkout.tenant.mode)
-        if payer is not None:
-            wallet_status = await visit.backend.wallets.get(payer.account)
-        if checkout.tenant.mode == "sandbox":
-            sandbox = await visit.backend.wallets.get(checkout.tenant.sandbox_account)
-    shown: dict[str, object] = {
-        "checkout": checkout,
-        "payment": checkout.row,
-        "merchant": checkout.tenant.merchant_name,
-        "payer": payer,
-        "wallet_status": wallet_status,
-        "sandbox": sandbox,
-        "ask_password": payer is not None and not is_fresh(visit, payer),
-        "blocks": wallet_status and await blocks_in_words(visit, wallet_status, checkout),
-        "failed": None,
-        "login_problem": None,
-        "identity": "",
-    }
-    return visit.page("checkout.html", status, **(shown | values))
-
-
-LINK = Linked(_find, _page, refused_words)
+_CUSTOMER_CONTROLS = in_sandbox(
+    pay=PayPayment, decline=RejectPayment, hold=ReservePayment, release=ReleasePayment
+)
 ROUTES = [
-    *LINK.routes("/pay/{token}"),
-    page_route("/pay/{token}/pay", post=LINK.decided(PayPayment, confirmed=True)),
-    page_route("/pay/{token}/decline", post=LINK.decided(RejectPayment)),
-    page_route(
-        "/pay/{token}/sandbox/{action}",
-        post=LINK.in_sandbox(
-            pay=PayPayment, decline=RejectPayment, hold=ReservePayment, release=ReleasePayment
-        ),
-    ),
+    *linked_routes(CheckoutRequest, show),
+    PageRoute(CheckoutRequest, "/pay", post=decided(PayPayment, confirmed=True), page=show),
+    PageRoute(CheckoutRequest, "/decline", post=decided(RejectPayment), page=show),
+    PageRoute(CheckoutRequest, "/sandbox/{action}", post=_CUSTOMER_CONTROLS, page=show),
 ]

@@ -1,8 +1,7 @@
-"""Our own cookies: read from what a browser sent, and written for it to keep.
+"""Reads and writes our own cookies.
 
-Python's parser of cookies takes quoted values apart with a search that is quadratic before 3.11.10
-(a header of 8 KB holds a process up for a second). We never quote a value, so nothing is unquoted
-here, and whatever is not ours is passed over: reading takes time in proportion to the header.
+Before Python 3.11.10 the standard parser takes quadratic time for quoted values: a header of 8 KB
+blocks a process for a second. We never quote a value, so this parser takes linear time.
 """
 
 import re
@@ -11,18 +10,17 @@ from collections.abc import Iterable
 from laari.http.messages import Header
 
 PREFIX = "laari"
-HOST_PREFIX = "__Host-"  # a browser takes such a cookie from this host over https only
+HOST_PREFIX = "__Host-"  # a browser accepts such a cookie only from this host over https
 MOST_COOKIES = 256  # browsers keep fewer than 200 for one host
 _OURS = (PREFIX, HOST_PREFIX + PREFIX)
 _VALUE = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)  # what needs no quotes
 
 
 def own_cookies(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Every cookie whose name begins as ours do, over all Cookie headers.
+    """The cookies with our prefix, from all Cookie headers, of the first `MOST_COOKIES`.
 
-    Of two with one name the first counts: a browser sends the one that it has had for longer first,
-    so one that was planted beside a session later does not replace it. Beyond `MOST_COOKIES` none
-    is looked at.
+    The first of a name counts. A browser sends the older one first, so a cookie that somebody
+    plants later does not replace a session.
     """
     found: dict[str, str] = {}
     left = MOST_COOKIES
@@ -39,9 +37,9 @@ def own_cookies(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def set_cookie(name: str, value: str, seconds: int | None, *, secure: bool) -> Header:
-    """For this host alone, out of reach of scripts; without `seconds`, until the browser closes.
+    """For this host only, hidden from scripts; without `seconds`, until the browser closes.
 
-    An empty value with no seconds left takes the cookie away.
+    An empty value with zero seconds deletes the cookie.
     """
     if value and not _VALUE.fullmatch(value):
         raise ValueError(f"the cookie {name} would need quotes")

@@ -1,4 +1,4 @@
-"""English and Dhivehi: which one a visitor reads, and the texts from their message files."""
+"""English and Dhivehi: the choice of the language, and the texts of the message files."""
 
 import tomllib
 from pathlib import Path
@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from laari.edge.pages.bidi import isolated
+from laari.edge.pages.bidi import isolated_value
 
-_MOST_LISTED = 20  # languages that a browser may ask for
+_MOST_LISTED = 20  # languages in a browser's list
 _FOLDER = Path(__file__).parent / "messages"
 
 
@@ -21,14 +21,10 @@ class Language(NamedTuple):
     texts: dict[str, str]
 
     def text(self, name: str, /, **values: object) -> Markup:
-        """The text with its values put in, everything escaped that is not markup already."""
+        """The text with its values; everything except markup is escaped."""
         template = escape(self.texts[name])
-        apart = {name: _kept_apart(value) for name, value in values.items()}
-        return template.format(**apart) if apart else template
-
-
-def _kept_apart(value: object) -> object:
-    return isolated(value) if type(value) is str else value
+        shown = {name: isolated_value(value) for name, value in values.items()}
+        return template.format(**shown) if shown else template
 
 
 def _read(code: str, direction: str) -> Language:
@@ -47,7 +43,7 @@ LANGUAGES = {language.code: language for language in (ENGLISH, DHIVEHI)}
 
 
 def choose(chosen: str | None, accepted: str) -> Language:
-    """What the visitor chose, else the first of the browser's languages that we have."""
+    """The language that the person chose, else the best of the browser's languages."""
     if chosen in LANGUAGES:
         return LANGUAGES[chosen]
     ranked: list[tuple[float, int, str]] = []

@@ -1,16 +1,21 @@
-"""The limits of an authorization in plain words, for the approval and for the wallet."""
+"""Limits in plain words, and how much of a limit is used."""
+
+from datetime import datetime
+from typing import NamedTuple
 
 from markupsafe import Markup
 
 from laari.edge.pages.language import Language
 from laari.edge.pages.render import last_moment, money, own
+from laari.rules.calendar import Interval, period_after
+from laari.rules.periods import Period
 from laari.rules.records import Authorization, Tenant
 
 
 def limits_in_words(
     language: Language, authorization: Authorization, tenant: Tenant
 ) -> list[Markup]:
-    """What is allowed, then every limit as a sentence of its own; all of them hold together."""
+    """The kind of payments, then one sentence for each limit."""
     text, asked = language.text, authorization
     words = [text(f"approval.{asked.type}", merchant=own(tenant.merchant_name))]
     if asked.per_payment is not None:
@@ -31,6 +36,35 @@ def limits_in_words(
 
 
 def is_unlimited(authorization: Authorization) -> bool:
-    """Whether nothing but the wallet's own limits keeps an amount down."""
+    """Whether only the wallet's own limits bound the amounts."""
     limits = (authorization.per_payment, authorization.period_amount, authorization.total)
     return limits == (None, None, None)
+
+
+class Used(NamedTuple):
+    """How much of one limit is used; None is no limit."""
+
+    name: str
+    used: int
+    limit: int | None
+    resets_at: datetime | None = None
+    is_money: bool = True
+
+    @property
+    def left(self) -> int | None:
+        # More than the limit is used if the limit was lowered.
+        return None if self.limit is None else max(0, self.limit - self.used)
+
+    @property
+    def share(self) -> int | None:
+        """In percent: 0 only if nothing is used, 100 only if everything is."""
+        if self.limit is None:
+            return None
+        if self.used >= self.limit:
+            return 100
+        return min(99, max(1, self.used * 100 // self.limit)) if self.used else 0
+
+
+def used_in_period(interval: Interval, period: Period, limit: int | None) -> Used:
+    name = "Today" if interval == "day" else f"This {interval}"
+    return Used(name, period.spent, limit, period_after(period.start, interval))

@@ -1,4 +1,4 @@
-"""Templates, and how amounts and times are written for people."""
+"""Templates, and the format of amounts and times."""
 
 import asyncio
 import time
@@ -10,13 +10,13 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from laari.edge.pages.assets import URLS
-from laari.edge.pages.bidi import closed, escaped_json, isolated
+from laari.edge.pages.bidi import closed, escaped_json, isolated_value
 from laari.edge.pages.language import LANGUAGES, Language
 from laari.rules.calendar import MALDIVES, show
 from laari.rules.money import rufiyaa
 
 SLICE_REST_SECONDS = 0.004
-SLICE_SECONDS = 0.002  # a long page is written in slices; requests of others come in between
+SLICE_SECONDS = 0.002  # a long page is rendered in slices, with other requests in between
 
 
 def money_text(laari: int) -> str:
@@ -27,8 +27,8 @@ def money_text(laari: int) -> str:
 
 
 def money(laari: int) -> Markup:
-    """The same, left to right in any text."""
-    # It has nothing to escape, and `Markup.format` would take eight times as long.
+    """The amount, left to right in any text."""
+    # Nothing to escape: `Markup.format` would take eight times as long.
     return Markup(f'<bdi dir="ltr" class="money">{money_text(laari)}</bdi>')  # noqa: S704
 
 
@@ -40,24 +40,26 @@ def percent(basis_points: int) -> str:
 
 def day(moment: datetime, language: Language) -> Markup:
     """`31 December 2026`, in Maldives time."""
-    local = moment.astimezone(MALDIVES)
-    month = language.text(f"month.{local.month}")
-    return Markup('<time datetime="{}">{} {} {}</time>').format(
-        show(moment), local.day, month, local.year
-    )
+    return _time(moment, _day(moment, language))
 
 
 def moment(moment: datetime, language: Language) -> Markup:
     """`31 December 2026, 14:30`, in Maldives time."""
+    clock = f"{moment.astimezone(MALDIVES):%H:%M}"
+    return _time(moment, _day(moment, language) + Markup(", <bdi>{}</bdi>").format(clock))
+
+
+def _day(moment: datetime, language: Language) -> Markup:
     local = moment.astimezone(MALDIVES)
-    month = language.text(f"month.{local.month}")
-    return Markup('<time datetime="{}">{} {} {}, <bdi>{:%H:%M}</bdi></time>').format(
-        show(moment), local.day, month, local.year, local
-    )
+    return Markup("{} {} {}").format(local.day, language.text(f"month.{local.month}"), local.year)
+
+
+def _time(moment: datetime, text: str) -> Markup:
+    return Markup('<time datetime="{}">{}</time>').format(show(moment), text)
 
 
 def last_moment(end: datetime, language: Language) -> Markup:
-    """The end as people read "until": the last whole day where it is midnight, else the minute."""
+    """The end for "until": the day before if it is midnight, else the minute."""
     local = end.astimezone(MALDIVES)
     if local.time() == time_of_day(0):
         return day(end - timedelta(seconds=1), language)
@@ -65,11 +67,9 @@ def last_moment(end: datetime, language: Language) -> Markup:
 
 
 def stamp(moment: datetime) -> Markup:
-    """`31 Dec 2026, 14:30`, in Maldives time, in English: for lists."""
+    """`31 Dec 2026, 14:30`, in Maldives time and in English, for lists."""
     local = moment.astimezone(MALDIVES)
-    return Markup('<time datetime="{}">{} {:%b %Y, %H:%M}</time>').format(
-        show(moment), local.day, local
-    )
+    return _time(moment, f"{local.day} {local:%b %Y, %H:%M}")
 
 
 @pass_context
@@ -84,37 +84,23 @@ def _moment(context: Context, value: datetime) -> Markup:
 
 
 def own(text: str) -> Markup:
-    """Text that somebody else wrote: its direction is its own and reaches no further."""
+    """Text that somebody else wrote: its direction does not affect the text around it."""
     return Markup('<bdi dir="auto">{}</bdi>').format(closed(text))
 
 
-def exact(text: str) -> Markup:
-    """A value that a form sends back or a link leads to: every character stays."""
-    return escape(text)
-
-
-def _finalize(value: object) -> object:
-    """Every value that a template writes: text that turns direction keeps that to itself."""
-    return isolated(value) if type(value) is str else value
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("laari.edge.pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        auto_reload=False,
-        finalize=_finalize,
-    )
-    environment.globals.update(t=_text, asset=URLS.__getitem__, languages=LANGUAGES)
-    environment.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp)
-    environment.filters.update(own=own, exact=exact, percent=percent, json_text=escaped_json)
-    return environment
-
-
-_ENVIRONMENT = _environment()
+_ENVIRONMENT = Environment(
+    loader=PackageLoader("laari.edge.pages"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    auto_reload=False,
+    finalize=isolated_value,
+)
+_ENVIRONMENT.globals.update(t=_text, asset=URLS.__getitem__, languages=LANGUAGES)
+_ENVIRONMENT.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp)
+# `exact` keeps every character: for the value of a form field and the address of a link.
+_ENVIRONMENT.filters.update(own=own, exact=escape, percent=percent, json_text=escaped_json)
 
 
 def render(template: str, language: Language, **values: object) -> str:
@@ -122,13 +108,13 @@ def render(template: str, language: Language, **values: object) -> str:
 
 
 async def render_long(template: str, language: Language, **values: object) -> str:
-    """The same for a page with many rows, which would keep the event loop for too long."""
+    """Renders a page with many rows without blocking the event loop."""
     pieces: list[str] = []
     began = time.perf_counter()
     for piece in _ENVIRONMENT.get_template(template).generate(language=language, **values):
         pieces.append(piece)
         if time.perf_counter() - began >= SLICE_SECONDS:
-            # A payment takes several turns of the event loop, and must not meet a slice in each.
+            # A payment takes several turns of the event loop and must not wait for a slice in each.
             await asyncio.sleep(SLICE_REST_SECONDS)
             began = time.perf_counter()
     return "".join(pieces)

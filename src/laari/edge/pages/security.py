@@ -1,17 +1,13 @@
-"""What protects the pages: headers on every reply, and two checks on every form.
+"""Protection of the pages: headers on every reply, and two checks on every form.
 
-A form counts only where the browser says that it was sent from one of our own pages, and where it
-carries the token that this browser was given: the first stops other sites, the second also stops
-what an old browser does not tell.
+The browser must say that a form comes from one of our pages, and the form must have this browser's
+token. The first check stops other sites; the second also protects old browsers.
 """
 
-import hmac
-import secrets
 from typing import Literal
 from urllib.parse import urlsplit
 
 from laari.http.messages import Header, Request
-from laari.store.secrets import derive
 
 # Nothing inline, nothing from elsewhere, never in a frame.
 _POLICY = "; ".join(
@@ -40,22 +36,21 @@ Stranger = Literal["other_site", "other_address"]  # texts of `[problem]`
 
 
 def stranger(request: Request, public_url: str) -> Stranger | None:
-    """Why a form is not one of our own pages', by what the browser says; None where it is.
+    """Why a form does not come from one of our pages; None if it does.
 
-    Our pages send no referrer, and browsers then write `Origin: null` even to ourselves; what they
-    do tell is `Sec-Fetch-Site`. Only on plain http to another machine do they keep that back too,
-    and the form's token has to do alone. An origin that is told has to be the public one: the
-    `Host` that came with it is whatever the sender wrote.
+    Our pages send no referrer, and browsers then write `Origin: null` even to us; they do send
+    `Sec-Fetch-Site`. They omit it only for plain http to another machine, and then the form token
+    is the only check. An origin must be the public one: the `Host` header can be forged.
     """
     site = request.headers.get(b"sec-fetch-site")
-    told = request.headers.get(b"origin", "null")
+    origin = request.headers.get(b"origin", "null")
     if site is not None and site != "same-origin":
         return "other_site"
-    if told == "null":
+    if origin == "null":
         return None if site is not None or not request.secure else "other_site"
-    if _origin(told) == _origin(public_url) is not None:
+    if _origin(origin) == _origin(public_url) is not None:
         return None
-    # A page of ours, but opened at another address of this machine: the visitor can mend that.
+    # A page of ours at another address of this machine: the visitor can open the right one.
     return "other_address" if site is not None else "other_site"
 
 
@@ -67,18 +62,3 @@ def _origin(url: str) -> tuple[str, str, int | None] | None:
         return parts.scheme, (parts.hostname or "").lower(), port
     except ValueError:
         return None
-
-
-def new_browser_id() -> str:
-    """What a browser without a session is recognised by."""
-    return secrets.token_urlsafe(32)
-
-
-def form_token(master_key: bytes, held: str) -> str:
-    """The token for forms of the browser that holds this session or id."""
-    return derive(master_key, "form-token", held).hex()
-
-
-def token_fits(master_key: bytes, held: str, token: str) -> bool:
-    expected = form_token(master_key, held)
-    return hmac.compare_digest(expected.encode(), token.encode("utf-8", "replace"))

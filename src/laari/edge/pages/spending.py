@@ -1,34 +1,34 @@
-"""Why a wallet cannot pay, in words: all reasons at once.
+"""The reasons why a wallet cannot pay, in words.
 
-Those that the customer cannot change come first.
-A frozen wallet has one reason alone. Its limits are zero, which would read as nonsense.
+Reasons that the customer cannot change come first. A frozen wallet has only one reason: its limits
+are zero, and saying so would not help.
 """
 
 from markupsafe import Markup
 
 from laari.edge.moments import moment_at
-from laari.edge.pages.asked import Asked
+from laari.edge.pages.decisions import Asked
 from laari.edge.pages.render import money, own
-from laari.edge.pages.visit import Visit
+from laari.edge.pages.request import PageRequest
 from laari.rules import wallets
-from laari.rules.records import Payment, PaymentRequest
+from laari.rules.lifecycle import Payable
 from laari.rules.refusals import Refusal
 from laari.store.reads.wallets import WalletStatus
 
-# A higher limit is the operator's to give; the others end by themselves, the longest wait first. A
-# balance is topped up by the customer.
+# Only the operator raises the limit per transaction. The others end by themselves, the longest wait
+# first. A customer can top up the balance.
 _ORDER = ("per_transaction", "monthly", "weekly", "daily", None)
 
 
 async def blocks_in_words(
-    visit: Visit, wallet_status: WalletStatus, asked: Asked[Payment] | Asked[PaymentRequest]
+    request: PageRequest, wallet_status: WalletStatus, asked: Asked[Payable]
 ) -> list[Markup]:
-    """What keeps this wallet from paying what is asked, as the rules decide it."""
-    text, wallet = visit.language.text, wallet_status.wallet
+    """Why this wallet cannot pay the amount, by the same rules as a payment."""
+    text, wallet = request.language.text, wallet_status.wallet
     tenant, amount, now = asked.tenant, asked.row.amount, asked.now
     if wallet.frozen_at is not None:
-        return [frozen_words(visit)]
-    moment = await moment_at(visit.backend, tenant.mode, tenant, now, wallets.counted(wallet))
+        return [frozen_words(request)]
+    moment = await moment_at(request.backend, tenant.mode, tenant, now, wallets.counted(wallet))
     spending = wallets.spent_now(wallet, moment)
     found = wallets.spending_blocks(wallet, wallet_status.tier, amount, spending)
     return [
@@ -41,21 +41,20 @@ async def blocks_in_words(
     ]
 
 
-def frozen_words(visit: Visit) -> Markup:
-    """That the wallet is blocked and whom to ask; why is between the operator and the customer."""
-    contact = visit.backend.settings.support_contact
-    whom = visit.language.text("checkout.provider") if contact is None else own(contact)
-    return visit.language.text("checkout.frozen", contact=whom)
+def frozen_words(request: PageRequest) -> Markup:
+    """Says that the wallet is blocked and whom to contact; the reason is not shown."""
+    contact = request.backend.settings.support_contact
+    whom = request.language.text("checkout.provider") if contact is None else own(contact)
+    return request.language.text("checkout.frozen", contact=whom)
 
 
 async def refused_words(
-    visit: Visit, asked: Asked[Payment] | Asked[PaymentRequest], refusal: Refusal, account: int
+    request: PageRequest, asked: Asked[Payable], refusal: Refusal, account: int
 ) -> Markup:
-    """What a customer reads whose payment was just refused."""
     blocks: list[Markup] = []
     if refusal.code in ("insufficient_balance", "wallet_limit_exceeded"):
-        wallet_status = await visit.backend.wallets.get(account)
-        blocks = await blocks_in_words(visit, wallet_status, asked) if wallet_status else []
+        wallet_status = await request.backend.wallets.get(account)
+        blocks = await blocks_in_words(request, wallet_status, asked) if wallet_status else []
     if not blocks:
-        return visit.language.text("checkout.busy")
-    return Markup(" ").join([*blocks, visit.language.text("checkout.untouched")])
+        return request.language.text("checkout.busy")
+    return Markup(" ").join([*blocks, request.language.text("checkout.untouched")])

@@ -1,1 +1,32 @@
-"""The merchant's dashboard. Each mode has addresses of its own: `/dashboard/live`, `/sandbox`."""
+"""The merchant's dashboard. Each mode has its own addresses: `/dashboard/live`, `/sandbox`."""
+
+from laari.edge.pages.dashboard import (
+    account,
+    authorizations,
+    export,
+    keys,
+    movements,
+    new_link,
+    overview,
+    payments,
+    requests,
+    sandbox,
+    signup,
+    webhooks,
+)
+from laari.edge.pages.routes import Routes
+
+ROUTES: Routes = [
+    *account.ROUTES,  # first: `/dashboard/login` is not a mode
+    *signup.ROUTES,
+    *overview.ROUTES,
+    *new_link.ROUTES,
+    *export.ROUTES,
+    *movements.ROUTES,
+    *payments.ROUTES,
+    *requests.ROUTES,
+    *authorizations.ROUTES,
+    *webhooks.ROUTES,
+    *keys.ROUTES,
+    *sandbox.ROUTES,
+]

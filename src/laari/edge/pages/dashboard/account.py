@@ -1,30 +1,69 @@
-"""One's own account: the password, and the end of all one's sessions."""
+"""Log-in and log-out of the dashboard, here or everywhere, and the password."""
 
-from laari.edge.pages.dashboard.desk import ACCOUNT, LOGIN, Desk, desk_route
-from laari.edge.pages.password import change_password
+from laari.edge.pages.dashboard.request import (
+    ACCOUNT,
+    HOME,
+    LOGIN,
+    SIGN_UP,
+    DashboardRequest,
+    DashboardVisitor,
+)
+from laari.edge.pages.login import change_password, log_in_user
+from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
-from laari.store.people import logins
+from laari.store.people import logins, merchants
+
+WRONG = "These details do not match a login. Check the address and the password, then try again."
 
 
-async def show(desk: Desk) -> Reply:
-    return desk.page("account.html", wrong=None, first="first" in desk.visit.query)
+async def home(request: DashboardVisitor) -> Reply:
+    """Redirects to the mode in which the merchant's credentials act."""
+    user = await request.find_user()
+    if user is None:
+        return request.go(LOGIN)
+    merchant = await request.backend.ask(merchants.show, user.merchant_id)
+    return request.go(f"{HOME}/{merchant.mode}")
 
 
-async def set_password(desk: Desk) -> Reply:
-    wrong = await change_password(desk.visit, desk.user)
-    if wrong is None:
-        return desk.go(ACCOUNT, done="password")
-    return desk.page("account.html", wrong.status, wrong=wrong.words, first=False)
+async def show_login(request: DashboardVisitor) -> Reply:
+    signup = SIGN_UP if request.backend.settings.sandbox_signup else None
+    return request.page("login.html", signup=signup)
 
 
-async def log_out_everywhere(desk: Desk) -> Reply:
-    """For a machine that was lost, or a browser that one forgot to leave."""
-    await desk.backend.write(logins.end_all, desk.user.whose)
-    await desk.visit.end_session()
-    return desk.visit.go(LOGIN)
+async def log_in(request: DashboardVisitor) -> Reply | Problem:
+    outcome = await log_in_user(request)
+    if isinstance(outcome, FormProblem):
+        return outcome._replace(message=WRONG) if outcome.status == 422 else outcome
+    if outcome.first_password:
+        return request.go(f"{HOME}/live{ACCOUNT}?first=1")
+    return request.go(request.wanted)
 
 
-ROUTES = [
-    desk_route(ACCOUNT, get=show, post=set_password, own=True),
-    desk_route(f"{ACCOUNT}/logout-everywhere", post=log_out_everywhere, own=True),
+async def log_out(request: DashboardVisitor) -> Reply:
+    await request.end_session()
+    return request.go(LOGIN)
+
+
+async def log_out_everywhere(request: DashboardRequest) -> Reply:
+    """For a lost device, or a browser that was left open."""
+    await request.backend.write(logins.end_all, request.user.whose)
+    return await log_out(request)
+
+
+async def show(request: DashboardRequest) -> Reply:
+    return request.page("account.html")
+
+
+async def set_password(request: DashboardRequest) -> Reply | Problem:
+    problem = await change_password(request, request.user)
+    return problem or request.redirect(ACCOUNT, done="password")
+
+
+ROUTES: Routes = [
+    PageRoute(DashboardVisitor, "", get=home),
+    PageRoute(DashboardVisitor, "/login", get=show_login, post=log_in),
+    PageRoute(DashboardVisitor, "/logout", post=log_out),
+    PageRoute(DashboardRequest, ACCOUNT, get=show, post=set_password, own=True),
+    PageRoute(DashboardRequest, f"{ACCOUNT}/logout-everywhere", post=log_out_everywhere, own=True),
 ]

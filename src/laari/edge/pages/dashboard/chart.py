@@ -1,4 +1,4 @@
-"""Bars for a chart, in the numbers of an SVG: a hundred units high, ten wide for each day."""
+"""Bars of a chart in SVG units: a hundred high, ten wide for each day."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,12 +20,12 @@ class Bar(NamedTuple):
 
 class Chart(NamedTuple):
     width: int
-    top: int  # what a column of full height stands for
+    top: int  # the value of a column of full height
     pieces: list[list[Bar]]  # by series: the first at the bottom, the next on top of it
 
 
 def stacked(*series: Sequence[int]) -> Chart:
-    """Columns of one or more series on top of one another, on a scale with a round top."""
+    """Columns of stacked series, on a scale with a round top."""
     totals = [sum(column) for column in zip(*series, strict=True)]
     top = round_up(max(totals, default=0))
     pieces: list[list[Bar]] = [[] for _ in series]
@@ -40,17 +40,17 @@ def stacked(*series: Sequence[int]) -> Chart:
 
 
 def bars(chart: Chart, words: Sequence[str]) -> Markup:
-    """The columns' pieces as SVG, each with the words of its column.
+    """The pieces as SVG, each with the words of its column.
 
-    A template takes much longer for so many numbers, each of which it would escape.
+    A template would escape every number, which takes much longer.
     """
     return Markup().join(
         Markup(  # noqa: S704  # numbers, and words that are escaped
             f'<rect class="series-{series}" x="{bar.x}" y="{bar.y}" width="{WIDTH}" '
-            f'height="{bar.height}"><title>{escape(told)}</title></rect>'
+            f'height="{bar.height}"><title>{escape(word)}</title></rect>'
         )
         for series, pieces in enumerate(chart.pieces, 1)
-        for bar, told in zip(pieces, words, strict=True)
+        for bar, word in zip(pieces, words, strict=True)
         if bar.height
     )
 

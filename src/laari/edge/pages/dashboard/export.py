@@ -1,19 +1,20 @@
-"""The filtered payments as a CSV file of any length, a page of the list at a time."""
+"""CSV files of any length: the filtered payments, and the parts that other files share."""
 
 import csv
 import io
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import datetime
 from typing import TypeVar
 
-from laari.edge.merchant import payments as interface
-from laari.edge.merchant.lists import ListQuery
+from laari.edge.backend import Backend
+from laari.edge.merchant import payments as api
 from laari.edge.pages.bidi import closed, escaped_json
-from laari.edge.pages.dashboard.desk import Desk, desk_route
-from laari.edge.pages.dashboard.listing import ListRequest, read_list
-from laari.edge.pages.dashboard.views import listing_of
+from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.dashboard.views import listing_of, read_list, refused_list
+from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply, Stream
 from laari.rules import ids
@@ -23,47 +24,25 @@ from laari.rules.money import rufiyaa
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.payments import net_amount
-from laari.store.reads.listing import Window
+from laari.store.reads.listing import Position
 
 T = TypeVar("T")
+N = TypeVar("N")  # a place in a list
 
-# In memory, however long the file becomes. To write them takes a millisecond or two, for which
-# every other request of this process waits.
+# Writing a page takes a millisecond or two, in which every other request of this process waits.
 ROWS_AT_ONCE = 100
-# Metadata can have 100 KB a payment, and a page of such payments would take most of a second: what
-# is written in one go ends with the row that passes this length.
+# A payment's metadata can have 100 KB, and a page of such payments would take most of a second.
+# A piece ends with the row that passes this length.
 METADATA_AT_ONCE = 64 * 1024
-BYTE_ORDER_MARK = "\ufeff"  # without it, spreadsheets do not take the file for UTF-8
+BYTE_ORDER_MARK = "\ufeff"  # without it, spreadsheets do not read the file as UTF-8
 
-COLUMNS = (
-    "id",
-    "reference",
-    "status",
-    "amount",
-    "fee",
-    "net_amount",
-    "kind",
-    "title",
-    "description",
-    "bill_number",
-    "terminal_label",
-    "payment_reference",
-    "created_at",
-    "paid_at",
-    "refunded_at",
-    "expires_at",
-    "metadata",
-    "refunded_amount",
-    "balance_effect",
-)
-# A spreadsheet takes a cell that begins so for a formula, and a customer's or till's text could
-# then read other cells or open addresses. The wide and small forms count where a keyboard for
-# Chinese, Japanese or Korean writes them.
+# A spreadsheet reads a cell that begins with one of these as a formula, which could read other
+# cells or open addresses. Keyboards for Chinese, Japanese or Korean write the wide forms.
 _FORMULA_STARTS = "=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b"
-# What a spreadsheet may take for the end of a cell: in much of the world it splits a CSV file at
-# semicolons, and quotes in the middle of such a cell protect neither separators nor line breaks.
+# A spreadsheet may end a cell at one of these: in many countries it splits a CSV file at
+# semicolons, and quotes inside such a cell protect neither separators nor line breaks.
 _CELL_ENDS = ";|\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029"
-# What it may drop before it looks at a cell's first character: blanks, quotes, what has no width.
+# It may drop these before it looks at a cell's first character: blanks, quotes, zero-width.
 _DROPPED = (
     '"\x00-\x08\x0e-\x1b\x1f \x7f\xa0\xad\u1680\u180e\u2000-\u200f'
     "\u202a-\u202f\u205f-\u2064\u3000\ufeff"
@@ -73,46 +52,109 @@ _BEFORE_FORMULA = re.compile(
 )
 
 
-async def export(desk: Desk) -> Reply:
-    asked = read_list(desk, interface.LIST_QUERY, PAYMENTS.listing)
+def guarded(text: str) -> str:
+    """Text in which no spreadsheet finds a formula, wherever it splits the file into cells.
+
+    An apostrophe goes before everything that looks like the start of a formula. Direction controls
+    are closed, so that none of them turns the cells after it.
+    """
+    return _BEFORE_FORMULA.sub("'", closed(text))
+
+
+def _net(payment: Payment, refunded: int = 0) -> str:
+    net = net_amount(payment)
+    return "" if net is None else rufiyaa(net - refunded)
+
+
+def _refunded(payment: Payment) -> int:
+    return 0 if payment.refunded_at is None else payment.amount
+
+
+# The cells of a payment at a moment, by column.
+CELLS: dict[str, Callable[[Payment, datetime], str]] = {
+    "id": lambda payment, now: ids.show_id(ids.PAYMENT, payment.id),
+    "reference": lambda payment, now: guarded(payment.reference),
+    "status": shown_state,
+    "amount": lambda payment, now: rufiyaa(payment.amount),
+    "fee": lambda payment, now: "" if payment.fee is None else rufiyaa(payment.fee),
+    "net_amount": lambda payment, now: _net(payment),
+    "kind": lambda payment, now: payment.kind,
+    "title": lambda payment, now: guarded(payment.title or ""),
+    "description": lambda payment, now: guarded(payment.description or ""),
+    "bill_number": lambda payment, now: guarded(payment.bill_number or ""),
+    "terminal_label": lambda payment, now: guarded(payment.terminal_label or ""),
+    "payment_reference": lambda payment, now: payment.payment_reference or "",
+    "created_at": lambda payment, now: show_or_none(payment.created_at) or "",
+    "paid_at": lambda payment, now: show_or_none(payment.paid_at) or "",
+    "refunded_at": lambda payment, now: show_or_none(payment.refunded_at) or "",
+    "expires_at": lambda payment, now: show_or_none(payment.expires_at) or "",
+    "metadata": lambda payment, now: guarded(
+        "" if payment.metadata == "{}" else escaped_json(payment.metadata)
+    ),
+    "refunded_amount": lambda payment, now: _net(payment) and rufiyaa(_refunded(payment)),
+    "balance_effect": lambda payment, now: _net(payment, _refunded(payment)),
+}
+
+
+def cells_of(payment: Payment, now: datetime) -> dict[str, str]:
+    return {name: cell(payment, now) for name, cell in CELLS.items()}
+
+
+async def export(request: DashboardRequest) -> Reply:
+    asked = read_list(request, api.LIST_QUERY, PAYMENTS.listing)
     if isinstance(asked, Refusal):
-        written = dict(desk.visit.query)
-        return desk.page("payments.html", problem=asked, written=written, rows=[], older=None)
-    name = f"payments-{desk.tenant.mode}-{local_day(desk.now)}.csv"
+        return refused_list(request, "payments.html", asked)
+
+    async def find(after: Position | None) -> tuple[Sequence[Payment], Position | None]:
+        window = replace(asked.window, limit=ROWS_AT_ONCE, after=after)
+        listing = listing_of(request, PAYMENTS, asked._replace(window=window))
+        found = await request.backend.page(listing)
+        return found.rows, found.next
+
+    def cells(payment: Payment) -> dict[str, str]:
+        return cells_of(payment, request.tenant_now)
+
+    name = f"payments-{request.tenant.mode}-{local_day(request.tenant_now)}.csv"
+    lines = csv_lines(request.backend, [*CELLS], find, lambda payment: payment, cells)
+    return file_reply(request, name, lines)
+
+
+def file_reply(request: DashboardRequest, name: str, lines: AsyncGenerator[bytes, None]) -> Reply:
     place = ExitStack()
-    place.enter_context(desk.backend.heavy.export(desk.merchant.id))
-    # It counts among the exports until the last line is sent, or the client has gone.
-    return file_reply(name, Stream(_lines(desk, asked), place.close))
-
-
-def file_reply(name: str, stream: Stream) -> Reply:
+    place.enter_context(request.backend.heavy.export(request.merchant.id))
+    # It counts as an export until the last line is sent or the client has disconnected.
     return Reply(
         200,
         headers=((b"content-disposition", f'attachment; filename="{name}"'.encode()),),
         content_type=b"text/csv; charset=utf-8",
-        stream=stream,
+        stream=Stream(lines, place.close),
     )
 
 
-async def _lines(desk: Desk, asked: ListRequest[ListQuery]) -> AsyncGenerator[bytes, None]:
-    """A chunk or a few for each page of the list; no connection is held while the client reads."""
-    window: Window | None = replace(asked.window, limit=ROWS_AT_ONCE, after=None)
-    yield (BYTE_ORDER_MARK + csv_text([list(COLUMNS)])).encode()
-    while window is not None:
-        async with desk.backend.heavy.reading.slot():
-            found = await desk.backend.page(
-                listing_of(desk, PAYMENTS, asked._replace(window=window))
-            )
-        for payments in in_pieces(found.rows, lambda payment: payment):
-            async with desk.backend.heavy.writing.slot():
-                rows = (cells_of(desk, payment) for payment in payments)
-                written = csv_text([[row[name] for name in COLUMNS] for row in rows]).encode()
-            yield written
-        window = None if found.next is None else replace(window, after=found.next)
+async def csv_lines(
+    backend: Backend,
+    columns: list[str],
+    find: Callable[[N | None], Awaitable[tuple[Sequence[T], N | None]]],
+    payment_of: Callable[[T], Payment],
+    cells: Callable[[T], dict[str, str]],
+) -> AsyncGenerator[bytes, None]:
+    """Reads a page at a time with `find`; no connection is held while the client reads."""
+    yield (BYTE_ORDER_MARK + csv_text([columns])).encode()
+    after: N | None = None
+    while True:
+        async with backend.heavy.reading.slot():
+            rows, after = await find(after)
+        for piece in in_pieces(rows, payment_of):
+            async with backend.heavy.writing.slot():
+                written = [cells(row) for row in piece]
+                text = csv_text([[row[name] for name in columns] for row in written]).encode()
+            yield text
+        if after is None:
+            return
 
 
 def in_pieces(rows: Sequence[T], payment_of: Callable[[T], Payment]) -> Iterator[list[T]]:
-    """The rows of a page, as many at a time as may be written in one go."""
+    """Splits the rows of a page by the length of their metadata."""
     piece: list[T] = []
     length = 0
     for row in rows:
@@ -131,40 +173,4 @@ def csv_text(rows: list[list[str]]) -> str:
     return text.getvalue()
 
 
-def cells_of(desk: Desk, payment: Payment) -> dict[str, str]:
-    """A payment's cells by column: as it stands now, with all that has moved."""
-    net = net_amount(payment)
-    refunded = 0 if payment.refunded_at is None else payment.amount
-    return {
-        "id": ids.show_id(ids.PAYMENT, payment.id),
-        "reference": guarded(payment.reference),
-        "status": shown_state(payment, desk.now),
-        "amount": rufiyaa(payment.amount),
-        "fee": "" if payment.fee is None else rufiyaa(payment.fee),
-        "net_amount": "" if net is None else rufiyaa(net),
-        "kind": payment.kind,
-        "title": guarded(payment.title or ""),
-        "description": guarded(payment.description or ""),
-        "bill_number": guarded(payment.bill_number or ""),
-        "terminal_label": guarded(payment.terminal_label or ""),
-        "payment_reference": payment.payment_reference or "",
-        "created_at": show_or_none(payment.created_at) or "",
-        "paid_at": show_or_none(payment.paid_at) or "",
-        "refunded_at": show_or_none(payment.refunded_at) or "",
-        "expires_at": show_or_none(payment.expires_at) or "",
-        "metadata": guarded("" if payment.metadata == "{}" else escaped_json(payment.metadata)),
-        "refunded_amount": "" if net is None else rufiyaa(refunded),
-        "balance_effect": "" if net is None else rufiyaa(net - refunded),
-    }
-
-
-def guarded(text: str) -> str:
-    """Text in which no spreadsheet finds a formula, wherever it splits the file into cells.
-
-    An apostrophe goes before whatever looks like the beginning of one. Direction controls are
-    closed, so that none of them turns the cells after it.
-    """
-    return _BEFORE_FORMULA.sub("'", closed(text))
-
-
-ROUTES = [desk_route("/payments/export.csv", get=export, read_only=False)]
+ROUTES = [PageRoute(DashboardRequest, "/payments/export.csv", get=export, hands_out=True)]

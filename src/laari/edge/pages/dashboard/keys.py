@@ -1,125 +1,117 @@
-"""Credentials: the secret key, OAuth clients, and the mode that both act in.
+"""Credentials: the secret key, OAuth clients, and the mode in which both act.
 
-A secret is shown in the reply to the form that made it and never again. So that a reload of that
-reply makes no second one, each form says which state it was made for.
+A secret is shown only in the reply to the form that made it. Each form names the state that it was
+shown for, so that a reload does not make a second secret.
 """
 
-from laari.edge.pages.dashboard.desk import MODES, Desk, desk_route
-from laari.edge.pages.visit import read_count
+from laari.edge.pages.dashboard.request import MODES, DashboardRequest
+from laari.edge.pages.request import Problem, read_count
+from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
-from laari.rules.refusals import Refusal, refuse
+from laari.rules.refusals import refuse
 from laari.rules.scopes import SCOPES
 from laari.rules.tokens import write_scope
 from laari.store.people import merchants, oauth
 
 CHANGED = refuse("conflict", "Something has changed since this page was shown. Nothing was done.")
-
-SANDBOX_ALONE = refuse("invalid_request", "This merchant signed up for the sandbox alone.")
+SANDBOX_ONLY = refuse("invalid_request", "This merchant exists only in the sandbox.")
+NO_SCOPE = refuse("invalid_request", "Choose at least one scope for the client.")
 
 
 async def show(
-    desk: Desk,
-    problem: Refusal | None = None,
-    chosen: frozenset[str] = frozenset(SCOPES),
-    *,
+    request: DashboardRequest,
     secret_key: str | None = None,
     client: oauth.Client | None = None,
     client_secret: str | None = None,
 ) -> Reply:
-    return desk.page(
+    """Shows a new secret key, or a new client and its secret, once."""
+    return request.page(
         "keys.html",
-        problem=problem,
-        clients=await desk.backend.ask(oauth.list_clients, desk.merchant.id),
+        clients=await request.backend.ask(oauth.list_clients, request.merchant.id),
         scopes=SCOPES,
-        chosen=chosen,
+        chosen=_chosen(request) or SCOPES,
         secret_key=secret_key,
         client=client,
         client_secret=client_secret,
     )
 
 
-async def ask_rotation(desk: Desk, problem: Refusal | None = None) -> Reply:
-    mark = await desk.backend.ask(merchants.key_mark, desk.merchant.id)
-    return desk.page("rotate.html", problem=problem, mark=mark)
+def _chosen(request: DashboardRequest) -> frozenset[str]:
+    return frozenset(name for name in SCOPES if name in request.form)
 
 
-async def rotate(desk: Desk) -> Reply:
-    problem = await desk.confirm(always=True)
-    if problem is not None:
-        return await ask_rotation(desk, problem)
-    secret_key = await desk.backend.write(
+async def ask_rotation(request: DashboardRequest) -> Reply:
+    mark = await request.backend.ask(merchants.key_mark, request.merchant.id)
+    return request.page("rotate.html", mark=mark)
+
+
+async def rotate(request: DashboardRequest) -> Reply | Problem:
+    if problem := await request.confirm(always=True):
+        return problem
+    secret_key = await request.backend.write(
         merchants.rotate_marked_key,
-        desk.backend.master_key,
-        desk.merchant.id,
-        desk.form.get("mark", ""),
+        request.backend.master_key,
+        request.merchant.id,
+        request.form.get("mark", ""),
     )
-    if secret_key is None:
-        return await ask_rotation(desk, CHANGED)
-    return await show(desk, secret_key=secret_key)
+    return CHANGED if secret_key is None else await show(request, secret_key)
 
 
-async def create_client(desk: Desk) -> Reply:
-    chosen = frozenset(name for name in SCOPES if name in desk.form)
-    scope = write_scope(chosen)
+async def create_client(request: DashboardRequest) -> Reply | Problem:
+    scope = write_scope(_chosen(request))
     if not scope:
-        message = "Choose at least one scope: a client without any can do nothing."
-        return await show(desk, refuse("invalid_request", message))
-    problem = await desk.confirm()
-    if problem is not None:
-        return await show(desk, problem, chosen)
-    before = read_count(desk.form.get("clients", ""))
-    made = await desk.backend.write(oauth.create_next_client, desk.merchant.id, scope, before)
+        return NO_SCOPE
+    if problem := await request.confirm():
+        return problem
+    before = read_count(request.form.get("clients", ""))
+    made = await request.backend.write(oauth.create_next_client, request.merchant.id, scope, before)
     if made is None:
-        return await show(desk, CHANGED)
+        return CHANGED
     client, secret = made
-    return await show(desk, client=client, client_secret=secret)
+    return await show(request, client=client, client_secret=secret)
 
 
-async def _own_client(desk: Desk) -> oauth.Client | None:
-    clients = await desk.backend.ask(oauth.list_clients, desk.merchant.id)
-    return next((client for client in clients if client.id == desk.visit.params["id"]), None)
+async def _own_client(request: DashboardRequest) -> oauth.Client | None:
+    clients = await request.backend.ask(oauth.list_clients, request.merchant.id)
+    return next((client for client in clients if client.id == request.params["id"]), None)
 
 
-async def ask_revocation(desk: Desk, problem: Refusal | None = None) -> Reply:
-    client = await _own_client(desk)
+async def ask_revocation(request: DashboardRequest) -> Reply:
+    client = await _own_client(request)
+    return request.missing() if client is None else request.page("revoke.html", client=client)
+
+
+async def revoke_client(request: DashboardRequest) -> Reply | Problem:
+    client = await _own_client(request)
     if client is None:
-        return desk.missing()
-    return desk.page("revoke.html", problem=problem, client=client)
+        return request.missing()
+    if problem := await request.confirm():
+        return problem
+    await request.backend.write(oauth.revoke_client, client.id)
+    return request.redirect("/keys", done="revoked")
 
 
-async def revoke_client(desk: Desk) -> Reply:
-    client = await _own_client(desk)
-    if client is None:
-        return desk.missing()
-    problem = await desk.confirm()
-    if problem is not None:
-        return await ask_revocation(desk, problem)
-    await desk.backend.write(oauth.revoke_client, client.id)
-    return desk.go("/keys", done="revoked")
+async def ask_mode(request: DashboardRequest) -> Reply:
+    return request.page("mode.html")
 
 
-async def ask_mode(desk: Desk, problem: Refusal | None = None) -> Reply:
-    return desk.page("mode.html", problem=problem)
-
-
-async def set_mode(desk: Desk) -> Reply:
-    """From here on every request of the merchant's programs acts in the other mode."""
-    mode = MODES.get(desk.form.get("mode", ""))
+async def set_mode(request: DashboardRequest) -> Reply | Problem:
+    """Every later request of the merchant's programs acts in the new mode."""
+    mode = MODES.get(request.form.get("mode", ""))
     if mode is None:
-        return await ask_mode(desk, refuse("invalid_request"))
-    if mode == "live" and not desk.merchant.has_live:
-        return await ask_mode(desk, SANDBOX_ALONE)
-    problem = await desk.confirm(always=True)
-    if problem is not None:
-        return await ask_mode(desk, problem)
-    await desk.backend.write(merchants.update, desk.merchant.id, mode=mode)
-    return desk.go("/keys", done="mode")
+        return refuse("invalid_request")
+    if mode == "live" and not request.merchant.has_live:
+        return SANDBOX_ONLY
+    if problem := await request.confirm(always=True):
+        return problem
+    await request.backend.write(merchants.update, request.merchant.id, mode=mode)
+    return request.redirect("/keys", done="mode")
 
 
 ROUTES = [
-    desk_route("/keys", get=show),
-    desk_route("/keys/rotate", get=ask_rotation, post=rotate),
-    desk_route("/keys/mode", get=ask_mode, post=set_mode),
-    desk_route("/keys/clients", post=create_client),
-    desk_route("/keys/clients/{id}", get=ask_revocation, post=revoke_client),
+    PageRoute(DashboardRequest, "/keys", get=show),
+    PageRoute(DashboardRequest, "/keys/rotate", get=ask_rotation, post=rotate),
+    PageRoute(DashboardRequest, "/keys/mode", get=ask_mode, post=set_mode),
+    PageRoute(DashboardRequest, "/keys/clients", post=create_client, page=show),
+    PageRoute(DashboardRequest, "/keys/clients/{id}", get=ask_revocation, post=revoke_client),
 ]

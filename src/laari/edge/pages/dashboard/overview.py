@@ -1,4 +1,4 @@
-"""The first page: what the last days came to."""
+"""The first page: the figures of the last 30 days."""
 
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
@@ -7,8 +7,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 from laari.edge.pages.dashboard.chart import bars, stacked
-from laari.edge.pages.dashboard.desk import Desk, desk_route
+from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.render import money_text
+from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day
 from laari.rules.lifecycle import shown_state
@@ -20,21 +21,21 @@ DAYS = 30
 NEWEST = 5
 
 
-async def show(desk: Desk, secret_key: str | None = None) -> Reply:
-    """`secret_key` is that of a merchant which has just signed up: it is shown only now."""
-    days = await _days(desk)
-    newest = await desk.backend.page(
-        payments.of_tenant(desk.tenant.id, desk.now, Window(limit=NEWEST))
+async def show(request: DashboardRequest, secret_key: str | None = None) -> Reply:
+    """`secret_key` is shown once, after a sign-up."""
+    days = await _days(request)
+    newest = await request.backend.page(
+        payments.of_tenant(request.tenant.id, request.tenant_now, Window(limit=NEWEST))
     )
     figures = list(days.values())
     names = [f"{day:%-d %b}" for day in days]
     told = list(zip(names, figures, strict=True))
     volume = stacked([each.gross for each in figures])
     counts = stacked([each.payments for each in figures], [each.refunds for each in figures])
-    return await desk.long_page(
+    return await request.long_page(
         "overview.html",
         secret_key=secret_key,
-        span=Span(desk.tenant.id, min(days), max(days)),
+        span=Span(request.tenant.id, min(days), max(days)),
         names=names,
         days=list(_moved(days)),
         spans={"Today": _sum(figures[-1:]), "7 days": _sum(figures[-7:]), "30 days": _sum(figures)},
@@ -51,7 +52,7 @@ async def show(desk: Desk, secret_key: str | None = None) -> Reply:
 
 
 class Days(NamedTuple):
-    """A row of the table: one day, or days in a row on which nothing moved."""
+    """A row of the table: one day, or several days without a movement."""
 
     first: date
     last: date
@@ -69,12 +70,12 @@ def _moved(days: dict[date, Figures]) -> Iterator[Days]:
             yield from (Days(day, day, figures) for day, figures in rows)
 
 
-async def _days(desk: Desk) -> dict[date, Figures]:
-    """Every one of the last days, also those on which nothing happened, oldest first."""
-    last = local_day(desk.now)
+async def _days(request: DashboardRequest) -> dict[date, Figures]:
+    """All of the last days, oldest first, also those without a movement."""
+    last = local_day(request.tenant_now)
     first = last - timedelta(days=DAYS - 1)
     every = {first + timedelta(days=place): Figures() for place in range(DAYS)}
-    for found in await desk.backend.days(Span(desk.tenant.id, first, last)):
+    for found in await request.backend.days(Span(request.tenant.id, first, last)):
         every[found.day] = every[found.day].plus(found.figures)
     return every
 
@@ -83,4 +84,4 @@ def _sum(figures: Iterable[Figures]) -> Figures:
     return reduce(Figures.plus, figures)
 
 
-ROUTES = [desk_route("", get=show)]
+ROUTES = [PageRoute(DashboardRequest, "", get=show)]

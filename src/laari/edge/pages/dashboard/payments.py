@@ -1,9 +1,11 @@
-"""Payments: the list with its filters, the search, and a payment's own page."""
+"""Payments: the list with its filters, the search, and the page of one payment."""
 
-from laari.edge.merchant import payments as interface
-from laari.edge.pages.dashboard.desk import Desk, desk_route
+from laari.edge.merchant import payments as api
+from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.timeline import timeline
 from laari.edge.pages.dashboard.views import ask_cancel, cancel, for_one, list_page
+from laari.edge.pages.request import Problem
+from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
@@ -16,67 +18,64 @@ from laari.store.reads.search import search
 MOST_MATCHES = 50
 LONGEST_SEARCH = 100
 
-
-_list = list_page(PAYMENTS, interface.LIST_QUERY, "payments.html")
-
-
-async def show_list(desk: Desk) -> Reply:
-    sought = desk.visit.query.get("q", "").strip()[:LONGEST_SEARCH].replace("\0", "")
-    return await _show_matches(desk, sought) if sought else await _list(desk)
+_list = list_page(PAYMENTS, api.LIST_QUERY, "payments.html")
 
 
-async def _show_matches(desk: Desk, sought: str) -> Reply:
-    payment_id = ids.read_id(ids.PAYMENT, sought)
-    if payment_id is not None:
-        return desk.go(f"/payments/{sought}")
-    async with desk.backend.heavy.searches.slot(soon=True):
-        matches = await desk.backend.ask(search, desk.tenant.id, sought, MOST_MATCHES)
-    return await desk.long_page(
+async def show_list(request: DashboardRequest) -> Reply:
+    sought = request.query.get("q", "").strip()[:LONGEST_SEARCH].replace("\0", "")
+    if not sought:
+        return await _list(request)
+    if ids.read_id(ids.PAYMENT, sought) is not None:
+        return request.redirect(f"/payments/{sought}")
+    async with request.backend.heavy.searches.slot(soon=True):
+        matches = await request.backend.ask(search, request.tenant.id, sought, MOST_MATCHES)
+    return await request.long_page(
         "search.html", sought=sought, matches=matches, most=MOST_MATCHES, state_of=shown_state
     )
 
 
-async def _show(desk: Desk, payment: Payment, problem: Refusal | None) -> Reply:
-    return desk.page(
+async def _show(request: DashboardRequest, payment: Payment) -> Reply:
+    return request.page(
         "payment.html",
-        problem=problem,
         payment=payment,
-        shape=PAYMENTS.show(payment, desk.backend),
-        state=shown_state(payment, desk.now),
-        entries=await timeline(desk, payment),
+        shape=PAYMENTS.show(payment, request.backend),
+        state=shown_state(payment, request.tenant_now),
+        entries=await timeline(request, payment),
     )
 
 
-async def status(desk: Desk) -> Reply:
-    """The state alone, for the page to watch."""
-    payment = await PAYMENTS.of_tenant(desk.backend, desk.tenant, desk.visit.params["id"])
-    state = "not_found" if payment is None else shown_state(payment, desk.now)
-    return desk.visit.json({"status": state})
+async def show_status(request: DashboardRequest) -> Reply:
+    """Only the state, for a page that polls."""
+    payment = await PAYMENTS.of_tenant(request.backend, request.tenant, request.params["id"])
+    state = "not_found" if payment is None else shown_state(payment, request.tenant_now)
+    return request.json({"status": state})
 
 
-async def ask_refund(desk: Desk, payment: Payment, problem: Refusal | None) -> Reply:
-    return desk.page("refund.html", problem=problem, payment=payment)
+async def _ask_refund(request: DashboardRequest, payment: Payment) -> Reply:
+    return request.page("refund.html", payment=payment)
 
 
-async def refund(desk: Desk, payment: Payment, problem: Refusal | None) -> Reply:
-    problem = await desk.confirm(always=desk.tenant.mode == "live")
-    if problem is not None:
-        return await ask_refund(desk, payment, problem)
-    outcome = await desk.submit(RefundPayment(desk.tenant, payment.id, desk.tenant))
+async def _refund(request: DashboardRequest, payment: Payment) -> Reply | Problem:
+    if problem := await request.confirm(always=request.tenant.mode == "live"):
+        return problem
+    command = RefundPayment(request.tenant, payment.id, request.tenant)
+    outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
-        return await ask_refund(desk, payment, outcome)
-    return desk.go(desk.resource_path, done="refunded")
+        return outcome
+    return request.redirect(request.resource_path, done="refunded")
 
 
 show = for_one(PAYMENTS, _show)
+_ask, _cancel = ask_cancel(PAYMENTS), cancel(api.CANCEL)
 ROUTES = [
-    desk_route("/payments", get=show_list),
-    desk_route("/payments/{id}", get=show),
-    desk_route("/payments/{id}/status", get=status, polled=True),
-    desk_route(
-        "/payments/{id}/cancel", get=ask_cancel(PAYMENTS), post=cancel(interface.CANCEL, show)
-    ),
-    desk_route(
-        "/payments/{id}/refund", get=for_one(PAYMENTS, ask_refund), post=for_one(PAYMENTS, refund)
+    PageRoute(DashboardRequest, "/payments", get=show_list),
+    PageRoute(DashboardRequest, "/payments/{id}", get=show),
+    PageRoute(DashboardRequest, "/payments/{id}/status", get=show_status, polled=True),
+    PageRoute(DashboardRequest, "/payments/{id}/cancel", get=_ask, post=_cancel, page=show),
+    PageRoute(
+        DashboardRequest,
+        "/payments/{id}/refund",
+        get=for_one(PAYMENTS, _ask_refund),
+        post=for_one(PAYMENTS, _refund),
     ),
 ]

@@ -1,32 +1,31 @@
-"""Payment requests: the list with its filters, and a request's own page."""
+"""Payment requests: the list with its filters, and the page of one request."""
 
-from laari.edge.merchant import payment_requests as interface
-from laari.edge.pages.dashboard.desk import Desk, desk_route
+from laari.edge.merchant import payment_requests as api
+from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.views import ask_cancel, cancel, for_one, list_page
+from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import REQUESTS
 from laari.http.messages import Reply
 from laari.rules.lifecycle import shown_state
 from laari.rules.records import PaymentRequest
-from laari.rules.refusals import Refusal
 from laari.store.reads import events
 
 
-async def _show(desk: Desk, request: PaymentRequest, problem: Refusal | None) -> Reply:
-    return desk.page(
+async def _show(request: DashboardRequest, payment_request: PaymentRequest) -> Reply:
+    return request.page(
         "request.html",
-        problem=problem,
-        request=request,
-        shape=REQUESTS.show(request, desk.backend),
-        state=shown_state(request, desk.now),
-        events=await desk.backend.ask(events.of_object, request.id),
+        payment_request=payment_request,
+        shape=REQUESTS.show(payment_request, request.backend),
+        state=shown_state(payment_request, request.tenant_now),
+        events=await request.backend.ask(events.of_object, payment_request.id),
     )
 
 
 show = for_one(REQUESTS, _show)
+_list = list_page(REQUESTS, api.LIST.query, "requests.html")
+_ask, _cancel = ask_cancel(REQUESTS), cancel(api.CANCEL)
 ROUTES = [
-    desk_route("/requests", get=list_page(REQUESTS, interface.LIST.query, "requests.html")),
-    desk_route("/requests/{id}", get=show),
-    desk_route(
-        "/requests/{id}/cancel", get=ask_cancel(REQUESTS), post=cancel(interface.CANCEL, show)
-    ),
+    PageRoute(DashboardRequest, "/requests", get=_list),
+    PageRoute(DashboardRequest, "/requests/{id}", get=show),
+    PageRoute(DashboardRequest, "/requests/{id}/cancel", get=_ask, post=_cancel, page=show),
 ]

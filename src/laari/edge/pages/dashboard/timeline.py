@@ -1,26 +1,20 @@
-"""What happened to a payment, from everything that the database keeps about it."""
+"""The history of a payment, from all records of the database."""
 
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
-from laari.edge.pages.dashboard.desk import Desk
+from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.rules import ids
 from laari.rules.idempotency import RETENTION
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT, fee_account
-from laari.rules.records import Payment, SavedResponse, Transfer
+from laari.rules.records import Mode, Payment, SavedResponse, Transfer
 from laari.rules.world import local_time
 from laari.store.reads import events, payment_history
 from laari.store.reads.events import AttemptMade
 
+# In the order of entries with the same time: the cause comes first.
 TimelineKind = Literal["request", "state", "transfer", "event", "delivery"]
-# Of what was written at one moment, the cause comes first.
-_ORDER: dict[TimelineKind, int] = {
-    "request": 0,
-    "state": 1,
-    "transfer": 2,
-    "event": 3,
-    "delivery": 4,
-}
+_ORDER = get_args(TimelineKind)
 
 
 class TimelineEntry(NamedTuple):
@@ -36,26 +30,24 @@ class TimelineEntry(NamedTuple):
     failed: bool = False
 
 
-async def timeline(desk: Desk, payment: Payment) -> list[TimelineEntry]:
-    ask = desk.backend.ask
-    saved = await ask(payment_history.saved_responses_of, payment)
-    told = await ask(events.of_object, payment.id)
-    attempts = await ask(events.attempts_of, [event.id for event in told])
+async def timeline(request: DashboardRequest, payment: Payment) -> list[TimelineEntry]:
+    ask, mode = request.backend.ask, request.tenant.mode
+    sent = await ask(events.of_object, payment.id)
+    attempts = await ask(events.attempts_of, [event.id for event in sent])
     entries = _states(payment)
-    entries += [_request(response) for response in saved]
-    entries += [
-        _moved(desk, transfer) for transfer in await ask(payment_history.transfers_of, payment.id)
-    ]
-    for event in told:
+    entries += map(_request, await ask(payment_history.saved_responses_of, payment))
+    transfers = await ask(payment_history.transfers_of, payment.id)
+    entries += [_moved(mode, transfer) for transfer in transfers]
+    for event in sent:
         event_id = ids.show_id(ids.EVENT, event.id)
         entries.append(
             TimelineEntry(event.created_at, "event", f"Event {event.type}", event_id=event_id)
         )
         for attempt in attempts.get(event.id, []):
-            # Deliveries run on real time; here they stand where the sandbox's clock was.
-            at = local_time(attempt.started_at, desk.tenant)
+            # Deliveries have real times, which are shown on the sandbox's clock here.
+            at = local_time(attempt.started_at, request.tenant)
             entries.append(_delivery(event.type, attempt, at)._replace(event_id=event_id))
-    return sorted(entries, key=lambda entry: (entry.at, _ORDER[entry.kind]))
+    return sorted(entries, key=lambda entry: (entry.at, _ORDER.index(entry.kind)))
 
 
 def _states(payment: Payment) -> list[TimelineEntry]:
@@ -81,21 +73,21 @@ def _request(saved: SavedResponse) -> TimelineEntry:
         saved.completed_at,
         "request",
         f"Response {saved.status}",
-        f"Idempotency-Key {saved.key}: the same request again gets the same response.",
+        f"Idempotency-Key {saved.key}: a repeated request gets the same response.",
         until=saved.completed_at + RETENTION,
         replays=saved.replays,
         last_replayed_at=saved.last_replayed_at,
     )
 
 
-def _moved(desk: Desk, transfer: Transfer) -> TimelineEntry:
-    detail = f"{_account(desk, transfer.debit_account)} → {_account(desk, transfer.credit_account)}"
-    title = {"payment": "Money moved", "fee": "Fee", "refund": "Money given back"}[transfer.kind]
+def _moved(mode: Mode, transfer: Transfer) -> TimelineEntry:
+    detail = f"{_account(mode, transfer.debit_account)} → {_account(mode, transfer.credit_account)}"
+    title = {"payment": "Money moved", "fee": "Fee", "refund": "Money refunded"}[transfer.kind]
     return TimelineEntry(transfer.created_at, "transfer", title, detail, transfer.amount)
 
 
-def _account(desk: Desk, account: int) -> str:
-    if account == fee_account(desk.tenant.mode).number:
+def _account(mode: Mode, account: int) -> str:
+    if account == fee_account(mode).number:
         return "service fees"
     return "the payer's wallet" if account >= FIRST_WALLET_ACCOUNT else "your account"
 

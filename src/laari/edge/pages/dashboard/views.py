@@ -1,41 +1,69 @@
-"""Payments, payment requests and authorizations at the desk: lists, one of them, and cancelling."""
+"""Lists and pages of payments, payment requests and authorizations in the dashboard."""
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from laari.edge.merchant.lists import ListQuery, Query
+from laari.edge.merchant.lists import ListQuery, PageQuery, Query, read_window
 from laari.edge.merchant.operations import Write
-from laari.edge.pages.dashboard.desk import Desk, DeskHandler
-from laari.edge.pages.dashboard.listing import ListRequest, older, read_list
+from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.request import Problem
+from laari.edge.pages.routes import FormHandler, Handler
 from laari.edge.resources import R, Resource
 from laari.http.messages import Reply
 from laari.rules.lifecycle import Payable, shown_state
 from laari.rules.refusals import Refusal
-from laari.store.reads.listing import Listing
+from laari.store.reads.listing import Found, Listed, Listing, Window
 
+Q = TypeVar("Q", bound=PageQuery)
+F = TypeVar("F", bound=Listed)
 T = TypeVar("T")
 
 
-class Show(Protocol):
-    """A resource's own page; `problem` is why what was asked there was not done."""
+class ListRequest(NamedTuple, Generic[Q]):
+    """The parameters of a list: as written in the form and as checked, and the window."""
 
-    def __call__(self, desk: Desk, problem: Refusal | None = None) -> Awaitable[Reply]: ...
+    written: dict[str, str]
+    query: Q
+    window: Window
 
 
-def list_page(resource: Resource[R], query: Query[ListQuery], template: str) -> DeskHandler:
-    async def show(desk: Desk) -> Reply:
-        asked = read_list(desk, query, resource.listing)
+def read_list(request: DashboardRequest, query: Query[Q], listing: str) -> ListRequest[Q] | Refusal:
+    """Reads the parameters of the merchant API from a form, whose empty fields do not count."""
+    written = {name: value for name, value in request.query.items() if value.strip()}
+    read = query.read([*written.items()])
+    if isinstance(read, Refusal):
+        return read
+    window = read_window(read, request.backend.cursors, listing, request.tenant.id)
+    if isinstance(window, Refusal):
+        return window
+    return ListRequest(written, read, window)
+
+
+def older(
+    request: DashboardRequest, asked: ListRequest[Q], listing: str, found: Found[F]
+) -> str | None:
+    """The query of the next page; None on the last one."""
+    if found.next is None:
+        return None
+    cursor = request.backend.cursors.make(listing, request.tenant.id, *found.next)
+    return urlencode({**asked.written, "after": cursor})
+
+
+def list_page(
+    resource: Resource[R], query: Query[ListQuery], template: str
+) -> Handler[DashboardRequest]:
+    async def show(request: DashboardRequest) -> Reply:
+        asked = read_list(request, query, resource.listing)
         if isinstance(asked, Refusal):
-            written = dict(desk.visit.query)
-            return desk.page(template, problem=asked, written=written, rows=[], older=None)
-        found = await desk.backend.page(listing_of(desk, resource, asked))
+            return refused_list(request, template, asked)
+        found = await request.backend.page(listing_of(request, resource, asked))
         filters = {name: value for name, value in asked.written.items() if name != "after"}
-        return await desk.long_page(
+        return await request.long_page(
             template,
             written=asked.written,
             rows=found.rows,
-            older=older(desk, asked, resource.listing, found),
+            older=older(request, asked, resource.listing, found),
             export=urlencode(filters),
             state_of=shown_state,
         )
@@ -43,38 +71,53 @@ def list_page(resource: Resource[R], query: Query[ListQuery], template: str) -> 
     return show
 
 
-def listing_of(desk: Desk, resource: Resource[R], asked: ListRequest[ListQuery]) -> Listing[R]:
-    return resource.listed(desk.tenant.id, desk.now, asked.window, **asked.query.filters)
+def refused_list(request: DashboardRequest, template: str, problem: Refusal) -> Reply:
+    """The list without rows, with the filters as they were written."""
+    request.problem = problem
+    return request.page(template, written=request.query, rows=[], older=None)
+
+
+def listing_of(
+    request: DashboardRequest, resource: Resource[R], asked: ListRequest[ListQuery]
+) -> Listing[R]:
+    return resource.listed(
+        request.tenant.id, request.tenant_now, asked.window, **asked.query.filters
+    )
 
 
 def for_one(
-    resource: Resource[R], handler: Callable[[Desk, R, Refusal | None], Awaitable[Reply]]
-) -> Show:
-    """For what the address names, if it is this tenant's."""
+    resource: Resource[R], handler: Callable[[DashboardRequest, R], Awaitable[T]]
+) -> Callable[[DashboardRequest], Awaitable[T | Reply]]:
+    """Looks up the resource in the address, if it belongs to this tenant."""
 
-    async def handle(desk: Desk, problem: Refusal | None = None) -> Reply:
-        row = await resource.of_tenant(desk.backend, desk.tenant, desk.visit.params["id"])
-        return desk.missing() if row is None else await handler(desk, row, problem)
+    async def handle(request: DashboardRequest) -> T | Reply:
+        row = await resource.of_tenant(request.backend, request.tenant, request.params["id"])
+        return request.missing() if row is None else await handler(request, row)
 
     return handle
 
 
-def ask_cancel(resource: Resource[Payable]) -> Show:
-    async def ask(desk: Desk, row: Payable, problem: Refusal | None) -> Reply:
-        state = shown_state(row, desk.now)
-        return desk.page(
-            "cancel.html", noun=resource.noun, asked=row, state=state, back=desk.resource_path
+def ask_cancel(resource: Resource[Payable]) -> Handler[DashboardRequest]:
+    async def ask(request: DashboardRequest, row: Payable) -> Reply:
+        return request.page(
+            "cancel.html",
+            noun=resource.noun,
+            asked=row,
+            state=shown_state(row, request.tenant_now),
+            back=request.resource_path,
         )
 
     return for_one(resource, ask)
 
 
-def cancel(operation: Write[None, T], show: Show) -> DeskHandler:
-    return lambda desk: run_and_show(desk, operation, show, "cancelled")
-
-
-async def run_and_show(desk: Desk, operation: Write[None, T], show: Show, done: str) -> Reply:
-    outcome = await desk.run(operation)
+async def run_and_show(
+    request: DashboardRequest, operation: Write[None, T], done: str
+) -> Reply | Problem:
+    outcome = await request.run(operation)
     if isinstance(outcome, Refusal):
-        return await show(desk, outcome)
-    return desk.go(desk.resource_path, done=done)
+        return outcome
+    return request.redirect(request.resource_path, done=done)
+
+
+def cancel(operation: Write[None, T]) -> FormHandler[DashboardRequest]:
+    return lambda request: run_and_show(request, operation, "cancelled")

@@ -1,8 +1,7 @@
-"""Webhooks: where they go, what became of each, sending one again and sending a sample."""
+"""Webhooks: their URL, the events and their deliveries, resending, and a sample event."""
 
 import json
 import os
-from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -10,8 +9,10 @@ from msgspec import Struct
 from laari.edge.input.fields import choice
 from laari.edge.merchant.events import LISTING, EventQuery
 from laari.edge.merchant.lists import AFTER, LIMIT, Query
-from laari.edge.pages.dashboard.desk import Desk, desk_route
-from laari.edge.pages.dashboard.listing import older, read_list
+from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.dashboard.views import older, read_list
+from laari.edge.pages.request import Problem
+from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody, sample_event
@@ -26,131 +27,114 @@ LIST_QUERY = Query(
     EventQuery, LIMIT, AFTER, choice("type", TYPES), choice("delivered", ("true", "false"))
 )
 
-_ABOUT = {
+NO_WEBHOOK = refuse("conflict", "Set a URL and turn on webhooks first.")
+# The first word of an event's type: noun, section of the dashboard, prefix of its ids.
+_RESOURCES = {
     "payment": ("payment", "payments", ids.PAYMENT),
     "payment_request": ("payment request", "requests", ids.PAYMENT_REQUEST),
     "authorization": ("authorization", "authorizations", ids.AUTHORIZATION),
 }
 
 
-async def show(desk: Desk, problem: Refusal | None = None, url: str | None = None) -> Reply:
-    asked = read_list(desk, LIST_QUERY, LISTING)
+async def show(request: DashboardRequest) -> Reply:
+    asked = read_list(request, LIST_QUERY, LISTING)
     if isinstance(asked, Refusal):
-        return desk.page(
-            "webhooks.html", problem=asked, url=None, written={}, rows=[], told={}, states={},
-            older=None, types=TYPES,
-        )  # fmt: skip
+        request.problem = asked
+        return request.page(
+            "webhooks.html", written={}, rows=[], about={}, states={}, older=None, types=TYPES
+        )
     delivered, event_type = asked.query.delivered, asked.query.type
-    found = await desk.backend.page(
+    found = await request.backend.page(
         events.of_tenant(
-            desk.tenant.id,
+            request.tenant.id,
             asked.window,
             types=None if event_type is None else [event_type],
             delivered=None if delivered is None else delivered == "true",
         )
     )
-    return await desk.long_page(
+    return await request.long_page(
         "webhooks.html",
-        problem=problem,
-        url=url,
         written=asked.written,
         rows=found.rows,
-        told={event.id: _read_body(event.body).data for event in found.rows},
-        states=await desk.backend.delivery_states([event.id for event in found.rows]),
-        older=older(desk, asked, LISTING, found),
+        about={event.id: _read_body(event.body).data for event in found.rows},
+        states=await request.backend.delivery_states([event.id for event in found.rows]),
+        older=older(request, asked, LISTING, found),
         types=TYPES,
     )
 
 
-async def save(desk: Desk) -> Reply:
+async def save(request: DashboardRequest) -> Reply | Problem:
     """An empty URL removes it."""
-    url = desk.form.get("webhook_url", "").strip()
+    url = request.form.get("webhook_url", "").strip()
     if url:
-        refusal = check_webhook_url(url, desk.backend.settings.webhook_allow_private)
+        refusal = check_webhook_url(url, request.backend.settings.webhook_allow_private)
         if refusal is not None:
-            message = refusal.message.replace("webhook_url", "The URL")
-            return await show(desk, refusal._replace(message=message), url)
-    problem = await desk.confirm()
-    if problem is not None:
-        return await show(desk, problem, url)
-    await desk.backend.write(
-        merchants.update, desk.merchant.id, webhook_url=url, webhooks="webhooks" in desk.form
+            return refusal._replace(message=refusal.message.replace("webhook_url", "The URL"))
+    if problem := await request.confirm():
+        return problem
+    sends = "webhooks" in request.form
+    await request.backend.write(
+        merchants.update, request.merchant.id, webhook_url=url, webhooks=sends
     )
-    return desk.go("/webhooks", done="webhook")
+    return request.redirect("/webhooks", done="webhook")
 
 
-async def send_sample(desk: Desk) -> Reply:
-    if desk.merchant.webhook_url is None or not desk.merchant.webhooks:
-        message = "Set a URL and switch webhooks on first."
-        return await show(desk, refuse("conflict", message))
-    sample = sample_event(desk.tenant, desk.now, os.urandom)
-    await desk.backend.write(deliveries.save_events, [sample])
-    return desk.go(f"/webhooks/{ids.show_id(ids.EVENT, sample.id)}", done="tested")
+async def send_sample(request: DashboardRequest) -> Reply | Problem:
+    if request.merchant.webhook_url is None or not request.merchant.webhooks:
+        return NO_WEBHOOK
+    sample = sample_event(request.tenant, request.tenant_now, os.urandom)
+    await request.backend.write(deliveries.save_events, [sample])
+    return request.redirect(f"/webhooks/{ids.show_id(ids.EVENT, sample.id)}", done="tested")
 
 
-async def _find(desk: Desk) -> Event | None:
-    event_id = desk.id(ids.EVENT)
-    event = None if event_id is None else await desk.backend.events.get(event_id)
-    return event if event is not None and event.tenant_id == desk.tenant.id else None
+async def _find(request: DashboardRequest) -> Event | None:
+    event_id = ids.read_id(ids.EVENT, request.params["id"])
+    event = None if event_id is None else await request.backend.events.get(event_id)
+    return event if event is not None and event.tenant_id == request.tenant.id else None
 
 
-class About(NamedTuple):
-    """What an event tells of, and its page."""
-
-    noun: str
-    path: str
-
-
-class Told(Struct, frozen=True):
-    """What names the resource in an event's body; a sample has neither."""
+class EventData(Struct, frozen=True):
+    """The fields that name the resource in an event's body; a sample event has neither."""
 
     reference: str | None = None
     amount: int | None = None
 
 
-_read_body = msgspec.json.Decoder(EventBody[Told]).decode
+_read_body = msgspec.json.Decoder(EventBody[EventData]).decode
 
 
-def _about(desk: Desk, event: Event) -> About | None:
-    """By the event's type, whose first word is the kind; a sample is about nothing."""
-    found = _ABOUT.get(event.type.partition(".")[0])
-    if found is None:
-        return None
-    noun, section, prefix = found
-    return About(noun, desk.path(f"/{section}/{ids.show_id(prefix, event.object_id)}"))
-
-
-async def show_event(desk: Desk, problem: Refusal | None = None) -> Reply:
-    event = await _find(desk)
+async def show_event(request: DashboardRequest) -> Reply:
+    event = await _find(request)
     if event is None:
-        return desk.missing()
-    states = await desk.backend.delivery_states([event.id])
-    attempts = await desk.backend.ask(events.attempts_of, [event.id])
-    return desk.page(
+        return request.missing()
+    states = await request.backend.delivery_states([event.id])
+    attempts = await request.backend.ask(events.attempts_of, [event.id])
+    # A sample event is about no resource.
+    noun, section, prefix = _RESOURCES.get(event.type.partition(".")[0], (None, "", ""))
+    return request.page(
         "event.html",
-        problem=problem,
         event=event,
         state=states.get(event.id),
         attempts=attempts.get(event.id, []),
-        about=_about(desk, event),
+        noun=noun,
+        resource_path=f"/{section}/{ids.show_id(prefix, event.object_id)}",
         body=json.dumps(json.loads(event.body), indent=2, ensure_ascii=False),
     )
 
 
-async def resend(desk: Desk) -> Reply:
-    event = await _find(desk)
+async def resend(request: DashboardRequest) -> Reply | Problem:
+    event = await _find(request)
     if event is None:
-        return desk.missing()
-    if desk.merchant.webhook_url is None or not desk.merchant.webhooks:
-        message = "Set a URL and switch webhooks on first."
-        return await show_event(desk, refuse("conflict", message))
-    await desk.backend.write(deliveries.resend, event.id)
-    return desk.go(f"/webhooks/{desk.visit.params['id']}", done="resent")
+        return request.missing()
+    if request.merchant.webhook_url is None or not request.merchant.webhooks:
+        return NO_WEBHOOK
+    await request.backend.write(deliveries.resend, event.id)
+    return request.redirect(f"/webhooks/{request.params['id']}", done="resent")
 
 
 ROUTES = [
-    desk_route("/webhooks", get=show, post=save),
-    desk_route("/webhooks/sample", post=send_sample),
-    desk_route("/webhooks/{id}", get=show_event),
-    desk_route("/webhooks/{id}/resend", post=resend),
+    PageRoute(DashboardRequest, "/webhooks", get=show, post=save),
+    PageRoute(DashboardRequest, "/webhooks/sample", post=send_sample, page=show),
+    PageRoute(DashboardRequest, "/webhooks/{id}", get=show_event),
+    PageRoute(DashboardRequest, "/webhooks/{id}/resend", post=resend, page=show_event),
 ]

@@ -28,7 +28,7 @@ for (const tab of tabs) {
   });
 }
 
-// A button to copy a listing, where the browser lets a page do that.
+// A button to copy a listing, if the browser allows it.
 if (navigator.clipboard) {
   for (const listing of document.querySelectorAll(".listing")) {
     const button = document.createElement("button");

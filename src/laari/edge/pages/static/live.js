@@ -1,11 +1,11 @@
-// What a page does by itself. Every page works without this.
+// Scripts of all pages. Every page works without them.
 "use strict";
 
 const { here, statusUrl, status } = document.body.dataset;
 const wait = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
 
 // Time left, counted from the server's own clock: `data-countdown` is in seconds. At its end the
-// page is asked for anew.
+// page is reloaded.
 for (const place of document.querySelectorAll("[data-countdown]")) {
   const end = performance.now() + Number(place.dataset.countdown) * 1000;
   const two = (number) => String(number).padStart(2, "0");
@@ -20,11 +20,11 @@ for (const place of document.querySelectorAll("[data-countdown]")) {
   tick();
 }
 
-// The state of what the page shows; when it has changed, so has the page.
+// Polls the state of the resource, and reloads the page if it has changed.
 if (statusUrl) {
   (async () => {
     const began = performance.now();
-    let pause = 2; // seconds: somebody at a counter waits for it, for three minutes at most
+    let pause = 2; // seconds; somebody at a counter waits for three minutes at most
     for (; ; pause = performance.now() - began < 180_000 ? 2 : Math.min(pause * 1.1, 15)) {
       await wait(pause);
       if (document.hidden) continue;
@@ -35,7 +35,7 @@ if (statusUrl) {
           return;
         }
       } catch {
-        // Offline for a moment: the next time will tell.
+        // Offline for a moment: try again later.
       }
     }
   })();
@@ -68,7 +68,7 @@ for (const button of document.querySelectorAll("[data-print]")) {
   button.addEventListener("click", () => print());
 }
 
-// One press is one form: a second one while the first is under way is ignored.
+// One press is one form: a second press before the reply is ignored.
 for (const form of document.querySelectorAll("form[method=post]")) {
   form.addEventListener("submit", (event) => {
     if (form.dataset.sent) event.preventDefault();
@@ -82,10 +82,10 @@ addEventListener("pageshow", (event) => {
   for (const button of document.querySelectorAll("[aria-disabled]")) button.removeAttribute("aria-disabled");
 });
 
-// Tabs that do not fit scroll sideways: the one that is open stands in view.
+// Tabs that do not fit scroll sideways: the current one is scrolled into view.
 document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
-// Copies a value to the clipboard, where the browser lets us: only on secure pages.
+// Copies a value to the clipboard, if the browser allows it: only on secure pages.
 for (const button of document.querySelectorAll("[data-copy]")) {
   if (!navigator.clipboard) break;
   button.hidden = false;

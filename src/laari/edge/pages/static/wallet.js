@@ -1,7 +1,7 @@
-// What the wallet application does by itself. Every page works without this.
+// Scripts of the wallet application. Every page works without them.
 "use strict";
 
-// Older rows come by themselves as the reader nears the end; the link stays for those who press it.
+// Loads older rows when the reader is near the end; the link stays.
 const list = document.querySelector("[data-endless]");
 const nearing = new IntersectionObserver((seen) => {
   for (const { isIntersecting, target } of seen) if (isIntersecting) follow(target);
@@ -21,12 +21,12 @@ async function follow(link) {
     if (next) {
       link.href = next.getAttribute("href");
       nearing.unobserve(link);
-      nearing.observe(link); // told anew, in case it is still near
+      nearing.observe(link); // observe again, in case it is still near
     } else {
       link.parentElement.remove();
     }
   } catch {
-    nearing.unobserve(link); // offline, or logged out: the link leads there
+    nearing.unobserve(link); // offline, or logged out: the link still works
     return;
   } finally {
     delete link.dataset.asked;
@@ -42,6 +42,6 @@ if (list) {
   }
 }
 
-// What is shown once: a reload asks for the page, and does not make another one.
+// After a secret was shown once, a reload opens the page and creates nothing.
 const once = document.querySelector("[data-once]");
 if (once) history.replaceState(null, "", once.dataset.once);

@@ -1,8 +1,9 @@
-"""The customer's wallet application at `/app`: what the wallet holds, is asked for and allows."""
+"""The customer's wallet application at `/app`."""
 
+from laari.edge.pages.routes import Routes
 from laari.edge.pages.wallet import account, authorizations, home, keys, requests
 
-ROUTES = [
+ROUTES: Routes = [
     *account.ROUTES,
     *home.ROUTES,
     *requests.ROUTES,

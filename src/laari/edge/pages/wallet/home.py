@@ -1,87 +1,61 @@
 """The first page of the wallet, with balance and limits, and the history."""
 
-from datetime import datetime
-from typing import NamedTuple
-
 from laari.edge.moments import moment_at
+from laari.edge.pages.limits import Used, used_in_period
+from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import frozen_words
-from laari.edge.pages.visit import Visit
-from laari.edge.pages.wallet.bars import share
-from laari.edge.pages.wallet.frame import PAGE, app_page, app_route
+from laari.edge.pages.wallet.request import PAGE, WalletRequest
 from laari.edge.pages.wallet.requests import first_waiting
 from laari.http.messages import Reply
-from laari.rules.calendar import Interval, period_after
 from laari.rules.ids import is_tid
 from laari.rules.periods import Moment
 from laari.rules.wallets import counted, spent_now
 from laari.rules.world import local_time
-from laari.store.people.sessions import CustomerSession
 from laari.store.reads import wallets
 from laari.store.reads.wallets import WalletStatus
 
 RECENT = 5  # transactions on the first page
 
 
-class PeriodUsage(NamedTuple):
-    """One limit of the wallet's tier; None is no limit."""
-
-    interval: Interval
-    spent: int
-    limit: int | None
-    resets_at: datetime
-
-    @property
-    def left(self) -> int | None:
-        # A tier that was lowered may leave more spent than it allows.
-        return None if self.limit is None else max(0, self.limit - self.spent)
-
-    @property
-    def share(self) -> int | None:
-        return share(self.spent, self.limit)
-
-
-def usage_of(wallet_status: WalletStatus, moment: Moment) -> list[PeriodUsage]:
+def usage_of(wallet_status: WalletStatus, moment: Moment) -> list[Used]:
     tier = wallet_status.tier
     day, week, month = spent_now(wallet_status.wallet, moment)
     return [
-        PeriodUsage("day", day.spent, tier.daily, period_after(day.start, "day")),
-        PeriodUsage("week", week.spent, tier.weekly, period_after(week.start, "week")),
-        PeriodUsage("month", month.spent, tier.monthly, period_after(month.start, "month")),
+        used_in_period("day", day, tier.daily),
+        used_in_period("week", week, tier.weekly),
+        used_in_period("month", month, tier.monthly),
     ]
 
 
-async def show_home(visit: Visit, customer: CustomerSession) -> Reply:
-    wallet_status = await visit.backend.wallets.get(customer.account)
+async def show_home(request: WalletRequest) -> Reply:
+    wallet_status = await request.backend.wallets.get(request.customer.account)
     assert wallet_status is not None  # a customer has a wallet, and wallets stay
     wallet, clock = wallet_status.wallet, wallet_status.clock
-    now = local_time(visit.now, clock)
-    moment = await moment_at(visit.backend, wallet.mode, clock, now, counted(wallet))
-    history = await visit.backend.ask(wallets.history, customer.account, None, RECENT)
+    now = local_time(request.now, clock)
+    moment = await moment_at(request.backend, wallet.mode, clock, now, counted(wallet))
+    history = await request.backend.ask(wallets.history, request.customer.account, None, RECENT)
     assert history is not None
-    return app_page(
-        visit,
-        customer,
-        "home",
+    return request.page(
+        "home.html",
         wallet_status=wallet_status,
-        frozen=None if wallet.frozen_at is None else frozen_words(visit),
+        frozen=None if wallet.frozen_at is None else frozen_words(request),
         usage=usage_of(wallet_status, moment),
-        waiting=await first_waiting(visit, customer),
+        waiting=await first_waiting(request),
         transactions=history[0],
     )
 
 
-async def show_transactions(visit: Visit, customer: CustomerSession) -> Reply:
-    before = visit.query.get("before")
-    if before is not None and not is_tid(before):
-        return visit.refusal(404, "not_found", back="/app/transactions")
-    history = await visit.backend.ask(wallets.history, customer.account, before, PAGE)
+async def show_transactions(request: WalletRequest) -> Reply:
+    before = request.query.get("before")
+    history = None
+    if before is None or is_tid(before):
+        account = request.customer.account
+        history = await request.backend.ask(wallets.history, account, before, PAGE)
     if history is None:
-        return visit.refusal(404, "not_found", back="/app/transactions")
+        return request.refusal(404, "not_found", back="/app/transactions")
     transactions, has_more = history
-    return app_page(
-        visit,
-        customer,
-        "transactions",
+    return request.page(
+        "transactions.html",
         transactions=transactions,
         is_first=before is None,
         older=f"/app/transactions?before={transactions[-1].tid}" if has_more else None,
@@ -89,6 +63,6 @@ async def show_transactions(visit: Visit, customer: CustomerSession) -> Reply:
 
 
 ROUTES = [
-    app_route("/app", get=show_home),
-    app_route("/app/transactions", get=show_transactions),
+    PageRoute(WalletRequest, "", get=show_home),
+    PageRoute(WalletRequest, "/transactions", get=show_transactions),
 ]

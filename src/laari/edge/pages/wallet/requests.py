@@ -1,101 +1,87 @@
-"""Payment requests to the customer: those that wait, and what became of the others.
+"""Payment requests to the customer: those that wait, and those that have ended."""
 
-As on the checkout, only the rules change a request: pressed twice or in two tabs it is paid once.
-"""
-
-from collections.abc import Sequence
-
-from laari.edge.pages.asked import Asked, all_asked
-from laari.edge.pages.login import is_fresh
+from laari.edge.pages.decisions import Asked, all_asked, decided, show_status
+from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.spending import blocks_in_words, refused_words
-from laari.edge.pages.visit import Visit
-from laari.edge.pages.wallet.frame import PAGE, OwnPages, app_page, app_route, older, read_place
+from laari.edge.pages.wallet.request import PAGE, OwnRequest, WalletRequest
 from laari.edge.resources import REQUESTS
 from laari.http.messages import Reply
-from laari.rules import ids
 from laari.rules.payment_requests import PayRequest, RejectRequest
 from laari.rules.records import PaymentRequest
-from laari.store.people.sessions import CustomerSession
+from laari.rules.refusals import Refusal
 from laari.store.reads import payment_requests
-from laari.store.reads.listing import Window
+from laari.store.reads.listing import Found, Position, Window
 
-ON_FIRST_PAGE = 3  # requests that the wallet's first page names
+OPEN_STATES = ("pending", "processing")
+ON_FIRST_PAGE = 3  # requests on the wallet's first page
 
-_WAITING, _ENDED = "requests waiting", "requests ended"  # the two listings, one after the other
-
-
-class ReceivedRequest(Asked[PaymentRequest]):
-    @property
-    def address(self) -> str:
-        return f"/app/requests/{ids.show_id(ids.PAYMENT_REQUEST, self.row.id)}"
+_WAITING, _ENDED = "requests waiting", "requests ended"  # the two listings
 
 
-async def first_waiting(visit: Visit, customer: CustomerSession) -> list[ReceivedRequest]:
+async def first_waiting(request: WalletRequest) -> list[Asked[PaymentRequest]]:
     """The newest requests that can be paid now."""
-    found = await visit.backend.page(
-        payment_requests.of_account(customer.account, Window(ON_FIRST_PAGE), waiting=True)
+    found = await _part(request, None, ON_FIRST_PAGE, waiting=True)
+    asked = await all_asked(request, found.rows)
+    return [each for each in asked if each.state in OPEN_STATES]
+
+
+async def _part(
+    request: WalletRequest, after: Position | None, limit: int = PAGE, *, waiting: bool
+) -> Found[PaymentRequest]:
+    window = Window(limit, after)
+    return await request.backend.page(
+        payment_requests.of_account(request.customer.account, window, waiting=waiting)
     )
-    asked = await all_asked(visit, found.rows, ReceivedRequest)
-    return [each for each in asked if each.state in ("pending", "processing")]
 
 
-async def show_all(visit: Visit, customer: CustomerSession) -> Reply:
-    """One list of two parts: what waits comes before what has ended, each newest first."""
-    account = customer.account
-    waiting: Sequence[PaymentRequest] = ()
-    ended: Sequence[PaymentRequest] = ()
-    link = None
-    in_ended = read_place(visit, _ENDED, customer)
-    in_waiting = read_place(visit, _WAITING, customer)
+async def show_all(request: WalletRequest) -> Reply:
+    """One list in two parts: first the requests that wait, then those that have ended."""
+    in_ended, in_waiting = request.read_place(_ENDED), request.read_place(_WAITING)
+    waiting: Found[PaymentRequest] = Found([], None)
+    ended: Found[PaymentRequest] = Found([], None)
     if in_ended is None:
-        window = Window(PAGE, in_waiting)
-        found = await visit.backend.page(payment_requests.of_account(account, window, waiting=True))
-        waiting, link = found.rows, older(visit, _WAITING, customer, found.next)
-    if link is None:
-        window = Window(PAGE, in_ended)
-        found = await visit.backend.page(
-            payment_requests.of_account(account, window, waiting=False)
-        )
-        ended, link = found.rows, older(visit, _ENDED, customer, found.next)
-    return app_page(
-        visit,
-        customer,
-        "requests",
-        waiting=await all_asked(visit, waiting, ReceivedRequest),
-        ended=await all_asked(visit, ended, ReceivedRequest),
+        waiting = await _part(request, in_waiting, waiting=True)
+    if waiting.next is None:
+        ended = await _part(request, in_ended, waiting=False)
+    older = request.older(_WAITING, waiting.next) or request.older(_ENDED, ended.next)
+    return request.page(
+        "requests.html",
+        waiting=await all_asked(request, waiting.rows),
+        ended=await all_asked(request, ended.rows),
         is_first=in_waiting is None and in_ended is None,
         begins_ended=in_ended is None,
-        older=link,
+        older=older,
     )
 
 
-async def _page(
-    visit: Visit,
-    customer: CustomerSession,
-    asked: ReceivedRequest,
-    status: int = 200,
-    **values: object,
-) -> Reply:
-    wallet_status = await visit.backend.wallets.get(customer.account)
+class OwnPaymentRequest(OwnRequest[PaymentRequest]):
+    prefix = "/app/requests/{id}"
+    open_states = OPEN_STATES
+    resource = REQUESTS
+
+    async def refused_words(self, refusal: Refusal, account: int) -> str:
+        return await refused_words(self, self.asked, refusal, account)
+
+
+async def show(request: OwnPaymentRequest) -> Reply:
+    wallet_status = await request.backend.wallets.get(request.customer.account)
     assert wallet_status is not None
-    shown = {
-        "asked": asked,
-        "request": asked.row,
-        "balance": wallet_status.wallet.balance,
-        "is_frozen": wallet_status.wallet.frozen_at is not None,
-        "blocks": await blocks_in_words(visit, wallet_status, asked),
-        "ask_password": not is_fresh(visit, customer),
-        "failed": None,
-    }
-    return app_page(visit, customer, "requests/one", status, **(shown | values))
+    return request.page(
+        "requests/one.html",
+        asked=request.asked,
+        payment_request=request.asked.row,
+        balance=wallet_status.wallet.balance,
+        is_frozen=wallet_status.wallet.frozen_at is not None,
+        blocks=await blocks_in_words(request, wallet_status, request.asked),
+    )
 
 
-PAGES = OwnPages(REQUESTS, ReceivedRequest, _page, refused_words)
-ROUTES = [
-    app_route("/app/requests", get=show_all),
-    app_route("/app/requests/{id}", get=PAGES.shown),
-    app_route("/app/requests/{id}/status", get=PAGES.status, polled=True),
-    app_route("/app/requests/{id}/pay", post=PAGES.decided(PayRequest, "pending", confirmed=True)),
-    # A request of a shop that is closed can be declined too.
-    app_route("/app/requests/{id}/reject", post=PAGES.decided(RejectRequest, "pending", "closed")),
+_PAY = decided(PayRequest, "pending", confirmed=True)
+_REJECT = decided(RejectRequest, "pending", "closed")  # also the request of a closed shop
+ROUTES: Routes = [
+    PageRoute(WalletRequest, "/requests", get=show_all),
+    PageRoute(OwnPaymentRequest, "", get=show),
+    PageRoute(OwnPaymentRequest, "/status", get=show_status, polled=True),
+    PageRoute(OwnPaymentRequest, "/pay", post=_PAY, page=show),
+    PageRoute(OwnPaymentRequest, "/reject", post=_REJECT, page=show),
 ]

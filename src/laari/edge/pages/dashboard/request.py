@@ -1,0 +1,162 @@
+"""A request of one of a merchant's people, for their merchant in one mode.
+
+The mode is part of every address. Nobody has to switch modes, a link means the same to everybody,
+and tabs in two modes do not affect each other.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import TypeVar
+from urllib.parse import urlencode
+
+from laari.edge.merchant.operations import Caller, Context, Write
+from laari.edge.pages.login import confirm, is_fresh
+from laari.edge.pages.request import Access, FormProblem, PageRequest
+from laari.http.messages import Reply
+from laari.rules.records import Mode, Tenant
+from laari.rules.refusals import Refusal
+from laari.rules.world import local_time
+from laari.store.people import merchants, sessions
+from laari.store.people.merchants import Merchant
+from laari.store.people.sessions import UserSession
+from laari.store.reads import tenants
+
+B = TypeVar("B")
+T = TypeVar("T")
+
+HOME = "/dashboard"
+LOGIN = f"{HOME}/login"
+SIGN_UP = f"{HOME}/signup"
+ACCOUNT = "/account"  # in either mode: the person's own password and sessions
+NOTHING: Mapping[str, object] = MappingProxyType({})  # the fields of an operation without fields
+MODES: dict[str, Mode] = {"live": "live", "sandbox": "sandbox"}
+
+# The texts for `?done=…` after a form: the address itself is never shown.
+DONE = {
+    "cancelled": "Cancelled.",
+    "created": "The payment link is ready.",
+    "refunded": "Refunded: the whole amount is back in the wallet that paid.",
+    "controlled": "Done, as the sandbox customer.",
+    "webhook": "Your webhook settings are saved.",
+    "resent": "The event is being sent again.",
+    "tested": "A sample event is being sent. Reload in a moment to see the response.",
+    "revoked": "The client is revoked; its tokens no longer work.",
+    "mode": "Your credentials now act in the other mode.",
+    "wallet": "The sandbox customer's wallet is set.",
+    "clock": "The sandbox's clock is set.",
+    "password": "Your password is changed. All your other sessions are logged out.",
+}
+_CLOCK_UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
+
+
+class DashboardVisitor(PageRequest):
+    """Anybody at the door of the dashboard, which has only English texts."""
+
+    prefix = HOME
+    folder = "dashboard/"
+    session_cookie = "laari-dashboard"
+    english_only = True
+
+    async def find_user(self, *, polled: bool = False) -> UserSession | None:
+        return await self._session(sessions.of_user, polled=polled)
+
+    def no_such_page(self, status: int = 404) -> Reply:
+        return self.page("no_page.html", status)
+
+
+class DashboardRequest(DashboardVisitor):
+    prefix = f"{HOME}/{{mode}}"
+    user: UserSession
+    merchant: Merchant
+    tenant: Tenant
+    tenant_now: datetime  # on the merchant's clock
+
+    async def enter(self, access: Access) -> Reply | None:
+        """Redirects to the log-in, or to a password change that the operator requires.
+
+        People of an inactive merchant may read the pages, and change or take away nothing.
+        """
+        mode = MODES.get(self.params["mode"])
+        if mode is None:
+            return self.no_such_page()
+        stopped = await self.open(mode, polled=access.polled)
+        if stopped is not None or access.own:
+            return stopped
+        if self.user.must_change:
+            return self.redirect(ACCOUNT)
+        if not self.merchant.active and (self.http.method == "POST" or access.hands_out):
+            return self.page("inactive.html", 403)
+        return None
+
+    async def open(self, mode: Mode, *, polled: bool = False) -> Reply | None:
+        """Looks up the person, their merchant and its tenant in this mode."""
+        user = await self.find_user(polled=polled)
+        if user is None:
+            return self.go(f"{LOGIN}?{urlencode({'next': self.path})}")
+        self.user = user
+        self.merchant = await self.backend.ask(merchants.show, user.merchant_id)
+        if mode == "live" and not self.merchant.has_live:
+            return self.go(f"{HOME}/sandbox")
+        self.tenant = await self.backend.ask(tenants.of_merchant, user.merchant_id, mode)
+        self.tenant_now = local_time(self.now, self.tenant)
+        return None
+
+    @property
+    def done(self) -> str | None:
+        return DONE.get(self.query.get("done", ""))
+
+    @property
+    def moved_clock(self) -> str | None:
+        """How far the sandbox's clock is from real time; None if it shows real time."""
+        seconds = self.tenant.clock_offset_seconds
+        return clock_words(seconds) if seconds else None
+
+    def url(self, rest: str = "", **query: str) -> str:
+        """An address of the dashboard in this mode."""
+        return f"{HOME}/{self.tenant.mode}{rest}" + (f"?{urlencode(query)}" if query else "")
+
+    @property
+    def other_mode(self) -> str:
+        """The same section in the other mode; a resource exists in one mode only."""
+        other = "sandbox" if self.tenant.mode == "live" else "live"
+        section = self.path.split("/")[3:4]
+        return "/".join([HOME, other, *(section if section != ["sandbox"] else [])])
+
+    @property
+    def resource_path(self) -> str:
+        """The page of the resource in the address, for `url`."""
+        return "/".join(["", *self.path.split("/")[3:5]])
+
+    async def run(
+        self, operation: Write[B, T], source: Mapping[str, object] = NOTHING
+    ) -> T | Refusal:
+        """Runs an operation of the merchant API on the resource in the address."""
+        caller = Caller(self.tenant, scopes=None)
+        context = Context(self.backend, caller, self.params.get("id", ""))
+        return await operation.run(context, source)
+
+    @property
+    def asks_password(self) -> bool:
+        """Whether credentials and actions without an undo need the password again."""
+        return not is_fresh(self, self.user)
+
+    async def confirm(self, *, always: bool = False) -> FormProblem | None:
+        """Verifies the form's password: always, or if the log-in is older than ten minutes."""
+        return await confirm(self, self.user, always=always)
+
+    def redirect(self, rest: str = "", **query: str) -> Reply:
+        return self.go(self.url(rest, **query))
+
+    def missing(self) -> Reply:
+        return self.page("missing.html", 404)
+
+
+def clock_words(seconds: int) -> str:
+    """`3 days ahead` or `1 hour and 5 minutes behind`, with at most two units."""
+    left, parts = abs(seconds), list[str]()
+    for name, size in _CLOCK_UNITS:
+        number, left = divmod(left, size)
+        if number:
+            parts.append(f"{number:,} {name}{'' if number == 1 else 's'}")
+    return f"{' and '.join(parts[:2])} {'ahead' if seconds > 0 else 'behind'}"

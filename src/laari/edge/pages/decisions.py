@@ -1,0 +1,198 @@
+"""Pages on which a customer decides about a merchant's payment, request or authorization."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Generic, TypeAlias, TypeVar
+from uuid import UUID
+
+from laari.edge.pages.login import confirm, log_in_customer
+from laari.edge.pages.request import Access, FormProblem, PageRequest, Problem
+from laari.edge.pages.routes import FormHandler, Handler, PageRoute
+from laari.edge.resources import R
+from laari.http.messages import Reply
+from laari.rules.actors import Payer, sandbox_customer
+from laari.rules.command import Command
+from laari.rules.lifecycle import shown_state
+from laari.rules.records import Tenant
+from laari.rules.refusals import Refusal
+from laari.rules.world import local_time
+from laari.store.people.sessions import CustomerSession
+
+# An older result is looked at as a receipt, and nobody is redirected from it. A page that polls
+# notices the end within 15 seconds.
+LEAD_BACK_WITHIN = timedelta(seconds=30)
+
+
+@dataclass(frozen=True)
+class Asked(Generic[R]):
+    """A payment, payment request or authorization, and the time on its merchant's clock."""
+
+    row: R
+    tenant: Tenant
+    now: datetime
+
+    @property
+    def state(self) -> str:
+        return shown_state(self.row, self.now, active=self.tenant.active)
+
+    def leads_back(self, ended: datetime | None) -> bool:
+        """Whether it ended so recently that the customer is redirected to the shop."""
+        # In both directions: a sandbox's clock may have been moved back since.
+        return ended is not None and abs(self.now - ended) < LEAD_BACK_WITHIN
+
+    def seconds_until(self, deadline: datetime) -> int:
+        return max(0, int((deadline - self.now).total_seconds()))
+
+
+Decision: TypeAlias = Callable[[Tenant, UUID, Payer], Command[object]]
+
+
+async def all_asked(request: PageRequest, rows: Sequence[R]) -> list[Asked[R]]:
+    ids = list({row.tenant_id for row in rows})
+    found = await asyncio.gather(*map(request.backend.tenants.get, ids))
+    tenants = {tenant.id: tenant for tenant in found if tenant is not None}
+    return [
+        Asked(row, tenant, local_time(request.now, tenant))
+        for row in rows
+        for tenant in (tenants[row.tenant_id],)
+    ]
+
+
+class DecisionRequest(PageRequest, ABC, Generic[R]):
+    """A request about one resource, which `enter` looks up."""
+
+    open_states: tuple[str, ...]  # in which the customer can decide
+    asked: Asked[R]
+
+    @abstractmethod
+    async def find_row(self) -> R | None: ...
+
+    @property
+    @abstractmethod
+    def address(self) -> str:
+        """The address of the resource's page."""
+
+    @abstractmethod
+    async def decider(self) -> CustomerSession | None:
+        """The customer who is logged in and may decide."""
+
+    @abstractmethod
+    async def refused_words(self, refusal: Refusal, account: int) -> str:
+        """Says why a decision for this account was refused."""
+
+    def may_retry(self, state: str) -> bool:
+        """Whether a refused decision shows the reason, and not only the new state."""
+        return state == self.asked.state
+
+    @property
+    def is_open(self) -> bool:
+        return self.asked.state in self.open_states
+
+    async def find(self) -> Asked[R] | None:
+        row = await self.find_row()
+        return None if row is None else (await all_asked(self, [row]))[0]
+
+    async def enter(self, access: Access) -> Reply | None:
+        stopped = await super().enter(access)
+        if stopped is not None:
+            return stopped
+        asked = await self.find()
+        if asked is None:
+            return self.json({"status": "not_found"}) if access.polled else self.no_such_page()
+        self.asked = asked
+        return None
+
+    async def decide(self, decision: Decision, payer: Payer) -> Reply | Problem:
+        """Submits the decision; then the resource's page shows its state.
+
+        A refusal is explained unless another tab or the merchant was faster, or time is up.
+        """
+        command = decision(self.asked.tenant, self.asked.row.id, payer)
+        outcome = await self.backend.spine.submit(command)
+        if isinstance(outcome, Refusal):
+            now = await self.find()
+            if now is not None and self.may_retry(now.state):
+                self.asked = now
+                words = await self.refused_words(outcome, payer.account)
+                return FormProblem(outcome.status, words, outcome.retry_after)
+        return self.go(self.address)
+
+
+async def show_status(request: DecisionRequest[Any]) -> Reply:
+    """Only the state, for a page that polls."""
+    return request.json({"status": request.asked.state})
+
+
+def decided(
+    decision: Decision, *states: str, confirmed: bool = False
+) -> FormHandler[DecisionRequest[Any]]:
+    """A decision of the customer in one of these states, or in any state.
+
+    `confirmed` if it needs a recent password.
+    """
+
+    async def handle(request: DecisionRequest[Any]) -> Reply | Problem:
+        customer = await request.decider()
+        if customer is None or (states and request.asked.state not in states):
+            # Logged out, or decided elsewhere, after the page was shown.
+            return request.go(request.address)
+        problem = await confirm(request, customer) if confirmed else None
+        return problem or await request.decide(decision, customer.payer)
+
+    return handle
+
+
+class LinkedRequest(DecisionRequest[R]):
+    """Everybody with the link sees the page; a customer logs in on the page itself to decide.
+
+    That log-in is valid for this page only. A log-in to the wallet is valid here too.
+    """
+
+    async def decider(self) -> CustomerSession | None:
+        return await self.find_customer(self.asked.tenant.mode)
+
+    @property
+    def address(self) -> str:
+        return self.home
+
+    def may_retry(self, state: str) -> bool:
+        return super().may_retry(state) and state in self.open_states
+
+
+K = TypeVar("K", bound=LinkedRequest[Any])
+
+
+def in_sandbox(**decisions: Decision) -> FormHandler[LinkedRequest[Any]]:
+    """A decision of the merchant's sandbox customer, without a log-in: no real money moves."""
+
+    async def handle(request: LinkedRequest[Any]) -> Reply | Problem:
+        decision = decisions.get(request.params["action"])
+        tenant = request.asked.tenant
+        if tenant.mode != "sandbox" or decision is None:
+            return request.no_such_page()
+        return await request.decide(decision, sandbox_customer(tenant))
+
+    return handle
+
+
+def linked_routes(kind: type[K], show: Handler[K]) -> list[PageRoute[K]]:
+    """The page, its state, and the log-in and log-out on it."""
+    return [
+        PageRoute(kind, "", get=show),
+        PageRoute(kind, "/status", get=show_status, polled=True),
+        PageRoute(kind, "/login", post=_log_in, page=show),
+        PageRoute(kind, "/logout", post=_log_out),
+    ]
+
+
+async def _log_in(request: LinkedRequest[Any]) -> Reply | Problem:
+    outcome = await log_in_customer(request, request.asked.tenant.mode)
+    return outcome if isinstance(outcome, FormProblem) else request.go(request.address)
+
+
+async def _log_out(request: PageRequest) -> Reply:
+    await request.end_session()
+    return request.go(request.home)

@@ -1,0 +1,304 @@
+"""One request for a page: the person, the language, the session, and the replies.
+
+Each area of the pages has a subclass; a `PageRoute` names the subclass that its handlers receive.
+"""
+
+import hmac
+import math
+import re
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import ClassVar, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import parse_qsl, quote
+
+import msgspec
+
+from laari.edge.backend import Backend
+from laari.edge.load.rate import Bucket, named_bucket
+from laari.edge.pages.cookies import HOST_PREFIX, own_cookies, set_cookie
+from laari.edge.pages.language import ENGLISH, Language, choose
+from laari.edge.pages.render import render, render_long
+from laari.errors import UnavailableError
+from laari.http.messages import HTML, NO_STORE, Header, Reply, Request
+from laari.rules.records import Mode
+from laari.rules.refusals import Refusal
+from laari.spine.engine import OutcomeUnknown
+from laari.store.people import sessions
+from laari.store.people.logins import Whose
+from laari.store.people.sessions import IDLE, LIFE, SEEN_EVERY, CustomerSession, UserSession
+from laari.store.secrets import derive, digest
+
+MAX_FIELDS = 50  # of a query or a form
+LANGUAGE_SECONDS = 365 * 24 * 3600
+# The pages that one person may open in all their browsers: more than anybody opens by hand, with
+# room for several tabs. The load of expensive pages is bounded in `edge/load/heavy.py`.
+PAGES_PER_SECOND = 5.0
+PAGES_OVER_SECONDS = 20.0
+_SEGMENTS = r"(/[A-Za-z0-9_-]+)*"
+_SAFE_IN_LOCATION = "/:%#?=@[]!$&'()*+,;"
+
+S = TypeVar("S", CustomerSession, UserSession)
+
+_PAGE_COOKIE = "laari-page"  # followed by a digest of the page: two pages have two log-ins
+_BROWSER_COOKIE = "laari-visit"
+_LANGUAGE_COOKIE = "laari-lang"
+
+
+class TooFast(Exception):  # noqa: N818  # not an error of ours
+    """Somebody opens more pages than a person does."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+
+class FormProblem(NamedTuple):
+    """Why a form was refused, in the reader's language."""
+
+    status: int
+    message: str
+    retry_after: int | None = None
+
+
+Problem: TypeAlias = FormProblem | Refusal
+
+
+class Access(NamedTuple):
+    """What a route says about the people who may open it."""
+
+    polled: bool  # a script of the page asks: that does not keep the session alive
+    own: bool  # it is about the person's own account
+    hands_out: bool  # even a GET gives something away, such as a file or a key
+
+
+class PageRequest:
+    """`form` has the fields of a checked form and is empty for a GET.
+
+    `problem` says why the form was refused: the page shows it and has its status.
+    """
+
+    prefix: ClassVar[str] = ""  # of the addresses of this area
+    folder: ClassVar[str] = ""  # of its templates
+    session_cookie: ClassVar[str] = "laari"
+    english_only: ClassVar[bool] = False
+
+    def __init__(self, backend: Backend, http: Request, params: dict[str, str]) -> None:
+        self.backend = backend
+        self.http = http
+        self.path = http.path
+        self.params = params
+        self.query = _read_query(http.query)
+        self.form: dict[str, str] = {}
+        self.problem: Problem | None = None
+        self.now = datetime.now(UTC)
+        self._cookies = own_cookies(http.fields)
+        self._set: list[tuple[str, str, int | None]] = []
+        self._counted = False
+        self.language = self._choose_language()
+
+    async def enter(self, access: Access) -> Reply | None:
+        """Looks up who asks and for what; a reply if this person may not open the page."""
+        return None
+
+    @property
+    def home(self) -> str:
+        """`/pay/TOKEN` or `/approve/TOKEN` for its forms, `/app` or `/dashboard` for others."""
+        segments = self.path.split("/")
+        return "/".join(segments[: 3 if segments[1] in ("pay", "approve") else 2])
+
+    @property
+    def page_alone(self) -> str | None:
+        """The only page that a log-in made here is valid for; None if it is valid everywhere.
+
+        Checkout and approval are also opened in a shop's browser. The next person there must not
+        find an open wallet.
+        """
+        return self.home if self.home.startswith(("/pay/", "/approve/")) else None
+
+    @property
+    def wanted(self) -> str:
+        """The page after the log-in: only one of this area."""
+        page = (self.form or self.query).get("next", "")
+        return page if re.fullmatch(f"{self.home}{_SEGMENTS}", page, re.ASCII) else self.home
+
+    def _choose_language(self) -> Language:
+        wanted = self.query.get("lang")
+        accepted = self.http.headers.get(b"accept-language", "")
+        language = choose(wanted or self.cookie(_LANGUAGE_COOKIE), accepted)
+        if wanted == language.code:
+            self.keep_cookie(_LANGUAGE_COOKIE, wanted, LANGUAGE_SECONDS)
+        return ENGLISH if self.english_only else language
+
+    # Cookies. With https, the prefix `__Host-` binds them to this host.
+
+    def cookie(self, name: str) -> str | None:
+        return self._cookies.get(self._cookie_name(name))
+
+    def _cookie_name(self, name: str) -> str:
+        return HOST_PREFIX + name if self.http.secure else name
+
+    def keep_cookie(self, name: str, value: str, seconds: int | None = None) -> None:
+        self._set.append((self._cookie_name(name), value, seconds))
+
+    @property
+    def _own_session_cookie(self) -> str:
+        """The cookie of a log-in made here."""
+        if self.page_alone is None:
+            return self.session_cookie
+        return f"{_PAGE_COOKIE}-{digest(self.page_alone).hex()[:16]}"
+
+    @property
+    def _session_tokens(self) -> dict[str, str]:
+        """By cookie: first the log-in of this page, then the general one."""
+        names = dict.fromkeys((self._own_session_cookie, self.session_cookie))
+        return {name: token for name in names if (token := self.cookie(name))}
+
+    @property
+    def _form_secret(self) -> str | None:
+        """The form tokens of this browser are derived from its session, or from its own id."""
+        return next(iter(self._session_tokens.values()), None) or self.cookie(_BROWSER_COOKIE)
+
+    @cached_property
+    def form_token(self) -> str:
+        secret = self._form_secret
+        if secret is None:
+            secret = secrets.token_urlsafe(32)
+            self.keep_cookie(_BROWSER_COOKIE, secret)
+        return self._derived_token(secret)
+
+    def token_fits(self, token: str) -> bool:
+        secret = self._form_secret
+        if secret is None:
+            return False
+        expected = self._derived_token(secret).encode()
+        return hmac.compare_digest(expected, token.encode("utf-8", "replace"))
+
+    def _derived_token(self, secret: str) -> str:
+        return derive(self.backend.master_key, "form-token", secret).hex()
+
+    # Sessions.
+
+    async def find_customer(
+        self, mode: Mode | None = None, *, polled: bool = False
+    ) -> CustomerSession | None:
+        """The customer who is logged in on this browser, if their wallet is in this mode."""
+        customer = await self._session(sessions.of_customer, self.page_alone, polled=polled)
+        return customer if customer is not None and mode in (None, customer.mode) else None
+
+    async def _session(
+        self, find: Callable[..., Awaitable[S | None]], *args: str | None, polled: bool
+    ) -> S | None:
+        for token in self._session_tokens.values():
+            session: S | None = await self.backend.ask(find, token, self.now, *args)
+            if session is not None:
+                self._count(session.whose)
+                if not polled and self.now - session.seen_at > SEEN_EVERY:
+                    with suppress(UnavailableError, OutcomeUnknown):  # the next request notes it
+                        await self.backend.write(sessions.note_seen, session, self.now)
+                return session
+        return None
+
+    def _count(self, whose: Whose) -> None:
+        """Counts this request once for the person who is logged in."""
+        if self._counted:
+            return
+        self._counted = True
+        bucket = Bucket(named_bucket("pages", whose), PAGES_PER_SECOND, PAGES_OVER_SECONDS)
+        seconds = self.backend.rates.take(bucket, time.monotonic())
+        if seconds > 0:
+            raise TooFast(seconds)
+
+    async def start_session(self, whose: Whose, verified: str) -> bool:
+        """Opens a new session after a log-in and ends the old one.
+
+        False if the password was changed after the hash `verified` was read.
+        """
+        token = await self.backend.write(
+            sessions.open_for, whose, self.now, verified, self.page_alone
+        )
+        if token is None:
+            return False
+        cookie = self._own_session_cookie
+        old = self._session_tokens.get(cookie)
+        if old is not None:
+            await self.backend.write(sessions.end, old)
+        life = LIFE if self.page_alone is None else IDLE
+        self.keep_cookie(cookie, token, int(life.total_seconds()))
+        self._cookies[self._cookie_name(cookie)] = token  # for a page in reply to this request
+        return True
+
+    async def end_session(self) -> None:
+        """Ends the log-in of this page and the general one."""
+        for name, token in self._session_tokens.items():
+            await self.backend.write(sessions.end, token)
+            self.keep_cookie(name, "", 0)
+
+    # Replies.
+
+    def page(self, template: str, status: int | None = None, **values: object) -> Reply:
+        html = render(self.folder + template, self.language, **self._common(), **values)
+        return self._html(html, status)
+
+    async def long_page(self, template: str, **values: object) -> Reply:
+        """A page with many rows, rendered in slices while no other such page is."""
+        async with self.backend.heavy.writing.slot(soon=True):
+            html = await render_long(
+                self.folder + template, self.language, **self._common(), **values
+            )
+        return self._html(html, None)
+
+    def _common(self) -> dict[str, object]:
+        here = self.path if self.http.method != "POST" else self.home
+        return {
+            "request": self,
+            "problem": self.problem,
+            "form_token": self.form_token,
+            "here": here,
+        }
+
+    def _html(self, text: str, status: int | None) -> Reply:
+        found = 200 if self.problem is None else self.problem.status
+        return Reply(status or found, text.encode(), content_type=HTML)
+
+    def json(self, value: dict[str, str]) -> Reply:
+        return Reply(200, msgspec.json.encode(value))
+
+    def go(self, path: str) -> Reply:
+        """Redirects after a form, so that a reload does not send the form again."""
+        location = quote(path, safe=_SAFE_IN_LOCATION).encode()
+        return Reply(303, headers=((b"location", location),), content_type=b"")
+
+    def refusal(self, status: int, name: str, back: str | None = None) -> Reply:
+        """A page that says why nothing was shown or done; `name` is a text of `[problem]`."""
+        values = {**self._common(), "problem": name, "back": back}
+        return self._html(render("problem.html", self.language, **values), status)
+
+    def no_such_page(self, status: int = 404) -> Reply:
+        return self.refusal(status, "not_found")
+
+    def come_back(self, status: int, name: str, seconds: float) -> Reply:
+        """A refusal that ends after some seconds."""
+        return self.refusal(status, name).plus((b"retry-after", str(math.ceil(seconds)).encode()))
+
+    def finish(self, reply: Reply) -> Reply:
+        headers: list[Header] = [NO_STORE]
+        if self.problem is not None and self.problem.retry_after is not None:
+            headers.append((b"retry-after", str(self.problem.retry_after).encode()))
+        for name, value, seconds in self._set:
+            headers.append(set_cookie(name, value, seconds, secure=self.http.secure))
+        return reply.plus(*headers)
+
+
+def _read_query(query: bytes) -> dict[str, str]:
+    """The last parameter of a name counts. A query with too many parameters counts as empty."""
+    if query.count(b"&") >= MAX_FIELDS:
+        return {}
+    return dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
+
+
+def read_count(text: str) -> int:
+    """A count that a form carries; -1, which never matches, for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1

@@ -1,0 +1,131 @@
+"""A page's address with its handlers, and the checks before them.
+
+Every page is one `PageRoute`. A GET changes nothing. A POST handler receives a checked form and
+returns a reply, usually a redirect, or the problem with which the form's page is shown again.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, TypeAlias, TypeVar
+from urllib.parse import parse_qsl
+
+from laari.edge.backend import Backend
+from laari.edge.load.overload import Overloaded
+from laari.edge.pages.request import MAX_FIELDS, Access, PageRequest, Problem, TooFast
+from laari.edge.pages.security import stranger
+from laari.errors import UnavailableError
+from laari.http.messages import ClientGone, Reply, Request
+
+log = logging.getLogger(__name__)
+
+MAX_FORM_BYTES = 20 * 1024  # the longest texts of a payment, each character in twelve bytes
+TOKEN_FIELD = "form_token"  # noqa: S105  # a field's name
+
+P = TypeVar("P", bound=PageRequest)
+Handler: TypeAlias = Callable[[P], Awaitable[Reply]]
+FormHandler: TypeAlias = Callable[[P], Awaitable[Reply | Problem]]
+Routes: TypeAlias = "list[PageRoute[Any]]"
+
+
+class PageRoute(Generic[P]):
+    """One address. `kind` is the class of request that its handlers receive.
+
+    `page` shows a refused form again; by default `get` does. A GET of an address that has only a
+    form redirects. The other options are those of `Access`.
+    """
+
+    def __init__(
+        self,
+        kind: type[P],
+        path: str,
+        *,
+        get: Handler[P] | None = None,
+        post: FormHandler[P] | None = None,
+        page: Handler[P] | None = None,
+        polled: bool = False,
+        own: bool = False,
+        hands_out: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.path = kind.prefix + path
+        self.get = get
+        self.post = post
+        self.access = Access(polled, own, hands_out)
+        self._page = page or get
+
+    @property
+    def operations(self) -> list[str]:
+        """The names in metrics, such as `GET /pay/{token}`."""
+        methods = ("GET",) if self.post is None else ("GET", "POST")
+        return [f"{method} {self.path}" for method in methods]
+
+    async def serve(self, backend: Backend, http: Request, params: dict[str, str]) -> Reply:
+        http.operation = self.operations[http.method == "POST"]  # HEAD counts as GET
+        request = self.kind(backend, http, params)
+        try:
+            reply = await self._handle(request)
+        except ClientGone:
+            raise
+        except TooFast as fast:
+            reply = request.come_back(429, "too_fast", fast.seconds)
+        except Overloaded as full:
+            reply = request.come_back(503, "busy", full.retry_after)
+        except UnavailableError:
+            reply = request.come_back(503, "unavailable", 1)
+        except Exception:
+            log.exception("%s failed", http.operation, extra={"request_id": http.id})
+            reply = request.refusal(500, "unexpected")
+        return request.finish(reply)
+
+    async def _handle(self, request: P) -> Reply:
+        if request.backend.settings.require_https and not request.http.secure:
+            return request.refusal(403, "https")
+        is_form = request.http.method == "POST"
+        refused = _refused_form(request) if is_form else None
+        stopped = refused or await request.enter(self.access)
+        if stopped is not None:
+            return stopped
+        if not is_form:
+            return request.go(request.home) if self.get is None else await self.get(request)
+        assert self.post is not None  # the router knows the methods
+        outcome = await self.post(request)
+        if isinstance(outcome, Reply):
+            return outcome
+        assert self._page is not None, f"{self.path} has no page to show a refused form"
+        request.problem = outcome
+        return await self._page(request)
+
+
+def _refused_form(request: PageRequest) -> Reply | None:
+    """Reads the form; a reply if it is not from one of our pages in this browser."""
+    problem = stranger(request.http, request.backend.origin)
+    if problem is not None:
+        ours = request.backend.origin + request.home if problem == "other_address" else None
+        return request.refusal(403, problem, back=ours)
+    form = _read_form(request.http)
+    if form is None:
+        return request.refusal(400, "unreadable")
+    if not request.token_fits(form.pop(TOKEN_FIELD, "")):
+        return request.refusal(403, "stale", back=request.home)
+    request.form = form
+    return None
+
+
+def _read_form(http: Request) -> dict[str, str] | None:
+    """The last field of a name counts."""
+    if http.media_type != "application/x-www-form-urlencoded":
+        return None
+    body = http.body(MAX_FORM_BYTES)
+    if body is None:
+        return None
+    try:
+        fields = parse_qsl(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            strict_parsing=bool(body),
+            errors="strict",
+            max_num_fields=MAX_FIELDS,
+        )
+    except ValueError:
+        return None
+    return {name: value for name, value in fields if "\0" not in value}

@@ -1,0 +1,83 @@
+"""A request of a customer who is logged in to the wallet application."""
+
+from typing import TypeVar
+from urllib.parse import quote
+
+from laari.edge.pages.decisions import DecisionRequest
+from laari.edge.pages.login import is_fresh
+from laari.edge.pages.request import Access, PageRequest
+from laari.edge.resources import Resource
+from laari.http.messages import Reply
+from laari.rules.records import Authorization, PaymentRequest
+from laari.store.people.sessions import CustomerSession
+from laari.store.reads.listing import Position
+
+PAGE = 20  # rows of a list
+PASSWORD = "/app/password"  # noqa: S105  # the page that changes it
+
+W = TypeVar("W", PaymentRequest, Authorization)
+
+
+class WalletVisitor(PageRequest):
+    """Anybody at the door of the wallet application, which has only English texts."""
+
+    prefix = "/app"
+    folder = "app/"
+    english_only = True
+
+
+class WalletRequest(WalletVisitor):
+    customer: CustomerSession
+
+    async def enter(self, access: Access) -> Reply | None:
+        """Redirects to the log-in, or to a password change that the operator requires."""
+        customer = await self.find_customer(polled=access.polled)
+        if customer is None:
+            wanted = self.path if self.http.method != "POST" else self.home
+            return self.go(f"/app/login?next={quote(wanted)}")
+        self.customer = customer
+        return self.go(PASSWORD) if customer.must_change and not access.own else None
+
+    @property
+    def section(self) -> str:
+        """The current entry of the menu."""
+        return "/".join(self.path.split("/")[:3])
+
+    @property
+    def asks_password(self) -> bool:
+        """Whether payments and credentials need the password again."""
+        return not is_fresh(self, self.customer)
+
+    # Lists: an older page begins after a sealed place.
+
+    def read_place(self, listing: str) -> Position | None:
+        after = self.query.get("after", "")
+        place = self.backend.cursors.read(listing, self.customer.account, after)
+        return None if place is None else Position(*place)
+
+    def older(self, listing: str, place: Position | None) -> str | None:
+        """The address of the page that begins after this place."""
+        if place is None:
+            return None
+        cursor = self.backend.cursors.make(listing, self.customer.account, *place)
+        return f"{self.path}?after={cursor}"
+
+
+class OwnRequest(DecisionRequest[W], WalletRequest):
+    """A request about one resource of the customer; the resources of others do not exist."""
+
+    resource: Resource[W]
+
+    async def find_row(self) -> W | None:
+        row = await self.resource.find(self.backend, self.params["id"])
+        return row if row is not None and row.account == self.customer.account else None
+
+    @property
+    def address(self) -> str:
+        return f"{self.section}/{self.params['id']}"
+
+    async def decider(self) -> CustomerSession:
+        return self.customer
+
+    def no_such_page(self, status: int = 404) -> Reply:
+        return self.refusal(status, "not_found", back=self.section)
