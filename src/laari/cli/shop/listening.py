@@ -13,8 +13,9 @@ from laari.cli.shop.follow import Follower
 from laari.cli.terminal.output import Part, complain, say, say_json, say_line, say_meanwhile
 from laari.errors import LaariError
 from laari.rules.shapes.envelopes import to_json
+from laari.workers.webhooks.answer import Answer
 from laari.workers.webhooks.failures import REFUSED, unreached
-from laari.workers.webhooks.sender import Answer, Sender
+from laari.workers.webhooks.sender import Sender
 from laari.workers.webhooks.training import UNAUTHORIZED
 
 POLL_SECONDS = 1.0

@@ -4,15 +4,18 @@ No transaction is open while a receiver works. If this process is killed, its de
 again when their leases expire. Several processes may deliver at the same time.
 """
 
+from __future__ import annotations
+
 import asyncio
 import logging
 import math
 import random
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from laari.rules.webhooks import retry_wait
 from laari.settings import Settings
@@ -22,8 +25,11 @@ from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import deliveries
 from laari.store.reads.deliveries import Attempt, LeasedDelivery
 from laari.workers.pause import pause
-from laari.workers.webhooks.sender import Answer, Sender
+from laari.workers.webhooks.answer import Answer
 from laari.workers.webhooks.windows import TenantWindow, WindowLimits, allot
+
+if TYPE_CHECKING:
+    from laari.workers.webhooks.sender import Sender
 
 log = logging.getLogger(__name__)
 
@@ -37,11 +43,28 @@ TENANTS_AT_ONCE = 256  # in one round
 SWITCHED_OFF = "webhooks are switched off or no URL is set"
 
 
+class LateSender(AsyncExitStack):
+    """A `Sender` that is made for the first webhook: aiohttp takes 0.3 s of a start."""
+
+    def __init__(self, *, allow_private: bool) -> None:
+        super().__init__()
+        self._allow_private = allow_private
+        self._sender: Sender | None = None
+
+    async def send(self, url: str, secret: str, body: bytes) -> Answer:
+        if self._sender is None:
+            from laari.workers.webhooks.sender import Sender  # noqa: PLC0415
+
+            self._sender = Sender(allow_private=self._allow_private)
+            self.push_async_exit(self._sender)
+        return await self._sender.send(url, secret, body)
+
+
 class Deliverer:
     def __init__(
         self,
         dsn: str,
-        sender: Sender,
+        sender: Sender | LateSender,
         secret_of: Callable[[str, bytes], str],
         retry_seconds: tuple[float, ...],
         limits: WindowLimits | None = None,
@@ -224,6 +247,6 @@ async def run(
     def secret_of(merchant_id: str, encrypted: bytes) -> str:
         return open_secret(master_key, merchant_id, encrypted)
 
-    async with Sender(allow_private=settings.webhook_allow_private) as sender:
+    async with LateSender(allow_private=settings.webhook_allow_private) as sender:
         waits = settings.webhook_retry_seconds
         await Deliverer(dsn, sender, secret_of, waits, limits).run(stop)

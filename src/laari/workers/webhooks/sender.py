@@ -9,7 +9,7 @@ import ssl
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple, Self
+from typing import Self
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -24,40 +24,16 @@ from laari.rules.webhooks import (
     is_acknowledged,
     signature,
 )
+from laari.workers.webhooks.answer import TIMEOUT_SECONDS, Answer
 from laari.workers.webhooks.bounded import bounded
 from laari.workers.webhooks.failures import FailureLog, ForbiddenAddress, describe
 
-TIMEOUT_SECONDS = 15.0  # in all: look-up, connection, TLS, request and answer
 DNS_TIMEOUT_SECONDS = 4.0  # of each of two tries
 MAX_READ_BYTES = 64 * 1024  # of an answer
 MAX_KEPT_BYTES = 1024
 KEEP_ALIVE_SECONDS = 1.5  # shorter than servers keep idle connections, which is 2 s and more
 
 Allowed = Callable[[str], bool]
-
-
-class Answer(NamedTuple):
-    """The receiver's answer, or an error if there was none; merchants see both."""
-
-    started_at: float  # Unix time
-    duration_ms: int
-    status: int | None
-    error: str | None
-    text: str | None  # the first KiB
-
-    @property
-    def acknowledged(self) -> bool:
-        return self.status is not None and is_acknowledged(self.status)
-
-    def described(self, url: str) -> dict[str, object]:
-        return {
-            "url": url,
-            "acknowledged": self.acknowledged,
-            "http_status": self.status,
-            "duration_ms": self.duration_ms,
-            "error": self.error,
-            "answer": self.text,
-        }
 
 
 class VettingResolver(AbstractResolver):

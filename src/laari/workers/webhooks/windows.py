@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from laari.store.reads.deliveries import LeasedDelivery
-from laari.workers.webhooks.sender import TIMEOUT_SECONDS
+from laari.workers.webhooks.answer import TIMEOUT_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
