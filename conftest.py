@@ -6,6 +6,7 @@ has to be checked, a skip would be a hole that nobody sees.
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from collections.abc import Generator
@@ -31,6 +32,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path.suffix == ".py" and LONG_FILE.search(collection_path.read_text()):
         return True
     return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """The tests and their imports stay until the end: no garbage is looked for among them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
