@@ -9,7 +9,6 @@ import pytest
 import pytest_asyncio
 
 from laari.store.audit import SHOWN, audit
-from laari.store.audit.report import look
 from laari.store.postgres.pool import connection_to
 from tests.audit.books import write_books
 
@@ -26,21 +25,21 @@ def written(engine: Any) -> str:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def connected(written: str) -> AsyncIterator[asyncpg.Connection]:
     """One for all tests: each new one reads the whole schema for its first audit."""
-    async with connection_to(written) as connection:
+    async with connection_to(written, seconds=3600) as connection:
         yield connection
 
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def books(connected: asyncpg.Connection) -> AsyncIterator[asyncpg.Connection]:
     """Within a transaction that is undone."""
-    transaction = connected.transaction()
+    transaction = connected.transaction(isolation="repeatable_read")
     await transaction.start()
     yield connected
     await transaction.rollback()
 
 
 async def test_clean_books_balance(books: asyncpg.Connection) -> None:
-    report = await look(books)
+    report = await audit(books)
     assert report.differences == []
     assert report.ok
     # 2 openings, 8 payments, 8 fees, 3 refunds, 2 adjustments
@@ -260,7 +259,7 @@ async def test_damage_is_named(books: asyncpg.Connection, statement: str, kinds:
     await books.execute("ALTER TABLE tenants DROP CONSTRAINT tenants_mode_check")
     # No triggers and no foreign keys, as for somebody with the keys to the database.
     await books.execute(f"SET LOCAL session_replication_role = replica; {statement}")
-    report = await look(books)
+    report = await audit(books)
     assert not report.ok
     assert kinds <= {difference.kind for difference in report.differences}
 
@@ -302,7 +301,7 @@ async def test_what_is_there_does_not_stand_for_what_is_missing(
     books: asyncpg.Connection, statement: str, kind: str
 ) -> None:
     await books.execute(f"SET LOCAL session_replication_role = replica; {statement}")
-    found = [each for each in (await look(books)).differences if each.kind == kind]
+    found = [each for each in (await audit(books)).differences if each.kind == kind]
     assert [each.expected.startswith("no ") for each in found].count(True) == 1
     assert [each.found.startswith("no ") for each in found].count(True) == 1
 
@@ -311,7 +310,7 @@ async def test_a_difference_says_what_and_where(books: asyncpg.Connection) -> No
     account = await books.fetchval(
         "UPDATE wallets SET balance = balance + 5 WHERE mode = 'live' RETURNING account"
     )
-    [difference] = (await look(books)).differences
+    [difference] = (await audit(books)).differences
     assert difference.kind == "wallet_balance"
     assert difference.id == str(account)
     assert int(difference.found) - int(difference.expected) == 5
@@ -323,6 +322,6 @@ async def test_the_list_is_bounded_and_the_count_is_not(books: asyncpg.Connectio
         "INSERT INTO reference_claims "
         "SELECT 1, 'r' || n, 'payment', gen_random_uuid() FROM generate_series(1, 250) n"
     )
-    report = await look(books)
+    report = await audit(books)
     assert len(report.differences) == SHOWN
     assert report.counts == {"reference_claim": 250}

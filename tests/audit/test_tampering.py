@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import asyncpg
 import pytest
+import pytest_asyncio
 
 from laari.store.audit import CHECKS, Report, audit
 from laari.store.ledger.last_seal_file import KnownSeal
@@ -47,14 +48,21 @@ def sealed(engine: Any) -> Sealed:
     return asyncio.run(make())
 
 
-@pytest.fixture
-async def connection(sealed: Sealed) -> AsyncIterator[asyncpg.Connection]:
-    """Within a transaction that is undone."""
-    async with connection_to(sealed.dsn) as own:
-        transaction = own.transaction(isolation="repeatable_read")
-        await transaction.start()
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def connected(sealed: Sealed) -> AsyncIterator[asyncpg.Connection]:
+    """One for all tests: each new one reads the whole schema for its first audit."""
+    async with connection_to(sealed.dsn, seconds=3600) as own:
         yield own
-        await transaction.rollback()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def connection(connected: asyncpg.Connection) -> AsyncIterator[asyncpg.Connection]:
+    """Within a transaction that is undone."""
+    transaction = connected.transaction(isolation="repeatable_read")
+    await transaction.start()
+    yield connected
+    await transaction.rollback()
+    await connected.reload_schema_state()  # no statement was prepared before the tampering
 
 
 async def look_at(connection: asyncpg.Connection, sealed: Sealed) -> Report:
@@ -72,6 +80,7 @@ async def test_honest_books_are_not_accused(sealed: Sealed) -> None:
     assert report.last_seal.number == sealed.last.number > 10
 
 
+@pytest.mark.asyncio(loop_scope="module")
 @pytest.mark.parametrize("tampering", CATALOGUE, ids=[each["what"] for each in CATALOGUE])
 async def test_tampering_is_named(
     connection: asyncpg.Connection, sealed: Sealed, tampering: dict[str, Any]
@@ -96,6 +105,7 @@ def damage_kinds() -> set[str]:
     return set().union(*(kinds for _, kinds in DAMAGE))
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_the_place_is_named(connection: asyncpg.Connection, sealed: Sealed) -> None:
     await connection.execute(
         "SET LOCAL session_replication_role = replica; "
