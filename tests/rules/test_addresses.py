@@ -2,7 +2,6 @@
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -66,14 +65,12 @@ def test_there_are_200_spellings() -> None:
     assert len(set(SPELLINGS)) == len(SPELLINGS) >= 200
 
 
-@pytest.mark.parametrize("text", SPELLINGS)
-def test_special_addresses_are_not_public(text: str) -> None:
-    assert not is_public(text)
+def test_special_addresses_are_not_public() -> None:
+    assert [text for text in SPELLINGS if is_public(text)] == []
 
 
-@pytest.mark.parametrize("text", PUBLIC)
-def test_their_neighbours_are(text: str) -> None:
-    assert is_public(text)
+def test_their_neighbours_are() -> None:
+    assert [text for text in PUBLIC if not is_public(text)] == []
 
 
 @given(st.sampled_from(SPECIAL_IPV4), st.integers(0, 2**32 - 1))
