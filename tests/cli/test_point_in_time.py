@@ -222,4 +222,4 @@ def test_the_setting_is_for_the_embedded_database(laari: Commands, tmp_path: Pat
         LAARI_DATABASE_URL="postgresql://x",
         LAARI_MASTER_KEY="00" * 32,
     ).refusal
-    assert "LAARI_WAL_ARCHIVE is for the embedded database" in refused
+    assert "LAARI_WAL_ARCHIVE is only for the embedded database" in refused

@@ -58,7 +58,7 @@ async def test_a_webhook_is_set_tried_and_sent_again(
             break
         await asyncio.sleep(0.1)
         await page.reload()
-    await expect(attempts).to_contain_text("Answered 200")
+    await expect(attempts).to_contain_text("Status 200")
     assert json.loads(hook.received[0][1])["type"] == "webhook.test"
     assert await serious_violations(page) == []
     hook.status = 500
