@@ -10,11 +10,7 @@ from laari.rules.records import Mode, Tenant
 
 
 class Payer(NamedTuple):
-    """A customer's wallet, and the mode of the login.
-
-    The rules compare it with the wallet's mode (`World.knows`): a payer of the other mode finds
-    nothing.
-    """
+    """A customer's wallet, and the mode of the login: `World.knows` checks that they agree."""
 
     account: int
     mode: Mode

@@ -5,7 +5,7 @@ work on an authorization as it is at their moment (`as_of`), and return it that 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import ClassVar, Literal
 from uuid import UUID
@@ -75,7 +75,7 @@ def move(
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationDraft:
-    """An authorization as a merchant requests it, its fields already checked."""
+    """The fields of an authorization that the merchant chooses, already checked."""
 
     reference: str
     title: str
@@ -114,21 +114,11 @@ class CreateAuthorization(TenantCommand[Authorization]):
             id=world.new_id(),
             tenant_id=self.tenant.id,
             token=world.new_token(),
-            reference=draft.reference,
-            title=draft.title,
-            description=draft.description,
-            type=draft.type,
             currency=CURRENCY,
-            per_payment=draft.per_payment,
-            period_interval=draft.period_interval,
-            period_amount=draft.period_amount,
-            total=draft.total,
-            max_payments=draft.max_payments,
-            return_url=draft.return_url,
             created_at=now,
             approval_expires_at=default_deadline(now),
-            expires_at=draft.expires_at,
             updated_at=now,
+            **asdict(draft),
         )
         world.authorizations.add(authorization.id, authorization)
         world.authorization_ids[self._slot] = authorization.id
@@ -250,15 +240,8 @@ def _is_payer(world: World, tenant: Tenant, authorization: Authorization, payer:
     return authorization.account == payer.account and world.knows(tenant, payer)
 
 
-@dataclass(frozen=True, slots=True)
-class RevokeAuthorization(CancelAuthorization):
+class RevokeAuthorization(CustomerDecision, CancelAuthorization):
     """The payer withdraws the permission."""
-
-    payer: Payer
-
-    def needs(self, needs: Needs) -> None:
-        needs.lock(World.authorizations, self.authorization_id)
-        needs.read(World.wallets, self.payer.account)
 
     def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
         return _is_payer(world, self.tenant, authorization, self.payer)

@@ -10,13 +10,11 @@ MALDIVES = timezone(timedelta(hours=5))
 Interval = Literal["day", "week", "month", "year"]
 
 _TIMESTAMP = re.compile(
-    r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})"
-    r"(?:[Tt ](?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})(?:\.(?P<fraction>\d+))?"
-    r"(?P<offset>[Zz]|[+-]\d{2}:\d{2})?)?",
+    r"(?P<year>\d{4})(?P<day>-\d{2}-\d{2})"
+    r"(?:[Tt ](?P<minute>\d{2}:\d{2}):(?P<second>\d{2})(?P<fraction>(?:\.\d+)?)"
+    r"(?P<offset>[Zz]|[+-]\d{2}:[0-5]\d)?)?",
     re.ASCII,
 )
-_LEAP = 60
-
 
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 LATEST = datetime.max.replace(tzinfo=UTC)
@@ -32,39 +30,20 @@ def read_timestamp(text: str) -> datetime | None:
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         return None
-    shift = _shift(match["offset"])
-    if shift is None:
-        return None
-    year, month, day, hour, minute, second = (
-        int(match[name] or 0) for name in ("year", "month", "day", "hour", "minute", "second")
-    )
-    microsecond = int((match["fraction"] or "")[:6].ljust(6, "0"))
-    is_leap = second == _LEAP
+    year, day, minute, second, fraction, offset = match.groups()
+    is_leap = second == "60"
+    time = f"{minute}:{'59' if is_leap else second}{fraction}" if minute else "00:00"
     # The year 0000 has the calendar of the year 2000, but Python has no datetime for it.
+    known_year = "2000" if year == "0000" else year
     try:
-        local = datetime(
-            year or 2000, month, day, hour, minute, second - is_leap, microsecond, tzinfo=UTC
-        )
+        local = datetime.fromisoformat(f"{known_year}{day}T{time}{(offset or '+05:00').upper()}")
     except ValueError:
         return None
     try:
-        moment = local - shift if year else EARLIEST
+        moment = local.astimezone(UTC) if known_year == year else EARLIEST
         return moment if not is_leap else _after_leap_second(moment)
     except OverflowError:
-        return EARLIEST if year == 1 else LATEST
-
-
-def _shift(offset: str | None) -> timedelta | None:
-    """How far a local time is ahead of UTC."""
-    if offset is None:
-        return MALDIVES.utcoffset(None)
-    if offset in ("Z", "z"):
-        return timedelta()
-    hours, minutes = int(offset[1:3]), int(offset[4:6])
-    if hours > 23 or minutes > 59:
-        return None
-    shift = timedelta(hours=hours, minutes=minutes)
-    return -shift if offset[0] == "-" else shift
+        return EARLIEST if year == "0001" else LATEST
 
 
 def _after_leap_second(moment: datetime) -> datetime | None:

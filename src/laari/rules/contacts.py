@@ -1,7 +1,4 @@
-"""Contacts of customers: mobile number, email address or virtual payment address (VPA).
-
-Each reader returns the form that is stored and compared, or None if the text is not valid.
-"""
+"""Contacts of customers: each reader returns the stored form, or None if it is not valid."""
 
 import re
 from collections.abc import Collection

@@ -1,7 +1,4 @@
-"""The commands that payments and payment requests share: cancel, expire, pay, reject, reserve.
-
-`Kind` holds the differences: a request is addressed to one customer, and has more events.
-"""
+"""The commands that payments and payment requests share: cancel, expire, pay, reject, reserve."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping

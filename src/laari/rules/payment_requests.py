@@ -5,7 +5,7 @@ by the request.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ from laari.rules.world import Needs, World
 
 @dataclass(frozen=True, slots=True)
 class RequestDraft:
-    """A request as a merchant sends it, its fields checked and the customer's name normalised."""
+    """The fields of a request that the merchant chooses, checked; the customer is normalised."""
 
     reference: str
     amount: int
@@ -94,21 +94,9 @@ class CreateRequest(TenantCommand[PaymentRequest]):
         account = self._resolve(world)
         if isinstance(account, Refusal):
             return account
+        chosen = asdict(draft) | {"expires_at": draft.expires_at or default_deadline(now)}
         request = PaymentRequest(
-            id=world.new_id(),
-            tenant_id=tenant.id,
-            reference=draft.reference,
-            amount=draft.amount,
-            title=draft.title,
-            description=draft.description,
-            terminal_label=draft.terminal_label,
-            bill_number=draft.bill_number,
-            return_url=draft.return_url,
-            customer_type=draft.customer_type,
-            customer_value=draft.customer_value,
-            account=account,
-            created_at=now,
-            expires_at=draft.expires_at or default_deadline(now),
+            id=world.new_id(), tenant_id=tenant.id, account=account, created_at=now, **chosen
         )
         references.claim(world, tenant, draft.reference, "request", request.id)
         world.requests.add(request.id, request)

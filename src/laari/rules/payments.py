@@ -181,10 +181,7 @@ class PayPayment(Pay[Payment]):
 
 @dataclass(frozen=True, slots=True)
 class RefundPayment(OnePayable[Payment]):
-    """Returns the whole amount to the payer; the fee is not returned.
-
-    If the payment was made from a request, the request becomes refunded too.
-    """
+    """Returns the whole amount to the payer, without the fee; its request is refunded too."""
 
     kind = PAYMENTS
     action = "refund"

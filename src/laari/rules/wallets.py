@@ -68,10 +68,7 @@ def limits_in_force(wallet: Wallet, tier: Tier) -> Tier:
 def spending_blocks(
     wallet: Wallet, tier: Tier, amount: int, spending: Spending
 ) -> Iterator[SpendingBlock]:
-    """All reasons why a wallet cannot spend: its balance, then the limits in force.
-
-    The interfaces respond with the first.
-    """
+    """All reasons why a wallet cannot spend, in order: the interfaces respond with the first."""
     if wallet.balance < amount:
         yield SpendingBlock(None, wallet.balance, wallet.balance)
     tier = limits_in_force(wallet, tier)
