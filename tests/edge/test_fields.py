@@ -3,8 +3,7 @@
 import pytest
 from msgspec import Struct
 
-from laari.edge.input.fields import Body, group, integer, text
-from laari.edge.merchant.lists import Query
+from laari.edge.input.fields import Body, Query, group, integer, text
 from laari.rules.refusals import Refusal
 
 

@@ -15,8 +15,8 @@ import pytest
 import uvloop
 from argon2.exceptions import InvalidHashError
 
+from laari.edge.load.admission import Overloaded
 from laari.edge.load.hashing import FIRST, Hashing, RankedQueue
-from laari.edge.load.overload import Overloaded
 from laari.http.messages import ClientGone
 from laari.store.people.passwords import NICENESS, nobodys_hash, password_fits
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from laari.edge.load import heavy
+from laari.edge.load.admission import Overloaded
 from laari.edge.load.heavy import (
     MOST_EXPORTS,
     MOST_EXPORTS_OF_A_MERCHANT,
@@ -18,7 +19,6 @@ from laari.edge.load.heavy import (
     Reports,
     patiently,
 )
-from laari.edge.load.overload import Overloaded
 from laari.edge.pages.dashboard.export import csv_lines
 from laari.rules.records import Payment
 

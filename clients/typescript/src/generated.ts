@@ -9,7 +9,7 @@ export type Open<T extends string> = T | (string & Record<never, never>);
 /** A customer's permission to be charged later, within limits. */
 export interface Authorization {
   id: string;
-  /** Your own. */
+  /** Your name for it. */
   reference: string;
   title: string;
   description: string | null;
@@ -18,7 +18,7 @@ export interface Authorization {
   limits: AuthorizationLimits;
   usage: AuthorizationUsage;
   status: Open<"active" | "cancelled" | "consumed" | "expired" | "pending" | "rejected" | "revoked" | "suspended">;
-  /** Where the customer approves. Use it exactly as returned. */
+  /** The page for the customer's approval. Use it exactly as returned. */
   approval_url: string;
   approval_expires_at: string;
   expires_at: string | null;
@@ -57,7 +57,7 @@ export interface AuthorizationLimits {
 /** A payment made by charging an authorization. */
 export interface AuthorizationPayment {
   id: string;
-  /** Your own. */
+  /** Your name for it. */
   reference: string;
   /** In laari. */
   amount: number;
@@ -116,7 +116,7 @@ export interface Customer {
 
 export type Event = PaymentEvent | PaymentRequestEvent | AuthorizationEvent | SampleEvent;
 
-/** What became of sending the event; `next_attempt_at` only while it is pending. */
+/** The delivery of the event; `next_attempt_at` only while it is pending. */
 export interface EventDelivery {
   status: Open<"delivered" | "failed" | "pending">;
   attempts: number;
@@ -126,7 +126,7 @@ export interface EventDelivery {
 /** A payment with a hosted checkout page, or one made from a payment request. */
 export interface HostedPayment {
   id: string;
-  /** Your own. */
+  /** Your name for it. */
   reference: string;
   /** In laari. */
   amount: number;
@@ -156,7 +156,7 @@ export interface HostedPayment {
 /** HostedPayment: A payment with a hosted checkout page, or one made from a payment request. AuthorizationPayment: A payment made by charging an authorization. */
 export interface Payment {
   id: string;
-  /** Your own. */
+  /** Your name for it. */
   reference: string;
   /** In laari. */
   amount: number;
@@ -198,7 +198,7 @@ export interface PaymentEvent {
 /** A payment requested from a customer, who finds it in the wallet application. */
 export interface PaymentRequest {
   id: string;
-  /** Your own. */
+  /** Your name for it. */
   reference: string;
   /** In laari. */
   amount: number;
@@ -288,13 +288,13 @@ export interface SampleEvent {
   delivery: EventDelivery | null;
 }
 
-/** The sandbox's time and how far it is from real time. */
+/** The sandbox's time, and its offset from real time. */
 export interface SandboxClock {
   now: string;
   offset_seconds: number;
 }
 
-/** The merchant's own sandbox customer: balance in laari, tier, key of the wallet interface. */
+/** The merchant's sandbox customer: balance in laari, tier, and key of the wallet interface. */
 export interface SandboxWallet {
   balance: number | bigint;
   tier: string;
@@ -344,55 +344,55 @@ export interface WalletTransaction {
 }
 
 export interface ListPaymentsParams {
-  /** Clamped to 1-100. */
+  /** Values outside 1 to 100 become the nearest of the two. */
   limit?: number;
   status?: "pending" | "paid" | "rejected" | "expired" | "cancelled" | "refunded";
-  /** Exactly this label. */
+  /** The exact label. */
   terminal_label?: string;
-  /** Exactly this bill number. May contain only letters, digits, space, - _ . and /. */
+  /** The exact bill number. May contain only letters, digits, space, - _ . and /. */
   bill_number?: string;
-  /** Created at or after. A date means midnight; without an offset it is +05:00. */
+  /** Created at or after this time. A date means midnight; the default offset is +05:00. */
   created_from?: string | Date;
-  /** Created before. A date means midnight; without an offset it is +05:00. */
+  /** Created before this time. A date means midnight; the default offset is +05:00. */
   created_to?: string | Date;
 }
 
 export interface CreatePaymentParams {
-  /** Your own name for the payment; no other payment, charge or payment request may have it. */
+  /** Your name for the payment, unique among your payments, charges and payment requests. */
   reference: string;
   /** In laari: `12500` is MVR 125.00. */
   amount: number;
-  /** What the customer pays for. */
+  /** The purpose of the payment. */
   title?: string | null;
   description?: string | null;
-  /** The till; may be used again. */
+  /** The till; need not be unique. */
   terminal_label?: string | null;
   /** May contain only letters, digits, space, - _ . and /. */
   bill_number?: string | null;
-  /** Where the customer goes from the checkout page. An absolute http or https URL without credentials. */
+  /** The customer's browser goes here from the checkout page. An absolute http or https URL without credentials. */
   return_url?: string | null;
-  /** In the future; 24 hours from now where it is left out. RFC 3339; without an offset it is read as +05:00. */
+  /** In the future; default: 24 hours from now. RFC 3339; the default offset is +05:00. */
   expires_at?: string | Date | null;
-  /** Strings of your own, kept as sent; the customer does not see them. */
+  /** Your own strings, stored as sent; the customer does not see them. */
   metadata?: Record<string, string>;
 }
 
 export interface ListPaymentRequestsParams {
-  /** Clamped to 1-100. */
+  /** Values outside 1 to 100 become the nearest of the two. */
   limit?: number;
   status?: "pending" | "paid" | "rejected" | "expired" | "cancelled" | "refunded";
-  /** Exactly this label. */
+  /** The exact label. */
   terminal_label?: string;
-  /** Exactly this bill number. May contain only letters, digits, space, - _ . and /. */
+  /** The exact bill number. May contain only letters, digits, space, - _ . and /. */
   bill_number?: string;
-  /** Created at or after. A date means midnight; without an offset it is +05:00. */
+  /** Created at or after this time. A date means midnight; the default offset is +05:00. */
   created_from?: string | Date;
-  /** Created before. A date means midnight; without an offset it is +05:00. */
+  /** Created before this time. A date means midnight; the default offset is +05:00. */
   created_to?: string | Date;
 }
 
 export interface CreatePaymentRequestParams {
-  /** Your own name for the payment; no other payment, charge or payment request may have it. */
+  /** Your name for the payment, unique among your payments, charges and payment requests. */
   reference: string;
   /** In laari: `12500` is MVR 125.00. */
   amount: number;
@@ -401,34 +401,34 @@ export interface CreatePaymentRequestParams {
     /** A mobile number, an email address, or a VPA with or without its suffix. */
     value: string;
   };
-  /** What the customer pays for. */
+  /** The purpose of the payment. */
   title?: string | null;
   description?: string | null;
-  /** The till; may be used again. */
+  /** The till; need not be unique. */
   terminal_label?: string | null;
   /** May contain only letters, digits, space, - _ . and /. */
   bill_number?: string | null;
-  /** Where the customer goes from the wallet application. An absolute http or https URL without credentials. */
+  /** The customer's browser goes here from the wallet application. An absolute http or https URL without credentials. */
   return_url?: string | null;
-  /** In the future; 24 hours from now where it is left out. RFC 3339; without an offset it is read as +05:00. */
+  /** In the future; default: 24 hours from now. RFC 3339; the default offset is +05:00. */
   expires_at?: string | Date | null;
 }
 
 export interface ListAuthorizationsParams {
-  /** Clamped to 1-100. */
+  /** Values outside 1 to 100 become the nearest of the two. */
   limit?: number;
   status?: "pending" | "active" | "rejected" | "revoked" | "expired" | "cancelled" | "suspended" | "consumed";
 }
 
 export interface CreateAuthorizationParams {
-  /** Your own name for the authorization; no other authorization may have it. */
+  /** Your unique name for the authorization. */
   reference: string;
-  /** What the customer agrees to. */
+  /** The purpose that the customer agrees to. */
   title: string;
   description?: string | null;
-  /** `unscheduled` where it is left out. */
+  /** Default: `unscheduled`. */
   type?: "recurring" | "unscheduled" | "one_time" | null;
-  /** All that are given apply at once. */
+  /** All given limits apply together. */
   limits?: {
     /** In laari. */
     per_payment?: number | bigint | null;
@@ -438,23 +438,23 @@ export interface CreateAuthorizationParams {
       /** In laari; needs an interval. */
       amount?: number | bigint | null;
     } | null;
-    /** In laari, over the whole life. */
+    /** In laari, over the whole lifetime. */
     total?: number | bigint | null;
-    /** Left out or 1 where the type is `one_time`. */
+    /** If the type is `one_time`: 1 or omitted. */
     max_payments?: number | null;
   } | null;
-  /** When charges end; never where it is left out. RFC 3339; without an offset it is read as +05:00. */
+  /** The end of all charges; default: never. RFC 3339; the default offset is +05:00. */
   expires_at?: string | Date | null;
-  /** Where the customer goes after deciding. An absolute http or https URL without credentials. */
+  /** The customer's browser goes here after the decision. An absolute http or https URL without credentials. */
   return_url?: string | null;
 }
 
 export interface ChargeAuthorizationParams {
-  /** Your own name for the payment; no other payment, charge or payment request may have it. */
+  /** Your name for the payment, unique among your payments, charges and payment requests. */
   reference: string;
   /** In laari: `12500` is MVR 125.00. */
   amount: number;
-  /** What the customer pays for. */
+  /** The purpose of the payment. */
   title?: string | null;
   description?: string | null;
   /** May contain only letters, digits, space, - _ . and /. */
@@ -467,25 +467,25 @@ export interface PreviewChargeParams {
 }
 
 export interface ListAuthorizationPaymentsParams {
-  /** Clamped to 1-100. */
+  /** Values outside 1 to 100 become the nearest of the two. */
   limit?: number;
   status?: "paid" | "refunded";
-  /** Exactly this bill number. May contain only letters, digits, space, - _ . and /. */
+  /** The exact bill number. May contain only letters, digits, space, - _ . and /. */
   bill_number?: string;
-  /** Created at or after. A date means midnight; without an offset it is +05:00. */
+  /** Created at or after this time. A date means midnight; the default offset is +05:00. */
   created_from?: string | Date;
-  /** Created before. A date means midnight; without an offset it is +05:00. */
+  /** Created before this time. A date means midnight; the default offset is +05:00. */
   created_to?: string | Date;
 }
 
 export interface ListEventsParams {
-  /** Clamped to 1-100. */
+  /** Values outside 1 to 100 become the nearest of the two. */
   limit?: number;
   type?: "payment.created" | "payment.paid" | "payment.cancelled" | "payment.expired" | "payment_request.created" | "payment_request.paid" | "payment_request.rejected" | "payment_request.cancelled" | "payment_request.expired" | "authorization.created" | "authorization.approved" | "authorization.rejected" | "authorization.cancelled" | "authorization.revoked";
   delivered?: boolean;
-  /** Created at or after. A date means midnight; without an offset it is +05:00. */
+  /** Created at or after this time. A date means midnight; the default offset is +05:00. */
   created_from?: string | Date;
-  /** Created before. A date means midnight; without an offset it is +05:00. */
+  /** Created before this time. A date means midnight; the default offset is +05:00. */
   created_to?: string | Date;
 }
 
@@ -497,14 +497,14 @@ export interface SandboxSetWalletParams {
 }
 
 export interface SandboxMoveClockParams {
-  /** Adds to what the clock was moved before. */
+  /** Added to the present offset of the clock. */
   advance_seconds?: number | null;
-  /** `true` goes back to real time. */
+  /** `true` returns to real time. */
   reset?: boolean | null;
 }
 
 export interface WalletTransactionsParams {
-  /** How many transactions a page holds. */
+  /** The number of transactions on a page. */
   limit?: number;
 }
 
@@ -556,22 +556,22 @@ export class SandboxPayments {
     this.#connection = connection;
   }
 
-  /** The sandbox customer pays. */
+  /** Pay as the sandbox customer. */
   pay(id: string, options: CallOptions = {}): Promise<HostedPayment> {
     return this.#connection.run(operations.sandbox_pay_payment, { options, id });
   }
 
-  /** The sandbox customer declines. */
+  /** Decline as the sandbox customer. */
   reject(id: string, options: CallOptions = {}): Promise<HostedPayment> {
     return this.#connection.run(operations.sandbox_reject_payment, { options, id });
   }
 
-  /** An attempt to pay starts and stays processing. */
+  /** Start an attempt to pay that stays in processing. */
   reserve(id: string, options: CallOptions = {}): Promise<HostedPayment> {
     return this.#connection.run(operations.sandbox_reserve_payment, { options, id });
   }
 
-  /** The attempt in processing is given up. */
+  /** Release the attempt in processing. */
   release(id: string, options: CallOptions = {}): Promise<HostedPayment> {
     return this.#connection.run(operations.sandbox_release_payment, { options, id });
   }
@@ -584,22 +584,22 @@ export class SandboxPaymentRequests {
     this.#connection = connection;
   }
 
-  /** The sandbox customer pays a request. */
+  /** Pay a request as the sandbox customer. */
   pay(id: string, options: CallOptions = {}): Promise<PaymentRequest> {
     return this.#connection.run(operations.sandbox_pay_payment_request, { options, id });
   }
 
-  /** The sandbox customer declines a request. */
+  /** Decline a request as the sandbox customer. */
   reject(id: string, options: CallOptions = {}): Promise<PaymentRequest> {
     return this.#connection.run(operations.sandbox_reject_payment_request, { options, id });
   }
 
-  /** An attempt to pay a request starts and stays processing. */
+  /** Start an attempt to pay a request that stays in processing. */
   reserve(id: string, options: CallOptions = {}): Promise<PaymentRequest> {
     return this.#connection.run(operations.sandbox_reserve_payment_request, { options, id });
   }
 
-  /** The attempt in processing on a request is given up. */
+  /** Release the attempt in processing on a request. */
   release(id: string, options: CallOptions = {}): Promise<PaymentRequest> {
     return this.#connection.run(operations.sandbox_release_payment_request, { options, id });
   }
@@ -612,22 +612,22 @@ export class SandboxAuthorizations {
     this.#connection = connection;
   }
 
-  /** The sandbox customer approves. */
+  /** Approve as the sandbox customer. */
   approve(id: string, options: CallOptions = {}): Promise<Authorization> {
     return this.#connection.run(operations.sandbox_approve_authorization, { options, id });
   }
 
-  /** The sandbox customer declines. */
+  /** Decline as the sandbox customer. */
   reject(id: string, options: CallOptions = {}): Promise<Authorization> {
     return this.#connection.run(operations.sandbox_reject_authorization, { options, id });
   }
 
-  /** Charges are stopped until the authorization is resumed. */
+  /** Stop charges until the authorization is resumed. */
   suspend(id: string, options: CallOptions = {}): Promise<Authorization> {
     return this.#connection.run(operations.sandbox_suspend_authorization, { options, id });
   }
 
-  /** Charges are let go on. */
+  /** Allow charges again. */
   resume(id: string, options: CallOptions = {}): Promise<Authorization> {
     return this.#connection.run(operations.sandbox_resume_authorization, { options, id });
   }
@@ -678,7 +678,7 @@ export class PaymentRequests {
     return new Listing(this.#connection, operations.list_payment_requests, { options, query: params });
   }
 
-  /** Ask a customer for a payment. */
+  /** Request a payment from a customer. */
   create(params: CreatePaymentRequestParams, options: CallOptions = {}): Promise<PaymentRequest> {
     return this.#connection.run(operations.create_payment_request, { options, body: params });
   }
@@ -721,7 +721,7 @@ export class Authorizations {
     return this.#connection.run(operations.charge_authorization, { options, id, body: params });
   }
 
-  /** Say what a charge would answer now, and what remains of each limit. */
+  /** Preview a charge, and show the rest of each limit. */
   previewCharge(id: string, params: PreviewChargeParams, options: CallOptions = {}): Promise<ChargePreview> {
     return this.#connection.run(operations.preview_charge, { options, id, query: params });
   }

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import click
+from msgspec.structs import asdict
 
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import operation, submit
@@ -107,13 +108,5 @@ async def _move(service: Service, account: int, **how: Any) -> dict[str, object]
 
 
 def described(transaction: Transaction) -> dict[str, object]:
-    return {
-        "tid": transaction.tid,
-        "account": str(transaction.account),
-        "time": show_time(transaction.time),
-        "type": transaction.type,
-        "name": transaction.name,
-        "details": transaction.details,
-        "amount": transaction.amount,
-        "status": transaction.status,
-    }
+    account, time = str(transaction.account), show_time(transaction.time)
+    return asdict(transaction) | {"account": account, "time": time}

@@ -5,7 +5,6 @@ from typing import NamedTuple, Protocol
 
 from laari.edge import signup
 from laari.edge.backend import Backend
-from laari.edge.faults import fault_reply
 from laari.edge.load.admission import Admission
 from laari.edge.load.metrics import Metrics
 from laari.edge.load.rate import RateBuckets
@@ -27,6 +26,7 @@ from laari.http.messages import (
     guard_headers,
     must_read,
     new_request_id,
+    plain_refusal,
 )
 from laari.rules.refusals import CODES, Refusal
 from laari.settings import Settings
@@ -67,7 +67,8 @@ class App:
         await self._backend.close()
 
     async def __call__(self, request: Request) -> Reply:
-        interface = self._interface_of(request)
+        own = self._scrapes.is_metrics_listener(request)  # which serves nothing else
+        interface = None if own else self._interface_at(request.path)
         if interface is None:
             reply, headers = await self._serve_others(request), self._guards
         else:
@@ -79,14 +80,18 @@ class App:
 
     def fault(self, refusal: Refusal, path: str | None) -> Reply:
         """The response to bytes that are not a request, or to a request without a reply."""
-        reply = fault_reply(refusal, path)
+        # A path that could not be read is probably a program's, as is one of sign-up.
+        interface: Interface | None = self._merchant
+        if path is not None and not path.startswith("/sandbox/"):
+            interface = self._interface_at(path)
+        if interface is None:
+            reply = plain_refusal(refusal)
+        else:
+            reply = interface.refused(refusal).plus(*interface.headers)
         self._backend.metrics.count(OTHER, reply.status, reply.code, 0)
         return reply.plus(*self._guards, (b"request-id", new_request_id().encode()))
 
-    def _interface_of(self, request: Request) -> Interface | None:
-        path = request.path
-        if self._scrapes.is_metrics_listener(request):  # which serves nothing else
-            return None
+    def _interface_at(self, path: str) -> Interface | None:
         if path == "/merchant" or path.startswith("/merchant/"):
             return self._tokens if path == TOKEN_ADDRESS else self._merchant
         if path == "/wallet" or path.startswith("/wallet/"):

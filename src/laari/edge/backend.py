@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from copy import copy
+from datetime import datetime
 from typing import TypeVar
 
 from laari.edge.connections import Connections
@@ -15,9 +16,12 @@ from laari.edge.load.heavy import Heavy, Reports
 from laari.edge.load.metrics import Metrics
 from laari.edge.load.rate import RateBuckets
 from laari.errors import UnavailableError
+from laari.rules.periods import Counted, Moment, others
+from laari.rules.records import Mode, Tenant, TenantClock
 from laari.settings import Settings
 from laari.spine.engine import Spine
 from laari.spine.gather import Coalesced, Gathered
+from laari.store.batch import sandbox_periods
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.last_seal_file import shown_seals
@@ -93,10 +97,7 @@ class Backend:
         )
 
     def for_pages(self) -> Backend:
-        """The same for pages, with separate connections.
-
-        They share the look-ups by key with the interfaces, which are gathered and cheap.
-        """
+        """The same with separate connections for pages; the cheap look-ups by key are shared."""
         pages = copy(self)
         pages._use(self._pages)
         return pages
@@ -162,6 +163,20 @@ class Backend:
     async def days(self, span: Span) -> list[Day]:
         """A merchant's figures by day; `Overloaded` if they would take too long."""
         return await self._days.get(span)
+
+    async def moment(
+        self,
+        mode: Mode,
+        clock: Tenant | TenantClock | None,
+        now: datetime,
+        counted: Iterable[Counted],
+    ) -> Moment:
+        """The moment to show usage at, as a command would see it; `now` is the clock's time."""
+        if mode == "live":
+            return Moment(now)
+        wanted = others(counted, now)
+        aside = await self.ask(sandbox_periods.put_aside, wanted) if wanted else {}
+        return Moment(now, 0 if clock is None else clock.clock_offset_seconds, aside)
 
     async def _count_key_uses(self, keys: list[bytes]) -> list[wallets.KeyUse | None]:
         return await self._interfaces.pool.write_each(wallets.count_use, keys)

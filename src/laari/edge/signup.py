@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 from laari.edge.backend import Backend
 from laari.edge.endpoint import Endpoint
 from laari.edge.input.fields import Body, Field, amount, choice, described, integer, text
-from laari.edge.load.overload import Overloaded
+from laari.edge.load.admission import Overloaded
 from laari.edge.load.rate import Bucket, named_bucket
 from laari.edge.merchant.envelope import MAX_BODY_BYTES, read_json_object, refused
 from laari.http.addresses import client_prefix
@@ -34,9 +34,9 @@ ENDPOINT = Endpoint(
     path="/sandbox/merchants",
     method="POST",
     name="sandbox_sign_up",
-    summary="Make a merchant for the sandbox",
+    summary="Create a sandbox merchant",
     description="Needs no credentials. The merchant has no live mode. Its secrets are shown only "
-    "now; without a body it is made as it comes.",
+    "now. The body is optional.",
     refusals=(
         "method_not_allowed",
         "https_required",
@@ -77,12 +77,12 @@ class SignUpFields(Struct, frozen=True):
 
 BODY = Body(
     SignUpFields,
-    described(text("name", MAX_NAME), f"Shown to customers; `{DEFAULT_NAME}` where left out."),
-    described(choice("mode", ("sandbox",)), "Sign-up is for the sandbox alone."),
+    described(text("name", MAX_NAME), f"Shown to customers; default: `{DEFAULT_NAME}`."),
+    described(choice("mode", ("sandbox",)), "Sign-up is only for the sandbox."),
     described(integer("fee_bps", 0, 10_000), "Fee in basis points."),
     described(amount("fee_fixed", 0, MAX_FEE_FIXED), "Fixed fee in laari."),
-    described(text("webhook_url", MAX_URL_LENGTH), "Where events are sent."),
-    described(_email("email"), "Makes a login for the dashboard; its `password` is returned."),
+    described(text("webhook_url", MAX_URL_LENGTH), "The URL to which events are sent."),
+    described(_email("email"), "Creates a login for the dashboard and returns its `password`."),
     name="SandboxMerchantCreate",
     examples={
         "as it comes": {},
@@ -92,7 +92,7 @@ BODY = Body(
 
 
 class SandboxCustomer(Struct, frozen=True):
-    """Who pays this merchant in the sandbox: its wallet, and how a payment request names it."""
+    """The customer who pays this merchant in the sandbox, with the wallet and its names."""
 
     account_number: str
     api_key: str
@@ -105,7 +105,7 @@ class SandboxCustomer(Struct, frozen=True):
 class SandboxMerchant(Struct, frozen=True):
     """A new merchant with its secrets, which are shown only now.
 
-    `email` and `password` are a login for the dashboard, where one was asked for.
+    `email` and `password` are a login for the dashboard, if the request had an email.
     """
 
     merchant_id: str
@@ -141,7 +141,9 @@ class SignUp:
         if self._backend.settings.require_https and not request.secure:
             return refused(refuse("https_required"))
         if request.headers.get(b"sec-fetch-site", "none") not in _OWN_SITES:
-            return refused(refuse("invalid_request", "Other sites cannot sign anybody up."))
+            return refused(
+                refuse("invalid_request", "Requests from other websites are not allowed.")
+            )
         fields = _read_fields(request)
         if isinstance(fields, Refusal):
             return refused(fields)
@@ -181,12 +183,9 @@ def _read_fields(request: Request) -> SignUpFields | Refusal:
 async def make_merchant(
     backend: Backend, request: Request, fields: SignUpFields, password: str | None = None
 ) -> NewMerchant | Refusal:
-    """A merchant for the sender of the request, or a refusal; the sign-up page uses it too.
-
-    Wrong fields are refused first and cost nothing.
-    """
+    """A merchant for the sender of the request, or a refusal; the sign-up page uses it too."""
     if not fields.name.isprintable():
-        return invalid("name", "name must be printable characters.")
+        return invalid("name", "name must have only printable characters.")
     if fields.webhook_url is not None:
         problem = check_webhook_url(fields.webhook_url, backend.settings.webhook_allow_private)
         if problem is not None:
@@ -218,9 +217,9 @@ async def make_merchant(
     except Overloaded as full:
         return refuse("service_unavailable")._replace(retry_after=full.retry_after)
     except EmailTakenError:
-        return invalid("email", "This email address has a login already.")
+        return invalid("email", "This email address already has a login.")
     except LiveError:
         return refuse("not_found", "Sign-up is closed: this installation has live merchants.")
     if made is None:
-        return refuse("service_unavailable", "This sandbox has no room for another merchant.")
+        return refuse("service_unavailable", "This sandbox cannot hold more merchants.")
     return made

@@ -55,10 +55,7 @@ def is_trusted(address: str, networks: Networks) -> bool:
 
 
 def client_address(peer: str, forwarded_for: str, trusted_proxies: Networks) -> str:
-    """The last address that is not a trusted proxy: clients can write those before it.
-
-    It is the proxy's address if `X-Forwarded-For` has none.
-    """
+    """The last address that is not a trusted proxy's, if any: clients can write those before it."""
     if is_trusted(peer, trusted_proxies):
         for entry in reversed(forwarded_for.rsplit(",", _MOST_PROXIES)):
             if not is_trusted(entry, trusted_proxies):

@@ -74,7 +74,7 @@ class Chunks:
             return taken, None
         self._left = 0
         if buffer[at : at + 2] != b"\r\n":
-            return 0, refuse("invalid_request", "A chunk is longer than it says.")
+            return 0, refuse("invalid_request", "A chunk is longer than its declared size.")
         return 2, None
 
     def _read_line(self, line: bytes) -> Refusal | None:

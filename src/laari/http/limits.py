@@ -41,7 +41,7 @@ class Limits(NamedTuple):
     drain_seconds: float = 2  # after a response that came before the end of its request
     drain_bytes: int = 1024 * 1024
 
-    # Per process. Unfinished requests are few where clients are honest: most arrive in one piece.
+    # Per process. Honest clients have few unfinished requests: most arrive in one piece.
     unfinished: int = 1024
     unfinished_per_address: int = 128
     unfinished_bytes: int = 64 * 1024 * 1024

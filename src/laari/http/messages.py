@@ -43,10 +43,7 @@ class ClientGone(Exception):  # noqa: N818  # named for what happened
 
 
 class Stream(NamedTuple):
-    """A body that is made while it is sent, at the client's pace.
-
-    `release` is called once at the end, even if no chunk was ever read.
-    """
+    """A body that is made while it is sent; `release` is called once at the end, in any case."""
 
     chunks: AsyncGenerator[bytes, None]
     release: Callable[[], object]
@@ -139,6 +136,10 @@ def _is_secure(headers: Mapping[bytes, str], peer: str, trusted_proxies: Network
     """Whether a trusted proxy says that the client uses https; this server has plain http."""
     protocol = headers.get(b"x-forwarded-proto", "").strip().lower()
     return protocol == "https" and is_trusted(peer, trusted_proxies)
+
+
+def plain_refusal(refusal: Refusal) -> Reply:
+    return Reply(refusal.status, f"{refusal.message}\n".encode(), (NO_STORE,), PLAIN)
 
 
 def must_read(request: Request) -> Reply | None:

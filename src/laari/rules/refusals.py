@@ -67,7 +67,7 @@ CODES: dict[RefusalCode, Code] = {
     "unsupported_api_version": Code(400, "This API version is not supported."),
     "customer_not_found": Code(400, "No customer matches this recipient."),
     "sandbox_recipient_not_allowed": Code(
-        400, "In sandbox mode only the designated sandbox recipient can be asked for a payment."
+        400, "Sandbox mode allows requests only to the designated sandbox recipient."
     ),
     "invalid_idempotency_key": Code(
         400, "Idempotency-Key must be 1 to 255 printable ASCII characters without spaces."
@@ -98,12 +98,12 @@ CODES: dict[RefusalCode, Code] = {
     "authorization_unavailable": Code(409, "The authorization is unavailable for this operation."),
     "authorization_not_cancellable": Code(409, "The authorization cannot be cancelled now."),
     "per_payment_limit_exceeded": Code(409, "The amount exceeds the limit per payment."),
-    "period_limit_exceeded": Code(409, "The amount exceeds what remains of this period's limit."),
-    "total_limit_exceeded": Code(409, "The amount exceeds what remains of the lifetime limit."),
+    "period_limit_exceeded": Code(409, "The amount exceeds the rest of this period's limit."),
+    "total_limit_exceeded": Code(409, "The amount exceeds the rest of the lifetime limit."),
     "payment_count_limit_exceeded": Code(409, "The number of payments allowed has been reached."),
     "currency_mismatch": Code(409, "The authorization is not in MVR."),
     "payment_in_progress": Code(
-        409, "Another payment of this authorization is being processed; retry unchanged."
+        409, "Another payment of this authorization is being processed; retry the same request."
     ),
     "payment_conflict": Code(409, "The payment's current state does not allow this."),
     "conflict": Code(409, "The current state does not allow this."),
@@ -119,7 +119,7 @@ CODES: dict[RefusalCode, Code] = {
         503, "The Idempotency-Key could not be looked up; retry with the same key and body."
     ),
     "service_unavailable": Code(
-        503, "The service cannot do this at the moment and has begun nothing; retry shortly."
+        503, "The service is unavailable and has begun nothing; try again soon."
     ),
     # Wallet interface only.
     "invalid_pagination": Code(400, "The page size or cursor is not valid."),

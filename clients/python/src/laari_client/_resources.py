@@ -39,7 +39,7 @@ class SandboxPayments:
         self._connection = connection
 
     def pay(self, id: str) -> HostedPayment:
-        """The sandbox customer pays."""
+        """Pay as the sandbox customer."""
         call = Call(
             ops.SANDBOX_PAY_PAYMENT,
             id=id,
@@ -47,7 +47,7 @@ class SandboxPayments:
         return self._connection.run(call, HostedPayment.from_json)
 
     def reject(self, id: str) -> HostedPayment:
-        """The sandbox customer declines."""
+        """Decline as the sandbox customer."""
         call = Call(
             ops.SANDBOX_REJECT_PAYMENT,
             id=id,
@@ -55,7 +55,7 @@ class SandboxPayments:
         return self._connection.run(call, HostedPayment.from_json)
 
     def reserve(self, id: str) -> HostedPayment:
-        """An attempt to pay starts and stays processing."""
+        """Start an attempt to pay that stays in processing."""
         call = Call(
             ops.SANDBOX_RESERVE_PAYMENT,
             id=id,
@@ -63,7 +63,7 @@ class SandboxPayments:
         return self._connection.run(call, HostedPayment.from_json)
 
     def release(self, id: str) -> HostedPayment:
-        """The attempt in processing is given up."""
+        """Release the attempt in processing."""
         call = Call(
             ops.SANDBOX_RELEASE_PAYMENT,
             id=id,
@@ -78,7 +78,7 @@ class SandboxPaymentRequests:
         self._connection = connection
 
     def pay(self, id: str) -> PaymentRequest:
-        """The sandbox customer pays a request."""
+        """Pay a request as the sandbox customer."""
         call = Call(
             ops.SANDBOX_PAY_PAYMENT_REQUEST,
             id=id,
@@ -86,7 +86,7 @@ class SandboxPaymentRequests:
         return self._connection.run(call, PaymentRequest.from_json)
 
     def reject(self, id: str) -> PaymentRequest:
-        """The sandbox customer declines a request."""
+        """Decline a request as the sandbox customer."""
         call = Call(
             ops.SANDBOX_REJECT_PAYMENT_REQUEST,
             id=id,
@@ -94,7 +94,7 @@ class SandboxPaymentRequests:
         return self._connection.run(call, PaymentRequest.from_json)
 
     def reserve(self, id: str) -> PaymentRequest:
-        """An attempt to pay a request starts and stays processing."""
+        """Start an attempt to pay a request that stays in processing."""
         call = Call(
             ops.SANDBOX_RESERVE_PAYMENT_REQUEST,
             id=id,
@@ -102,7 +102,7 @@ class SandboxPaymentRequests:
         return self._connection.run(call, PaymentRequest.from_json)
 
     def release(self, id: str) -> PaymentRequest:
-        """The attempt in processing on a request is given up."""
+        """Release the attempt in processing on a request."""
         call = Call(
             ops.SANDBOX_RELEASE_PAYMENT_REQUEST,
             id=id,
@@ -117,7 +117,7 @@ class SandboxAuthorizations:
         self._connection = connection
 
     def approve(self, id: str) -> Authorization:
-        """The sandbox customer approves."""
+        """Approve as the sandbox customer."""
         call = Call(
             ops.SANDBOX_APPROVE_AUTHORIZATION,
             id=id,
@@ -125,7 +125,7 @@ class SandboxAuthorizations:
         return self._connection.run(call, Authorization.from_json)
 
     def reject(self, id: str) -> Authorization:
-        """The sandbox customer declines."""
+        """Decline as the sandbox customer."""
         call = Call(
             ops.SANDBOX_REJECT_AUTHORIZATION,
             id=id,
@@ -133,7 +133,7 @@ class SandboxAuthorizations:
         return self._connection.run(call, Authorization.from_json)
 
     def suspend(self, id: str) -> Authorization:
-        """Charges are stopped until the authorization is resumed."""
+        """Stop charges until the authorization is resumed."""
         call = Call(
             ops.SANDBOX_SUSPEND_AUTHORIZATION,
             id=id,
@@ -141,7 +141,7 @@ class SandboxAuthorizations:
         return self._connection.run(call, Authorization.from_json)
 
     def resume(self, id: str) -> Authorization:
-        """Charges are let go on."""
+        """Allow charges again."""
         call = Call(
             ops.SANDBOX_RESUME_AUTHORIZATION,
             id=id,
@@ -283,7 +283,7 @@ class PaymentRequests:
         return_url: Optional[str] = None,
         expires_at: Optional[Moment] = None,
     ) -> PaymentRequest:
-        """Ask a customer for a payment."""
+        """Request a payment from a customer."""
         call = Call(
             ops.CREATE_PAYMENT_REQUEST,
             body={
@@ -408,7 +408,7 @@ class Authorizations:
         return self._connection.run(call, AuthorizationPayment.from_json)
 
     def preview_charge(self, id: str, *, amount: int) -> ChargePreview:
-        """Say what a charge would answer now, and what remains of each limit."""
+        """Preview a charge, and show the rest of each limit."""
         call = Call(
             ops.PREVIEW_CHARGE,
             id=id,

@@ -18,7 +18,7 @@ class Authorization:
     """A customer's permission to be charged later, within limits."""
 
     id: str
-    # Your own.
+    # Your name for it.
     reference: str
     title: str
     description: Optional[str]
@@ -27,7 +27,7 @@ class Authorization:
     limits: AuthorizationLimits
     usage: AuthorizationUsage
     status: str
-    # Where the customer approves. Use it exactly as returned.
+    # The page for the customer's approval. Use it exactly as returned.
     approval_url: str
     approval_expires_at: datetime
     expires_at: Optional[datetime]
@@ -223,7 +223,7 @@ class Customer:
 
 @dataclass(frozen=True)
 class EventDelivery:
-    """What became of sending the event; `next_attempt_at` only while it is pending."""
+    """The delivery of the event; `next_attempt_at` only while it is pending."""
 
     status: str
     attempts: int
@@ -248,7 +248,7 @@ class Payment:
     AuthorizationPayment: A payment made by charging an authorization."""
 
     id: str
-    # Your own.
+    # Your name for it.
     reference: str
     # In laari.
     amount: int
@@ -338,7 +338,7 @@ class PaymentRequest:
     """A payment requested from a customer, who finds it in the wallet application."""
 
     id: str
-    # Your own.
+    # Your name for it.
     reference: str
     # In laari.
     amount: int
@@ -565,7 +565,7 @@ class SampleEvent:
 
 @dataclass(frozen=True)
 class SandboxClock:
-    """The sandbox's time and how far it is from real time."""
+    """The sandbox's time, and its offset from real time."""
 
     now: datetime
     offset_seconds: int
@@ -584,7 +584,7 @@ class SandboxClock:
 
 @dataclass(frozen=True)
 class SandboxWallet:
-    """The merchant's own sandbox customer: balance in laari, tier, key of the wallet interface."""
+    """The merchant's sandbox customer: balance in laari, tier, and key of the wallet interface."""
 
     balance: int
     tier: str

@@ -1,7 +1,4 @@
-"""The only module that writes to the operator's terminal; a test checks this.
-
-Untrusted text goes through `visible` first.
-"""
+"""The only module that writes to the terminal; untrusted text goes through `visible` first."""
 
 import os
 import sys

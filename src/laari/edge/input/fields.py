@@ -11,8 +11,9 @@ import msgspec
 
 from laari.edge.input.strict_json import LongInteger
 from laari.edge.input.web_address import is_web_address
+from laari.http.messages import Parameters
 from laari.rules.calendar import LAST_SHOWN, read_timestamp
-from laari.rules.refusals import Refusal, invalid
+from laari.rules.refusals import Refusal, RefusalCode, invalid, refuse
 
 T = TypeVar("T")
 
@@ -124,6 +125,37 @@ class Body(Generic[T]):
         if required := [field.name for field in self.fields if field.required]:
             shown["required"] = required
         return shown | self._rule
+
+
+class Query(Generic[T]):
+    """The parameters of an operation; others are ignored. An array is refused with `code`."""
+
+    def __init__(
+        self, make: Callable[..., T], *fields: Field, code: RefusalCode = "invalid_request"
+    ) -> None:
+        check_fields(make, fields)
+        self._make = make
+        self._code = code
+        self.fields = {field.name: field for field in fields}
+
+    def read(self, given: Parameters) -> T | Refusal:
+        values: dict[str, object] = {}
+        for name, value in given:
+            base, bracket, _ = name.partition("[")
+            field = self.fields.get(base)
+            if field is None:
+                continue
+            if bracket or base in values:
+                message = f"{base} must be given once, not as an array."
+                return refuse(self._code, message, field=base)
+            checked = values[base] = field.read(value, base)
+            if isinstance(checked, Refusal):
+                return checked
+        values = {name: value for name, value in values.items() if value is not None}
+        for name, field in self.fields.items():
+            if field.required and name not in values:
+                return invalid(name, f"{name} is required.")
+        return self._make(**values)
 
 
 def nearest(name: str, known: Collection[str]) -> str | None:
@@ -253,7 +285,7 @@ def timestamp(name: str) -> Field:
     schema = {
         "type": "string",
         "format": "date-time",
-        "description": "RFC 3339; without an offset it is read as +05:00.",
+        "description": "RFC 3339; the default offset is +05:00.",
     }
     return Field(name, read, schema)
 
@@ -342,3 +374,4 @@ def group(
 
 
 NO_BODY: Body[None] = Body(lambda: None)  # of an operation that reads none
+NO_QUERY: Query[None] = Query(lambda: None)

@@ -28,5 +28,5 @@ def key_form(key: str) -> str | None:
     if not key:
         return "X-API-Key is empty."
     if " " in key:
-        return "X-API-Key takes the key alone, without a word such as Bearer before it."
+        return "X-API-Key must have only the key, without a word such as Bearer."
     return None

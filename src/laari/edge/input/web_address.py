@@ -19,7 +19,7 @@ def is_web_address(url: str) -> bool:
         return False
     try:
         parts = urlsplit(url)
-        _ = parts.port  # raises where it is not a number a port can have
+        _ = parts.port  # raises an error if it is not the number of a port
         host = parts.hostname or ""
         is_literal = "[" in parts.netloc
         return (

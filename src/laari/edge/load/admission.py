@@ -25,6 +25,14 @@ LONGEST_WAIT_SECONDS = 10
 NOBODY = Reply(400, content_type=b"")  # to a client that has disconnected
 
 
+class Overloaded(Exception):  # noqa: N818  # named for what is the case
+    """There is too much to do: nothing was begun, and a retry is safe."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__()
+        self.retry_after = retry_after  # seconds
+
+
 class Crowded(Exception):  # noqa: N818  # named for what happened
     """One caller has too many requests in progress."""
 

@@ -15,7 +15,7 @@ from itertools import count
 from multiprocessing import get_context
 from typing import Any, TypeAlias, TypeVar, TypeVarTuple
 
-from laari.edge.load.overload import Overloaded
+from laari.edge.load.admission import Overloaded
 from laari.http.messages import ClientGone
 from laari.store.people.passwords import hash_password, password_fits, yield_to_payments
 

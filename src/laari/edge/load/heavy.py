@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterat
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Generic, TypeVar
 
-from laari.edge.load.overload import Overloaded
+from laari.edge.load.admission import Overloaded
 
 K = TypeVar("K", bound=Hashable)
 A = TypeVar("A")

@@ -13,7 +13,7 @@ _EVERY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104  # compared, not bound to
 _NOT_FOUND = Reply(404, b"Not found\n", (NO_STORE,), PLAIN)
 _NO_TOKEN = Reply(
     401,
-    b"The metrics want a bearer token\n",
+    b"The metrics need a bearer token\n",
     (NO_STORE, (b"www-authenticate", b'Bearer realm="metrics"')),
     PLAIN,
 )

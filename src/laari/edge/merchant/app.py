@@ -151,10 +151,7 @@ class MerchantInterface:
         return Bucket(tenant.id, rate, owing=OWING_SECONDS)
 
     def _known_over_rate(self, request: Request) -> float:
-        """How long this credential still has to wait, if that is known without a look-up.
-
-        In a flood most requests are refused, and this keeps each refusal cheap.
-        """
+        """How long this credential must wait, if known without a look-up: floods are cheap."""
         credential = credential_of(request)
         until = self._over_until.get(credential)
         if until is None:

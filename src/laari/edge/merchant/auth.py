@@ -24,7 +24,7 @@ _HOW_BASIC = "The user name is the merchant id, the password its secret key."
 # One text for unknown, expired, rotated and inactive: a stranger must not learn which it is.
 _WRONG_BASIC = f"The Basic credentials are not valid, or the merchant is not active. {_HOW_BASIC}"
 _WRONG_KEY = (
-    "The key in X-API-Key is not known, was rotated, or its merchant is not active. It has to be "
+    "The key in X-API-Key is not known, was rotated, or its merchant is not active. Send "
     "the secret key of a merchant of this service."
 )
 _EXPIRED = "The access token is not known or has expired; get another at /merchant/oauth/token."
@@ -87,7 +87,7 @@ def _refused(why: str) -> Refusal:
 def _nothing_sent(request: Request, scheme: str) -> str:
     other = other_header(request.headers)
     if scheme:
-        return f"Authorization has to begin with Bearer or Basic. {_HOW}"
+        return f"Authorization must begin with Bearer or Basic. {_HOW}"
     if other is not None:
         return f"{other} is not read. {_HOW}"
     return f"No credentials were sent. {_HOW}"

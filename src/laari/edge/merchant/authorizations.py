@@ -3,9 +3,9 @@
 from msgspec import Struct
 
 from laari.edge.input.fields import (
-    NO_BODY,
     Body,
     Field,
+    Query,
     amount,
     choice,
     described,
@@ -22,7 +22,6 @@ from laari.edge.merchant.lists import (
     CREATED_TO,
     LIMIT,
     ListQuery,
-    Query,
     status_filter,
 )
 from laari.edge.merchant.operations import Context, Operation, Read, Write
@@ -35,14 +34,13 @@ from laari.edge.merchant.payments import (
     payment_id,
 )
 from laari.edge.merchant.views import (
-    act_on,
+    cancel_operation,
     find_one,
     get_operation,
     list_operation,
     now_of,
     show_page,
 )
-from laari.edge.moments import moment_at
 from laari.edge.resources import AUTHORIZATIONS, PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
@@ -94,23 +92,23 @@ LIMITS = group(
     "limits",
     described(amount("per_payment", 1, MAX_MONEY), "In laari."),
     described(PERIOD, "Calendar periods of Maldives time; a week begins on Sunday."),
-    described(amount("total", 1, MAX_MONEY), "In laari, over the whole life."),
-    described(
-        integer("max_payments", 1, MAX_PAYMENTS), "Left out or 1 where the type is `one_time`."
-    ),
+    described(amount("total", 1, MAX_MONEY), "In laari, over the whole lifetime."),
+    described(integer("max_payments", 1, MAX_PAYMENTS), "If the type is `one_time`: 1 or omitted."),
 )
 CREATE_AUTHORIZATION = Body(
     AuthorizationDraft,
     described(
         text("reference", 128, required=True),
-        "Your own name for the authorization; no other authorization may have it.",
+        "Your unique name for the authorization.",
     ),
-    described(text("title", 255, required=True), "What the customer agrees to."),
+    described(text("title", 255, required=True), "The purpose that the customer agrees to."),
     DESCRIPTION,
-    described(choice("type", TYPES), "`unscheduled` where it is left out."),
-    described(LIMITS, "All that are given apply at once."),
-    described(timestamp("expires_at"), "When charges end; never where it is left out."),
-    described(web_address("return_url", 2048), "Where the customer goes after deciding."),
+    described(choice("type", TYPES), "Default: `unscheduled`."),
+    described(LIMITS, "All given limits apply together."),
+    described(timestamp("expires_at"), "The end of all charges; default: never."),
+    described(
+        web_address("return_url", 2048), "The customer's browser goes here after the decision."
+    ),
     name="AuthorizationCreate",
     examples={
         "an authorization": {
@@ -176,7 +174,7 @@ async def preview_charge(context: Context, query: PreviewQuery) -> Reply | Refus
     if isinstance(authorization, Refusal):
         return authorization
     now, tenant = now_of(context), context.tenant
-    moment = await moment_at(context.backend, tenant.mode, tenant, now, counted(authorization))
+    moment = await context.backend.moment(tenant.mode, tenant, now, counted(authorization))
     period = current_period(authorization, moment)
     left = remaining(authorization, period)
     refusal = may_charge(authorization, query.amount, left)
@@ -214,8 +212,8 @@ CREATE = Write(
     show=AUTHORIZATIONS.show,
     body=CREATE_AUTHORIZATION,
     shape=AuthorizationShape,
-    description="The customer has 24 hours to decide at `approval_url`. The same `reference` "
-    "again returns the original, unchanged, whatever else is sent.",
+    description="The customer has 24 hours to decide at `approval_url`. If you repeat a "
+    "`reference`, you get the original, unchanged, even if other fields differ.",
 )
 LIST = list_operation(
     AUTHORIZATIONS,
@@ -250,21 +248,21 @@ CHARGE = Write(
         "insufficient_balance",
         "wallet_limit_exceeded",
     ),
-    description="Takes a payment at once. The same `reference` and `amount` on the same "
-    "authorization again return the original payment, also after the authorization has ended. "
-    "After `payment_in_progress` wait and send the same request again.",
+    description="Takes a payment at once. If you repeat `reference` and `amount` on the same "
+    "authorization, you get the original payment, even after the authorization has ended. "
+    "After `payment_in_progress`, wait and send the same request again.",
 )
 PREVIEW_CHARGE = Read(
     path="/authorizations/{id}/charge-preview",
     name="preview_charge",
-    summary="Say what a charge would answer now, and what remains of each limit",
+    summary="Preview a charge, and show the rest of each limit",
     scope="authorizations:read",
     get=preview_charge,
     query=Query(PreviewQuery, PREVIEWED_AMOUNT),
     shape=ChargePreview,
     refusals=("authorization_not_found",),
-    description="`would_succeed`, or the `code` of the refusal. The customer's wallet stays "
-    "private: whether its balance and limits suffice shows only in a charge.",
+    description="Returns `would_succeed`, and the `code` of a refusal. The customer's wallet is "
+    "private: only a real charge checks its balance and limits.",
 )
 LIST_PAYMENTS = Read(
     path="/authorizations/{id}/payments",
@@ -284,20 +282,16 @@ LIST_PAYMENTS = Read(
     shape=AuthorizationPayment,
     is_list=True,
     refusals=("authorization_not_found",),
-    description="Also after the authorization has ended.",
+    description="Works even after the authorization has ended.",
 )
-CANCEL = Write(
-    path="/authorizations/{id}/cancel",
-    name="cancel_authorization",
+CANCEL = cancel_operation(
+    AUTHORIZATIONS,
+    CancelAuthorization,
+    AuthorizationShape,
+    "authorization_not_cancellable",
     summary="Cancel a pending authorization, revoke an approved one",
-    scope="authorizations:cancel",
-    body=NO_BODY,
-    command=act_on(AUTHORIZATIONS, CancelAuthorization),
-    show=AUTHORIZATIONS.show,
-    shape=AuthorizationShape,
-    refusals=("authorization_not_found", "authorization_not_cancellable"),
-    description="No new charge is accepted; payments made before stay as they are. "
-    "Cancelling it again returns the same and sends no further event.",
+    description="No new charge is accepted; earlier payments do not change. "
+    "A second cancel returns the same authorization and sends no event.",
 )
 
 OPERATIONS: tuple[Operation, ...] = (

@@ -4,15 +4,13 @@ from typing import Literal, TypeVar
 
 from msgspec import Raw, Struct
 
-from laari.edge.input.fields import choice
+from laari.edge.input.fields import NO_QUERY, Query, choice
 from laari.edge.merchant.lists import (
     AFTER,
     CREATED_FROM,
     CREATED_TO,
     LIMIT,
-    NO_QUERY,
     PageQuery,
-    Query,
     page_body,
     read_window,
 )
@@ -34,7 +32,7 @@ LISTING = "events"
 
 
 class EventDelivery(Struct, frozen=True):
-    """What became of sending the event; `next_attempt_at` only while it is pending."""
+    """The delivery of the event; `next_attempt_at` only while it is pending."""
 
     status: Literal["pending", "delivered", "failed"]
     attempts: int
@@ -42,7 +40,7 @@ class EventDelivery(Struct, frozen=True):
 
 
 class ListedEvent(EventBody[T], frozen=True):
-    """An event exactly as webhooks carry it, and its delivery: null where no webhook was set."""
+    """An event exactly as webhooks carry it, and its delivery: null if no webhook was set."""
 
     delivery: EventDelivery | None
 

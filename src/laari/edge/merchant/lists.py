@@ -1,22 +1,20 @@
 """Listings: their query parameters, cursors and pages."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
 from laari.edge.input.cursors import Cursors
-from laari.edge.input.fields import Field, Schema, check_fields, choice, described, text
-from laari.http.messages import Parameters
+from laari.edge.input.fields import Field, Schema, choice, described, text
 from laari.rules.calendar import read_timestamp
 from laari.rules.refusals import Refusal, invalid
 from laari.rules.shapes.envelopes import Page, Pagination, to_json
 from laari.rules.shapes.fields import CURSOR_EXAMPLE
 from laari.store.reads.listing import Found, Listed, Position, Window
 
-T = TypeVar("T")
 R = TypeVar("R", bound=Listed)
 
 DEFAULT_LIMIT = 20
@@ -47,45 +45,6 @@ class ListQuery(PageQuery, frozen=True, kw_only=True):
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 
-class Query(Generic[T]):
-    """The parameters of an operation; others are ignored, arrays of these are refused."""
-
-    def __init__(self, make: Callable[..., T], *fields: Field) -> None:
-        check_fields(make, fields)
-        self._make = make
-        self.fields = {field.name: field for field in fields}
-
-    def read(self, given: Parameters) -> T | Refusal:
-        values: dict[str, object] = {}
-        refusal = self._read_pairs(given, values)
-        if refusal is not None:
-            return refusal
-        for name, field in self.fields.items():
-            if field.required and name not in values:
-                return invalid(name, f"{name} is required.")
-        return self._make(**values)
-
-    def _read_pairs(self, given: Parameters, values: dict[str, object]) -> Refusal | None:
-        seen: set[str] = set()
-        for name, value in given:
-            base, bracket, _ = name.partition("[")
-            field = self.fields.get(base)
-            if field is None:
-                continue
-            if bracket or base in seen:
-                return invalid(base, f"{base} must be given once, not as an array.")
-            seen.add(base)
-            checked = field.read(value, base)
-            if isinstance(checked, Refusal):
-                return checked
-            if checked is not None:
-                values[base] = checked
-        return None
-
-
-NO_QUERY: Query[None] = Query(lambda: None)
-
-
 def _read_limit(value: object, name: str) -> int | Refusal:
     if not isinstance(value, str) or not re.fullmatch(r"-?\d+", value, re.ASCII):
         return invalid(name, "limit must be an integer.")
@@ -111,7 +70,7 @@ def _bound(name: str, meaning: str) -> Field:
         "type": "string",
         "format": "date-time",  # what clients send; people may write a date
         "examples": ["2027-07-01T00:00:00+05:00"],
-        "description": f"{meaning} A date means midnight; without an offset it is +05:00.",
+        "description": f"{meaning} A date means midnight; the default offset is +05:00.",
     }
     return Field(name, _read_bound, schema)
 
@@ -123,7 +82,7 @@ LIMIT = Field(
         "type": "integer",
         "format": "int64",  # every integer is taken, and clamped
         "default": DEFAULT_LIMIT,
-        "description": "Clamped to 1-100.",
+        "description": "Values outside 1 to 100 become the nearest of the two.",
     },
 )
 AFTER = Field(
@@ -132,16 +91,16 @@ AFTER = Field(
     {
         "type": "string",
         "examples": [CURSOR_EXAMPLE],
-        "description": "The `next_cursor` of the page before. One that is not known starts at the "
+        "description": "The `next_cursor` of the previous page. An unknown cursor starts at the "
         "first page.",
     },
 )
-CREATED_FROM = _bound("created_from", "Created at or after.")
-CREATED_TO = _bound("created_to", "Created before.")
-TERMINAL_LABEL = described(text("terminal_label", 10), "Exactly this label.")
+CREATED_FROM = _bound("created_from", "Created at or after this time.")
+CREATED_TO = _bound("created_to", "Created before this time.")
+TERMINAL_LABEL = described(text("terminal_label", 10), "The exact label.")
 BILL_NUMBER = described(
     text("bill_number", 25, pattern=BILL_NUMBER_CHARACTERS, charset=BILL_NUMBER_CHARSET),
-    "Exactly this bill number.",
+    "The exact bill number.",
 )
 
 

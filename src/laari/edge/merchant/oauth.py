@@ -57,7 +57,7 @@ _CHALLENGE = (b"www-authenticate", b'Basic realm="laari"')
 
 
 class TokenResponse(Struct, frozen=True):
-    """An access token; `scope` is null where it has none."""
+    """An access token; `scope` is null if it has none."""
 
     access_token: Annotated[str, Meta(examples=["at_…"])]
     token_type: Annotated[str, Meta(examples=["Bearer"])]
@@ -110,13 +110,11 @@ def _unknown_client() -> Reply:
 
 class TokenEndpoint:
     headers = TOKEN_HEADERS
+    refused = staticmethod(token_refused)
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self.admission = backend.admission
-
-    def refused(self, refusal: Refusal) -> Reply:
-        return token_refused(refusal)
 
     async def handle(self, request: Request) -> Reply:
         request.operation = TOKEN.name
@@ -138,13 +136,15 @@ class TokenEndpoint:
             return _unknown_client()
         scope = granted_scope(client.scope, asked.scope)
         if scope is None:
-            return _error(400, "invalid_scope", "The client may not have every scope asked for.")
+            return _error(400, "invalid_scope", "The client does not have every requested scope.")
         # A token is a row that stays for a day: a client must not get one for every request.
         rate = self._backend.settings.tokens_per_minute / 60
         issued = Bucket(named_bucket("token issued", client.id), rate, LIMITS_OVER_SECONDS)
         wait = rates.take(issued, time.monotonic())
         if wait > 0:
-            return _later(429, "Too many tokens were asked for; one is good for 24 hours.", wait)
+            return _later(
+                429, "Too many tokens were requested; a token is valid for 24 hours.", wait
+            )
         return await self._issue(client, scope)
 
     async def _authenticate(self, asked: TokenRequest) -> ClientCredential | None:
@@ -233,5 +233,5 @@ def _read_credentials(request: Request, form: dict[str, str]) -> tuple[str, str]
     # Both parts are form-encoded inside Basic, RFC 6749 says.
     client_id, secret = unquote_plus(pair[0]), unquote_plus(pair[1])
     if form.get("client_id", client_id) != client_id:
-        return _invalid("client_id in the body is not the one sent with Basic.")
+        return _invalid("client_id in the body differs from the one in Basic.")
     return client_id, secret

@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from laari.edge.backend import Backend
 from laari.edge.endpoint import Endpoint
-from laari.edge.input.fields import Body
-from laari.edge.merchant.lists import Query
+from laari.edge.input.fields import Body, Query
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.command import Command
@@ -47,7 +46,7 @@ class Caller:
     def lacks(self, scope: str) -> Refusal:
         needed = f"the scope {scope}"
         if scope == ANY_SCOPE:
-            needed = "one scope at least"
+            needed = "at least one scope"
         elif scope == ANY_READ_SCOPE:
             needed = f"one of the scopes {', '.join(READ_SCOPES)}"
         return refuse("insufficient_scope", f"This needs {needed}.")

@@ -4,7 +4,6 @@ import time
 from dataclasses import replace
 
 from laari.edge.input.fields import (
-    NO_BODY,
     Body,
     choice,
     described,
@@ -24,7 +23,7 @@ from laari.edge.merchant.payments import (
     REFERENCE,
     TITLE,
 )
-from laari.edge.merchant.views import act_on, get_operation, list_operation
+from laari.edge.merchant.views import cancel_operation, get_operation, list_operation
 from laari.edge.resources import REQUESTS
 from laari.rules.contacts import MAX_EMAIL, read_email, read_mobile, read_vpa
 from laari.rules.payment_requests import CancelRequest, CreateRequest, RequestDraft
@@ -55,9 +54,9 @@ CREATE_REQUEST = Body(
     BILL,
     described(
         web_address("return_url", 2048, count_bytes=False),
-        "Where the customer goes from the wallet application.",
+        "The customer's browser goes here from the wallet application.",
     ),
-    described(timestamp("expires_at"), "In the future; 24 hours from now where it is left out."),
+    described(timestamp("expires_at"), "In the future; default: 24 hours from now."),
     name="PaymentRequestCreate",
     examples={
         "a payment request": {
@@ -131,7 +130,7 @@ def count_miss(context: Context, outcome: RequestRecord | Refusal) -> None:
 CREATE = Write(
     path="/payment-requests",
     name="create_payment_request",
-    summary="Ask a customer for a payment",
+    summary="Request a payment from a customer",
     scope="payment_requests:create",
     status=201,
     command=create,
@@ -141,21 +140,13 @@ CREATE = Write(
     shape=PaymentRequest,
     refusals=("reference_conflict", "sandbox_recipient_not_allowed", "customer_not_found"),
     description="It appears in the customer's wallet application; there is no public link. "
-    "Asking again with the same reference returns the first request if every field is the "
-    "same. In sandbox mode the designated sandbox recipient is the only one.",
+    "If you repeat a request with the same reference and fields, you get the first one. "
+    "Sandbox mode allows only the designated sandbox recipient.",
 )
 LIST = list_operation(REQUESTS, LIST_QUERY, PaymentRequest)
 GET = get_operation(REQUESTS, PaymentRequest)
-CANCEL = Write(
-    path="/payment-requests/{id}/cancel",
-    name="cancel_payment_request",
-    summary="Cancel a pending payment request",
-    scope="payment_requests:cancel",
-    body=NO_BODY,
-    command=act_on(REQUESTS, CancelRequest),
-    show=REQUESTS.show,
-    shape=PaymentRequest,
-    refusals=("payment_request_not_found", "payment_request_not_cancellable"),
+CANCEL = cancel_operation(
+    REQUESTS, CancelRequest, PaymentRequest, "payment_request_not_cancellable"
 )
 
 OPERATIONS: tuple[Operation, ...] = (CREATE, LIST, GET, CANCEL)

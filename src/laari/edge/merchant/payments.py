@@ -5,8 +5,8 @@ from uuid import UUID
 
 from laari.edge.backend import Backend
 from laari.edge.input.fields import (
-    NO_BODY,
     Body,
+    Query,
     amount,
     described,
     text,
@@ -24,11 +24,10 @@ from laari.edge.merchant.lists import (
     LIMIT,
     TERMINAL_LABEL,
     ListQuery,
-    Query,
     status_filter,
 )
 from laari.edge.merchant.operations import Context, Operation, Public, Write
-from laari.edge.merchant.views import act_on, get_operation, list_operation
+from laari.edge.merchant.views import cancel_operation, get_operation, list_operation
 from laari.edge.qr import qr_png
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
@@ -47,14 +46,14 @@ PNG = "image/png"
 
 REFERENCE = described(
     text("reference", 100, required=True),
-    "Your own name for the payment; no other payment, charge or payment request may have it.",
+    "Your name for the payment, unique among your payments, charges and payment requests.",
 )
 AMOUNT = described(
     amount("amount", 1, MAX_PAYMENT_AMOUNT, required=True), "In laari: `12500` is MVR 125.00."
 )
-TITLE = described(text("title", 255), "What the customer pays for.")
+TITLE = described(text("title", 255), "The purpose of the payment.")
 DESCRIPTION = text("description", 500)
-LABEL = described(text("terminal_label", 10), "The till; may be used again.")
+LABEL = described(text("terminal_label", 10), "The till; need not be unique.")
 BILL = text("bill_number", 25, pattern=BILL_NUMBER_CHARACTERS, charset=BILL_NUMBER_CHARSET)
 
 LIST_QUERY = Query(
@@ -76,11 +75,13 @@ CREATE_PAYMENT = Body(
     DESCRIPTION,
     LABEL,
     BILL,
-    described(web_address("return_url", 2048), "Where the customer goes from the checkout page."),
-    described(timestamp("expires_at"), "In the future; 24 hours from now where it is left out."),
+    described(
+        web_address("return_url", 2048), "The customer's browser goes here from the checkout page."
+    ),
+    described(timestamp("expires_at"), "In the future; default: 24 hours from now."),
     described(
         text_map("metadata", entries=50, longest_key=40, longest_value=500),
-        "Strings of your own, kept as sent; the customer does not see them.",
+        "Your own strings, stored as sent; the customer does not see them.",
     ),
     name="PaymentCreate",
     examples={
@@ -100,10 +101,7 @@ def create(context: Context, draft: PaymentDraft) -> CreatePayment:
 
 
 async def qr(backend: Backend, written_id: str) -> Reply | Refusal:
-    """The payment link as a QR image, while it can be paid.
-
-    The id is the token of `qr_url`; the payment's id works too.
-    """
+    """The payment link as a QR image while it can be paid, by the token of `qr_url` or by id."""
     if ids.is_token(written_id):
         payment = await backend.payments_by_token.get(written_id)
     else:
@@ -134,8 +132,8 @@ CREATE = Write(
     shape=HostedPayment,
     refusals=("reference_conflict",),
     description="Returns a payment with a hosted checkout page, `payment_url`, and a QR image "
-    "of its address, `qr_url`. The same `reference` and `amount` again return the original "
-    "payment, unchanged, also after it expired.",
+    "of its address, `qr_url`. If you repeat `reference` and `amount`, you get the original "
+    "payment, unchanged, even after it has expired.",
 )
 LIST = list_operation(
     PAYMENTS,
@@ -149,18 +147,14 @@ GET = get_operation(
     AnyPayment,
     "By its `id`, not by your `reference`. An overdue payment is marked expired.",
 )
-CANCEL = Write(
-    path="/payments/{id}/cancel",
-    name="cancel_payment",
-    summary="Cancel a pending payment",
-    scope="payments:cancel",
-    body=NO_BODY,
-    command=act_on(PAYMENTS, CancelPayment),
-    show=PAYMENTS.show,
-    shape=HostedPayment,
-    refusals=("not_found", "payment_not_cancellable", "payment_conflict"),
-    description="Its checkout page and QR image stop accepting payment. Cancelling it again "
-    "returns the same and sends no further event. This is not a refund.",
+CANCEL = cancel_operation(
+    PAYMENTS,
+    CancelPayment,
+    HostedPayment,
+    "payment_not_cancellable",
+    "payment_conflict",
+    description="The checkout page and the QR image stop accepting payment. A second cancel "
+    "returns the same payment and sends no event. This is not a refund.",
 )
 QR = Public(
     path="/public/qr/{id}",
@@ -169,8 +163,8 @@ QR = Public(
     get=qr,
     refusals=("not_found",),
     media_type=PNG,
-    description="For as long as the payment can be paid. Use `qr_url` exactly as returned. "
-    "HEAD returns its headers alone.",
+    description="Available while the payment can be paid. Use `qr_url` exactly as returned. "
+    "HEAD returns only the headers.",
 )
 
 OPERATIONS: tuple[Operation, ...] = (CREATE, LIST, GET, CANCEL, QR)

@@ -41,7 +41,7 @@ from laari.store.people.wallet_keys import sandbox_wallet_key
 
 
 class SandboxWallet(Struct, frozen=True):
-    """The merchant's own sandbox customer: balance in laari, tier, key of the wallet interface."""
+    """The merchant's sandbox customer: balance in laari, tier, and key of the wallet interface."""
 
     balance: int
     tier: str
@@ -49,7 +49,7 @@ class SandboxWallet(Struct, frozen=True):
 
 
 class SandboxClock(Struct, frozen=True):
-    """The sandbox's time and how far it is from real time."""
+    """The sandbox's time, and its offset from real time."""
 
     now: Timestamp
     offset_seconds: int
@@ -79,9 +79,9 @@ CLOCK_BODY = Body(
     ClockFields,
     described(
         integer("advance_seconds", -MAX_OFFSET_SECONDS, MAX_OFFSET_SECONDS),
-        "Adds to what the clock was moved before.",
+        "Added to the present offset of the clock.",
     ),
-    described(boolean("reset"), "`true` goes back to real time."),
+    described(boolean("reset"), "`true` returns to real time."),
     name="SandboxClockMove",
     examples={"a day ahead": {"advance_seconds": 86_400}, "real time": {"reset": True}},
     rule={
@@ -162,10 +162,10 @@ PAYMENT_CONTROLS = _controls(
     HostedPayment,
     ("payment_conflict",),
     {
-        "pay": ("The sandbox customer pays", PayPayment, PAY_REFUSALS),
-        "reject": ("The sandbox customer declines", RejectPayment, ()),
-        "reserve": ("An attempt to pay starts and stays processing", ReservePayment, ()),
-        "release": ("The attempt in processing is given up", ReleasePayment, ()),
+        "pay": ("Pay as the sandbox customer", PayPayment, PAY_REFUSALS),
+        "reject": ("Decline as the sandbox customer", RejectPayment, ()),
+        "reserve": ("Start an attempt to pay that stays in processing", ReservePayment, ()),
+        "release": ("Release the attempt in processing", ReleasePayment, ()),
     },
 )
 REQUEST_CONTROLS = _controls(
@@ -173,14 +173,14 @@ REQUEST_CONTROLS = _controls(
     PaymentRequest,
     ("payment_request_not_found", "payment_conflict"),
     {
-        "pay": ("The sandbox customer pays a request", PayRequest, PAY_REFUSALS),
-        "reject": ("The sandbox customer declines a request", RejectRequest, ()),
+        "pay": ("Pay a request as the sandbox customer", PayRequest, PAY_REFUSALS),
+        "reject": ("Decline a request as the sandbox customer", RejectRequest, ()),
         "reserve": (
-            "An attempt to pay a request starts and stays processing",
+            "Start an attempt to pay a request that stays in processing",
             ReserveRequest,
             (),
         ),
-        "release": ("The attempt in processing on a request is given up", ReleaseRequest, ()),
+        "release": ("Release the attempt in processing on a request", ReleaseRequest, ()),
     },
 )
 AUTHORIZATION_CONTROLS = _controls(
@@ -189,23 +189,23 @@ AUTHORIZATION_CONTROLS = _controls(
     ("authorization_not_found", "authorization_expired", "authorization_unavailable"),
     {
         "approve": (
-            "The sandbox customer approves",
+            "Approve as the sandbox customer",
             ApproveAuthorization,
             ("authorization_not_pending",),
         ),
         "reject": (
-            "The sandbox customer declines",
+            "Decline as the sandbox customer",
             RejectAuthorization,
             ("authorization_not_pending",),
         ),
         # These two work for any customer of the sandbox, so the merchant is the actor.
         "suspend": (
-            "Charges are stopped until the authorization is resumed",
+            "Stop charges until the authorization is resumed",
             lambda tenant, id, customer: SuspendAuthorization(tenant, id, tenant),
             ("authorization_unapproved",),
         ),
         "resume": (
-            "Charges are let go on",
+            "Allow charges again",
             lambda tenant, id, customer: ResumeAuthorization(tenant, id, tenant),
             ("authorization_unapproved",),
         ),
@@ -222,7 +222,7 @@ SET_WALLET = Write(
     shape=SandboxWallet,
     sandbox_only=True,
     refusals=("not_found",),
-    description="Either field may be left out; `{}` only shows the wallet and its `api_key`.",
+    description="Both fields are optional; `{}` only shows the wallet and its `api_key`.",
 )
 MOVE_CLOCK = Write(
     path="/sandbox/clock",

@@ -1,20 +1,18 @@
-"""Operations that payments, payment requests and authorizations share.
-
-An overdue resource expires when it is read.
-"""
+"""Operations that all resources share. An overdue resource expires when it is read."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
 from uuid import UUID
 
-from laari.edge.merchant.lists import NO_QUERY, ListQuery, Query, page_body, read_window
-from laari.edge.merchant.operations import Context, Read
+from laari.edge.input.fields import NO_BODY, NO_QUERY, Query
+from laari.edge.merchant.lists import ListQuery, page_body, read_window
+from laari.edge.merchant.operations import Context, Read, Write
 from laari.edge.resources import R, Resource
 from laari.http.messages import Reply
 from laari.rules.command import Command
 from laari.rules.lifecycle import is_overdue
 from laari.rules.records import Tenant
-from laari.rules.refusals import Refusal, refuse
+from laari.rules.refusals import Refusal, RefusalCode, refuse
 from laari.rules.shapes.envelopes import Data, to_json
 from laari.rules.world import local_time
 from laari.store.reads.listing import Found, Listing, Window
@@ -106,8 +104,23 @@ async def show_page(
     return Reply(200, found.shown)
 
 
-def act_on(
-    resource: Resource[R], command: Callable[[Tenant, UUID], Command[R]]
-) -> Callable[[Context, None], Command[R]]:
-    """The merchant's command about the resource that the path names."""
-    return lambda context, fields: command(context.tenant, context.id(resource.prefix))
+def cancel_operation(
+    resource: Resource[R],
+    command: Callable[[Tenant, UUID], Command[R]],
+    shape: object,
+    *refusals: RefusalCode,
+    summary: str = "",
+    description: str = "",
+) -> Write[None, R]:
+    return Write(
+        path=f"{resource.path}/{{id}}/cancel",
+        name=f"cancel_{resource.listing.removesuffix('s')}",
+        summary=summary or f"Cancel a pending {resource.noun}",
+        scope=f"{resource.listing}:cancel",
+        body=NO_BODY,
+        command=lambda context, fields: command(context.tenant, context.id(resource.prefix)),
+        show=resource.show,
+        shape=shape,
+        refusals=(resource.missing, *refusals),
+        description=description,
+    )

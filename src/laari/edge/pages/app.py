@@ -3,14 +3,13 @@
 from typing import Any
 
 from laari.edge.backend import Backend
-from laari.edge.faults import fault_reply
 from laari.edge.pages import approval, checkout, dashboard, wallet
 from laari.edge.pages.assets import asset_reply
 from laari.edge.pages.dashboard.request import DashboardVisitor
 from laari.edge.pages.request import PageRequest
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.security import HEADERS
-from laari.http.messages import Reply, Request, must_read
+from laari.http.messages import Reply, Request, must_read, plain_refusal
 from laari.http.router import Router
 from laari.rules.refusals import Refusal
 
@@ -37,7 +36,7 @@ class Pages:
 
     def refused(self, refusal: Refusal) -> Reply:
         """In plain text: under overload a page would cost too much."""
-        return fault_reply(refusal, "/")
+        return plain_refusal(refusal)
 
     async def handle(self, request: Request) -> Reply:
         asset = asset_reply(request.path, request.headers.get(b"accept-encoding", ""))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from laari.http.messages import Header, Reply
 
 FOLDER = Path(__file__).parent / "static"
-_TYPES = {
+TYPES = {
     ".css": b"text/css; charset=utf-8",
     ".js": b"text/javascript; charset=utf-8",
     ".svg": b"image/svg+xml",
@@ -32,7 +32,7 @@ def _load() -> tuple[dict[str, str], dict[str, Asset]]:
     assets: dict[str, Asset] = {}
     # The style sheet comes last: it names the addresses of the fonts.
     for path in sorted(FOLDER.iterdir(), key=lambda path: (path.suffix == ".css", path.name)):
-        if path.suffix not in _TYPES:
+        if path.suffix not in TYPES:
             continue
         body = path.read_bytes()
         if path.suffix == ".css":
@@ -41,7 +41,7 @@ def _load() -> tuple[dict[str, str], dict[str, Asset]]:
         tag = hashlib.sha256(body).hexdigest()[:12]
         urls[path.name] = f"/static/{tag}/{path.name}"
         zipped = None if path.suffix == ".woff2" else gzip.compress(body, mtime=0)
-        assets[urls[path.name]] = Asset(body, zipped, _TYPES[path.suffix])
+        assets[urls[path.name]] = Asset(body, zipped, TYPES[path.suffix])
     return urls, assets
 
 

@@ -129,10 +129,7 @@ async def show_status(request: DecisionRequest[Any]) -> Reply:
 def decided(
     decision: Decision, *states: str, confirmed: bool = False
 ) -> FormHandler[DecisionRequest[Any]]:
-    """A decision of the customer in one of these states, or in any state.
-
-    `confirmed` if it needs a recent password.
-    """
+    """The customer's decision in one of these states, or any; `confirmed` by a recent password."""
 
     async def handle(request: DecisionRequest[Any]) -> Reply | Problem:
         customer = await request.decider()

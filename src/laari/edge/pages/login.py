@@ -7,8 +7,8 @@ from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
 
+from laari.edge.load.admission import Overloaded
 from laari.edge.load.hashing import FIRST
-from laari.edge.load.overload import Overloaded
 from laari.edge.load.rate import Bucket, named_bucket
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.request import FormProblem, PageRequest
@@ -139,10 +139,7 @@ def is_fresh(request: PageRequest, session: Session) -> bool:
 async def confirm(
     request: PageRequest, session: Session, *, always: bool = False
 ) -> FormProblem | None:
-    """Verifies the form's `password` unless it was entered recently.
-
-    It protects actions that move money or change credentials.
-    """
+    """Verifies the form's `password`, unless it was entered recently."""
     if not always and is_fresh(request, session):
         return None
     own = PER_IDENTITY.bucket("log-in session", session.digest.hex())

@@ -212,10 +212,7 @@ class PageRequest:
             raise TooFast(seconds)
 
     async def start_session(self, whose: Whose, verified: str) -> bool:
-        """Opens a new session after a log-in and ends the old one.
-
-        False if the password was changed after the hash `verified` was read.
-        """
+        """Replaces the session after a log-in; False if the password changed since `verified`."""
         token = await self.backend.write(
             sessions.open_for, whose, self.now, verified, self.page_alone
         )

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
 from laari.edge.backend import Backend
-from laari.edge.load.overload import Overloaded
+from laari.edge.load.admission import Overloaded
 from laari.edge.pages.request import MAX_FIELDS, Access, PageRequest, Problem, TooFast
 from laari.edge.pages.security import stranger
 from laari.errors import UnavailableError

@@ -6,7 +6,6 @@ are zero, and saying so would not help.
 
 from markupsafe import Markup
 
-from laari.edge.moments import moment_at
 from laari.edge.pages.decisions import Asked
 from laari.edge.pages.render import money, own
 from laari.edge.pages.request import PageRequest
@@ -28,7 +27,7 @@ async def blocks_in_words(
     tenant, amount, now = asked.tenant, asked.row.amount, asked.now
     if wallet.frozen_at is not None:
         return [frozen_words(request)]
-    moment = await moment_at(request.backend, tenant.mode, tenant, now, wallets.counted(wallet))
+    moment = await request.backend.moment(tenant.mode, tenant, now, wallets.counted(wallet))
     spending = wallets.spent_now(wallet, moment)
     found = wallets.spending_blocks(wallet, wallet_status.tier, amount, spending)
     return [

@@ -20,19 +20,14 @@ def _webhook(name: str, kind: EventKind, schemas: Schemas) -> Schema:
         "parameters": [{"$ref": "#/components/parameters/ServiceSignature"}],
         "requestBody": {"required": True, "content": {JSON: {"schema": body}}},
         "responses": {
-            "2XX": {
-                "description": "Received. Any other response is tried again, three times in all."
-            }
+            "2XX": {"description": "Received. Any other response is retried at most twice."}
         },
         "security": [],
     }
 
 
 def listed_event(schemas: Schemas) -> Schema:
-    """Any event as `GET /events` shows it.
-
-    Each variant has another kind of resource, because some generators try which one fits.
-    """
+    """Any event of `GET /events`; each variant has another resource, as generators need it."""
     types: dict[object, list[str]] = {}
     for name, kind in EVENTS.items():
         shape = AnyPayment if name.startswith("payment.") else kind.shape

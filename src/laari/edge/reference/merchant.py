@@ -23,7 +23,7 @@ from laari.edge.merchant.operations import (
 from laari.edge.reference.events import listed_event
 from laari.edge.reference.operation import (
     operation,
-    query_parameter,
+    query_parameters,
     refusals,
     request_body,
     response,
@@ -50,12 +50,12 @@ SECTIONS = (
     Section(
         "Payments",
         ("/payments", "/public/qr"),
-        "Hosted payments: a link and a QR image that a customer pays on.",
+        "Hosted payments: a link and a QR image with which a customer pays.",
     ),
     Section(
         "Payment requests",
         ("/payment-requests",),
-        "Payments asked of a customer by mobile number, email address or VPA.",
+        "Payments that you request from a customer by mobile number, email address or VPA.",
     ),
     Section(
         "Authorizations",
@@ -65,19 +65,19 @@ SECTIONS = (
     Section(
         "Events",
         ("/events",),
-        "What happened, newest first, with what became of each webhook: to reconcile, and to fetch "
-        "what did not arrive.",
+        "All events, newest first, with the delivery of each webhook: to reconcile, and to fetch "
+        "events that did not arrive.",
     ),
     Section(
         "Access tokens",
         (TOKEN.path,),
-        "Bearer tokens for the scopes that a client has, by the client credentials grant.",
+        "Bearer tokens with the scopes of a client, by the client credentials grant.",
     ),
     Section(
         "Sandbox controls",
         ("/sandbox",),
-        "They stand in for the customer and the clock. In sandbox mode only; live mode knows "
-        "nothing of them (404).",
+        "They replace the customer and the clock in tests. Sandbox mode only: in live mode they "
+        "return 404.",
     ),
 )
 
@@ -87,7 +87,7 @@ HEADERS: dict[str, Schema] = {
         "schema": {"type": "string", "enum": [API_VERSION]},
     },
     "Idempotent-Replayed": {
-        "description": "`true` where this is the saved response of an earlier request.",
+        "description": "`true` if this is the saved response of an earlier request.",
         "schema": {"type": "string", "enum": ["true"]},
     },
     "Retry-After": {
@@ -95,11 +95,11 @@ HEADERS: dict[str, Schema] = {
         "schema": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 86400},
     },
     WARNING_NAME: {
-        "description": "Names query parameters that are not known here and were ignored.",
+        "description": "The unknown query parameters, which were ignored.",
         "schema": {"type": "string", "maxLength": WARNING_LENGTH},
     },
     "Allow": {
-        "description": "The methods that this path has.",
+        "description": "The methods of this path.",
         "schema": {"type": "string"},
     },
     "WWW-Authenticate": {
@@ -122,14 +122,14 @@ PARAMETERS: dict[str, Schema] = {
     "ServiceVersion": {
         "name": "Service-Version",
         "in": "header",
-        "description": "The API version to use; the latest where it is left out.",
+        "description": "The API version to use; default: the latest.",
         "schema": {"type": "string", "enum": [API_VERSION]},
     },
     "IdempotencyKey": {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "Makes it safe to send the request again: for 24 hours the same key with "
-        "the same body gets the saved response.",
+        "description": "Makes it safe to repeat the request: for 24 hours the same key with the "
+        "same body gets the saved response.",
         "schema": {"type": "string", "pattern": f"^{KEY_PATTERN}$"},
     },
     "ServiceSignature": {
@@ -137,8 +137,8 @@ PARAMETERS: dict[str, Schema] = {
         "in": "header",
         "required": True,
         "description": "`t=<unix time>,v1=<hex>`: HMAC-SHA256, keyed with the merchant's secret "
-        "key, of the time, a dot and the exact bytes of the body. Compare in constant time and "
-        "refuse times more than 300 seconds off.",
+        "key, of the time, a dot and the exact bytes of the body. Compare in constant time, and "
+        "refuse a time that differs by more than 300 seconds.",
         "schema": {"type": "string", "pattern": "^t=[0-9]+,v1=[0-9a-f]{64}$"},
     },
 }
@@ -159,7 +159,7 @@ def security_schemes(origin: str) -> dict[str, Schema]:
         },
         "OAuth2": {
             "type": "oauth2",
-            "description": "A bearer token with the scopes it was given; it lives for 24 hours.",
+            "description": "A bearer token with the granted scopes, valid for 24 hours.",
             "flows": {
                 "clientCredentials": {
                     "tokenUrl": f"{origin}{TOKEN_ADDRESS}",
@@ -225,10 +225,7 @@ def _security(scope: str | None) -> list[dict[str, list[str]]]:
 def _parameters(operation: Operation) -> list[Schema]:
     parameters = [_parameter("Id")] if "{id}" in operation.path else []
     if isinstance(operation, Read):
-        parameters += [
-            query_parameter(field.name, field.schema, required=field.required)
-            for field in operation.query.fields.values()
-        ]
+        parameters += query_parameters(operation.query)
     if is_keyed(operation):
         parameters.append(_parameter("IdempotencyKey"))
     return [*parameters, _parameter("ServiceVersion")]

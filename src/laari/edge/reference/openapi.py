@@ -12,15 +12,15 @@ Payments in Maldivian rufiyaa, as Laari {__version__} serves them. To try an ope
 **Authorize** and paste a sandbox merchant's secret key as `X-API-Key`; `laari serve --demo` prints
 one.
 
-- Amounts are integer laari: `12500` is MVR 125.00. The wallet interface alone shows numbers in MVR.
-- Times are RFC 3339 in +05:00; one sent without an offset is read as +05:00.
-- One resource comes in `data`; a list comes in `data` with `pagination`. Ignore fields that you do
-  not know: new ones may come at any time.
-- An error has a `code` to branch on. A query parameter that is not known is ignored, and the header
-  `Laari-Warning` names it. A path that does not exist is 404 `not_found`, a wrong method
+- Amounts are integer laari: `12500` is MVR 125.00. Only the wallet interface shows numbers in MVR.
+- Times are RFC 3339 in +05:00. A time without an offset is read as +05:00.
+- A resource or a list is in `data`; a list has `pagination` too. Ignore unknown fields: new ones
+  may be added at any time.
+- An error has a `code` for your program. Unknown query parameters are ignored, and the header
+  `Laari-Warning` names them. An unknown path is 404 `not_found`, a wrong method
   405 `method_not_allowed`.
-- Webhooks are sent to the URL of the merchant's settings. They can come twice or out of order: the
-  event's `id` tells.
+- Webhooks are sent to the URL in the merchant's settings. An event can arrive twice or out of
+  order: recognise it by its `id`.
 """
 
 

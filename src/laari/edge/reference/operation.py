@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from laari.edge.endpoint import Endpoint
-from laari.edge.input.fields import Body, Schema
+from laari.edge.input.fields import Body, Field, Query, Schema
 from laari.edge.reference.schemas import Schemas
 from laari.rules.refusals import CODES, Refusal, RefusalCode, refuse
 from laari.rules.shapes.envelopes import to_json
@@ -29,10 +29,18 @@ def operation(endpoint: Endpoint, tag: str, security: list[Schema], **parts: obj
     return {name: part for name, part in described.items() if part is not None}
 
 
-def query_parameter(name: str, schema: Schema, *, required: bool = False) -> Schema:
-    schema = dict(schema)
-    shown: Schema = {"name": name, "in": "query", "description": schema.pop("description", "")}
-    return {**shown, **({"required": True} if required else {}), "schema": schema}
+def query_parameters(query: Query[Any]) -> list[Schema]:
+    return [_query_parameter(field) for field in query.fields.values()]
+
+
+def _query_parameter(field: Field) -> Schema:
+    schema = dict(field.schema)
+    shown: Schema = {
+        "name": field.name,
+        "in": "query",
+        "description": schema.pop("description", ""),
+    }
+    return {**shown, **({"required": True} if field.required else {}), "schema": schema}
 
 
 def request_body(body: Body[Any], schemas: Schemas, *, required: bool = True) -> Schema:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import msgspec
 from openapi_ui_bundles import swagger_ui
 
+from laari.edge.pages.assets import TYPES
 from laari.edge.pages.security import HEADERS as PAGE_GUARDS
 from laari.edge.reference.guides import PATHS, guide_page
 from laari.edge.reference.openapi import openapi_document
@@ -26,11 +27,6 @@ _ASSETS = {
     "reference.css": _OWN,
     "reference.js": _OWN,
     "icon.svg": _OWN,
-}
-_TYPES = {
-    ".css": b"text/css; charset=utf-8",
-    ".js": b"text/javascript; charset=utf-8",
-    ".svg": b"image/svg+xml",
 }
 
 _REVALIDATE = b"no-cache"  # browsers ask each time, and mostly get 304
@@ -68,10 +64,7 @@ class ReferencePage(NamedTuple):
 
 
 async def reference_page(request: Request, origin: str, *, signup: bool = False) -> Reply | None:
-    """The reply to a request for the reference; None if the path is not part of it.
-
-    `signup`: the reference describes sign-up for the sandbox too.
-    """
+    """The reply to a request for the reference, with or without sign-up; None for other paths."""
     path = request.path
     if path == "/":  # a person who opens the address of the service
         return must_read(request) or Reply(303, b"", ((b"location", b"/docs"),), b"")
@@ -115,7 +108,7 @@ def _pages(origin: str, signup: bool) -> dict[str, ReferencePage]:
     }
     for name, folder in _ASSETS.items():
         file = folder / name
-        pages[f"/docs/assets/{name}"] = _page(file.read_bytes(), _TYPES[file.suffix], _AN_HOUR)
+        pages[f"/docs/assets/{name}"] = _page(file.read_bytes(), TYPES[file.suffix], _AN_HOUR)
     return pages
 
 

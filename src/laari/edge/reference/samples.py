@@ -1,7 +1,4 @@
-"""Examples for the reference: the result of each operation of the merchant interface.
-
-One order, one invoice and one subscription, in the states after each operation.
-"""
+"""Examples for the reference: one order, one invoice and one subscription after each operation."""
 
 from typing import TypeVar
 
@@ -142,7 +139,7 @@ SAMPLES: dict[str, object] = {
         amount=45000,
         would_succeed=False,
         code="period_limit_exceeded",
-        message="The amount exceeds what remains of the period's limit.",
+        message="The amount exceeds the rest of this period's limit.",
         remaining=RemainingLimits(50000, 5000, None, None),
         period_resets_at="2027-08-01T00:00:00+05:00",
     ),

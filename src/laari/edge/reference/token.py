@@ -19,7 +19,7 @@ _FORM: Schema = {
         "client_secret": {"type": "string", "maxLength": LONGEST_CREDENTIAL},
         "scope": {
             "type": "string",
-            "description": "Space-separated; all that the client has where it is left out.",
+            "description": "Separated by spaces; default: all scopes of the client.",
             "examples": ["payments:create payments:read"],
         },
     },

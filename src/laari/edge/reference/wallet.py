@@ -2,7 +2,7 @@
 
 from laari.edge.input.fields import Schema
 from laari.edge.input.warnings import WARNING_NAME
-from laari.edge.reference.operation import operation, query_parameter, refusals, response, shown
+from laari.edge.reference.operation import operation, query_parameters, refusals, response, shown
 from laari.edge.reference.schemas import Schemas
 from laari.edge.wallet.app import BASE_PATH, ENDPOINTS, WINDOW_REQUESTS, WalletRead
 from laari.rules.refusals import RefusalCode
@@ -27,8 +27,8 @@ from laari.rules.shapes.wallet import (
 
 TAG: Schema = {
     "name": "Wallet",
-    "description": "A personal account reads its own wallet, with a key of its own. "
-    f"{WINDOW_REQUESTS} requests a minute, over all three endpoints; errors count too.",
+    "description": "A personal account reads its own wallet with its API key. "
+    f"The limit is {WINDOW_REQUESTS} requests a minute over all three endpoints, with errors.",
 }
 
 SECURITY_SCHEMES: dict[str, Schema] = {
@@ -106,6 +106,6 @@ def _operation(endpoint: WalletRead, schemas: Schemas) -> Schema:
         endpoint,
         TAG["name"],
         security=[{"WalletKey": []}],
-        parameters=[query_parameter(*each) for each in endpoint.parameters.items()],
+        parameters=query_parameters(endpoint.query),
         responses={"200": found, **refused},
     )

@@ -5,20 +5,20 @@ endpoint and a wrong method need a valid key and count as requests.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from msgspec import Struct
 
 from laari.edge.backend import Backend
 from laari.edge.endpoint import Endpoint
-from laari.edge.input.fields import Schema
+from laari.edge.input.fields import NO_QUERY, Query
 from laari.edge.input.missing_key import SECRET_KEY, key_form, other_header
 from laari.edge.input.warnings import warned
-from laari.edge.moments import moment_at
 from laari.edge.wallet.envelope import HEADERS, refused
-from laari.edge.wallet.paging import PARAMETERS, read_paging
-from laari.http.messages import Parameters, Reply, Request, read_parameters
+from laari.edge.wallet.paging import PAGING, Paging, unknown_cursor
+from laari.http.messages import Reply, Request, read_parameters
 from laari.http.router import Router
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import to_json
@@ -42,30 +42,27 @@ from laari.store.secrets import digest
 WINDOW_REQUESTS = 60  # per account and window of 60 seconds, over all endpoints
 
 
-async def balance(backend: Backend, account: int, given: Parameters) -> WalletList[Balance]:
+async def balance(backend: Backend, account: int, query: None) -> WalletList[Balance]:
     wallet_status = await backend.wallets.get(account)
     assert wallet_status is not None  # a key belongs to a wallet, and wallets stay
     return WalletList(success=True, data=[balance_shape(wallet_status.wallet)])
 
 
-async def usage(backend: Backend, account: int, given: Parameters) -> WalletData[Usage]:
+async def usage(backend: Backend, account: int, query: None) -> WalletData[Usage]:
     wallet_status = await backend.wallets.get(account)
     assert wallet_status is not None
     wallet, clock = wallet_status.wallet, wallet_status.clock
     now = local_time(datetime.now(UTC), clock)
-    moment = await moment_at(backend, wallet.mode, clock, now, counted(wallet))
+    moment = await backend.moment(wallet.mode, clock, now, counted(wallet))
     return WalletData(success=True, data=usage_shape(wallet, wallet_status.tier, moment))
 
 
 async def transactions(
-    backend: Backend, account: int, given: Parameters
+    backend: Backend, account: int, paging: Paging
 ) -> WalletPage[WalletTransaction] | Refusal:
-    paging = read_paging(given)
-    if isinstance(paging, Refusal):
-        return paging
     found = await backend.ask(wallets.history, account, paging.before, paging.limit)
     if found is None:
-        return refuse("invalid_pagination", "before is no cursor of this wallet.")
+        return unknown_cursor()
     page, has_more = found
     cursor = page[-1].tid if has_more else None
     return WalletPage(
@@ -79,10 +76,10 @@ async def transactions(
 class WalletRead(Endpoint):
     """Returns resources of one shape in an envelope."""
 
-    get: Callable[[Backend, int, Parameters], Awaitable[Struct | Refusal]]
+    get: Callable[[Backend, int, Any], Awaitable[Struct | Refusal]]
+    query: Query[Any] = NO_QUERY
     envelope: type[Struct]
     shape: type[Struct]
-    parameters: dict[str, Schema] = field(default_factory=dict)
 
 
 ENDPOINTS = (
@@ -109,7 +106,7 @@ ENDPOINTS = (
         get=transactions,
         envelope=WalletPage,
         shape=WalletTransaction,
-        parameters=PARAMETERS,
+        query=PAGING,
         refusals=("invalid_pagination",),
     ),
 )
@@ -150,9 +147,14 @@ class WalletInterface:
         if request.method != "GET":
             return refused(refuse("method_not_allowed"), (b"allow", b"GET"))
         given = read_parameters(request.query)
-        shown = await endpoint.get(self._backend, use.account, given)
+        query = endpoint.query.read(given)
+        shown = (
+            query
+            if isinstance(query, Refusal)
+            else await endpoint.get(self._backend, use.account, query)
+        )
         reply = refused(shown) if isinstance(shown, Refusal) else Reply(200, to_json(shown))
-        return warned(reply, given, endpoint.parameters)
+        return warned(reply, given, endpoint.query.fields)
 
 
 def _why_no_access(request: Request, key: str) -> str:

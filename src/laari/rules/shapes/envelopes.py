@@ -14,12 +14,18 @@ to_json = msgspec.json.Encoder().encode
 
 
 class ErrorDetail(Struct, frozen=True, omit_defaults=True):
-    code: Annotated[str, Meta(description="What to branch on.", examples=["invalid_request"])]
+    code: Annotated[
+        str, Meta(description="For programs; stays the same.", examples=["invalid_request"])
+    ]
     message: Annotated[
         str, Meta(description="For people; may change.", examples=["amount is required."])
     ]
     field: Annotated[
-        str | None, Meta(description="Of the request, where one is at fault.", examples=["amount"])
+        str | None,
+        Meta(
+            description="The field of the request that caused the error, if any.",
+            examples=["amount"],
+        ),
     ] = None
 
 

@@ -12,6 +12,23 @@ CURSOR_EXAMPLE = "AAZv0hQjWgABnxyOWkt8LZ4_YHGCk6S1qhQ3Xk9bY2c"
 TID_EXAMPLE = "7Q2MX4C9T0V5K8HB"
 _HEX = "019f1c8e5a4b7c2d9e3f60718293a4b5"
 
+
+def _link(page: str, path: str) -> Meta:
+    return Meta(
+        description=f"{page} Use it exactly as returned.",
+        examples=[f"https://pay.example/{path}/Zk3vQ9xW1rT7yLm2pB8cNd"],
+        extra_json_schema=_URI,
+    )
+
+
+def _cursor(pattern: str, example: str) -> Meta:
+    return Meta(
+        description="Opaque; null on the last page.",
+        examples=[example],
+        extra_json_schema={"pattern": f"^{pattern}$"},
+    )
+
+
 Timestamp = Annotated[
     str, Meta(examples=["2027-07-01T09:30:00+05:00"], extra_json_schema=_DATE_TIME)
 ]
@@ -47,23 +64,9 @@ CustomerValue = Annotated[
         examples=["aisha"],
     ),
 ]
-NextCursor = Annotated[
-    str | None,
-    Meta(
-        description="Opaque; null exactly when there is no more.",
-        examples=[CURSOR_EXAMPLE],
-        extra_json_schema={"pattern": "^[A-Za-z0-9_-]{43}$"},
-    ),
-]
-NextTid = Annotated[
-    str | None,
-    Meta(
-        description="Opaque; null exactly when there is no more.",
-        examples=[TID_EXAMPLE],
-        extra_json_schema={"pattern": f"^{ids.TID_PATTERN}$"},
-    ),
-]
-Reference = Annotated[str, Meta(description="Your own.", examples=["ORDER-1001"])]
+NextCursor = Annotated[str | None, _cursor("[A-Za-z0-9_-]{43}", CURSOR_EXAMPLE)]
+NextTid = Annotated[str | None, _cursor(ids.TID_PATTERN, TID_EXAMPLE)]
+Reference = Annotated[str, Meta(description="Your name for it.", examples=["ORDER-1001"])]
 Amount = Annotated[int, Meta(description="In laari.", examples=[12500])]
 Fee = Annotated[int | None, Meta(description="In laari; null until paid.", examples=[250])]
 NetAmount = Annotated[
@@ -78,36 +81,15 @@ PaymentReference = Annotated[
     str | None,
     Meta(description="The service's transaction reference.", examples=[TID_EXAMPLE]),
 ]
-PaymentUrl = Annotated[
-    str,
-    Meta(
-        description="The checkout page. Use it exactly as returned.",
-        examples=["https://pay.example/pay/Zk3vQ9xW1rT7yLm2pB8cNd"],
-        extra_json_schema=_URI,
-    ),
-]
-QrUrl = Annotated[
-    str,
-    Meta(
-        description="A PNG image of the checkout page's address. Use it exactly as returned.",
-        examples=["https://pay.example/merchant/public/qr/Zk3vQ9xW1rT7yLm2pB8cNd"],
-        extra_json_schema=_URI,
-    ),
-]
+PaymentUrl = Annotated[str, _link("The checkout page.", "pay")]
+QrUrl = Annotated[str, _link("A PNG image of the checkout page's address.", "merchant/public/qr")]
 ReturnUrl = Annotated[
     str | None, Meta(examples=["https://shop.example/thanks"], extra_json_schema=_URI)
 ]
 
 AuthorizationStatus = Annotated[records.AuthorizationStatus, Meta(examples=["active"])]
 AuthorizationTitle = Annotated[str, Meta(examples=["Monthly box"])]
-ApprovalUrl = Annotated[
-    str,
-    Meta(
-        description="Where the customer approves. Use it exactly as returned.",
-        examples=["https://pay.example/approve/Zk3vQ9xW1rT7yLm2pB8cNd"],
-        extra_json_schema=_URI,
-    ),
-]
+ApprovalUrl = Annotated[str, _link("The page for the customer's approval.", "approve")]
 Limit = Annotated[
     int | None, Meta(description="In laari; null is no limit of this kind.", examples=[50000])
 ]

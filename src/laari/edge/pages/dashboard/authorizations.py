@@ -1,7 +1,6 @@
 """Authorizations: the list, and the page of one authorization with its limits and payments."""
 
 from laari.edge.merchant import authorizations as api
-from laari.edge.moments import moment_at
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.views import cancel, for_one, list_page
 from laari.edge.pages.routes import PageRoute
@@ -20,9 +19,7 @@ NEWEST = 20
 async def _show(request: DashboardRequest, stored: Authorization) -> Reply:
     backend, tenant = request.backend, request.tenant
     authorization = as_of(stored, request.tenant_now)
-    moment = await moment_at(
-        backend, tenant.mode, tenant, request.tenant_now, counted(authorization)
-    )
+    moment = await backend.moment(tenant.mode, tenant, request.tenant_now, counted(authorization))
     paid = await backend.page(authorizations.payments_of(authorization.id, Window(limit=NEWEST)))
     return request.page(
         "authorization.html",

@@ -40,10 +40,7 @@ def stacked(*series: Sequence[int]) -> Chart:
 
 
 def bars(chart: Chart, words: Sequence[str]) -> Markup:
-    """The pieces as SVG, each with the words of its column.
-
-    A template would escape every number, which takes much longer.
-    """
+    """The pieces as SVG with their words; a template would take long to escape every number."""
     return Markup().join(
         Markup(  # noqa: S704  # numbers, and words that are escaped
             f'<rect class="series-{series}" x="{bar.x}" y="{bar.y}" width="{WIDTH}" '

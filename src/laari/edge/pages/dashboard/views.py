@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from laari.edge.merchant.lists import ListQuery, PageQuery, Query, read_window
+from laari.edge.input.fields import Query
+from laari.edge.merchant.lists import ListQuery, PageQuery, read_window
 from laari.edge.merchant.operations import Write
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.request import Problem

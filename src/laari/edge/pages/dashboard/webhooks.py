@@ -6,9 +6,9 @@ import os
 import msgspec
 from msgspec import Struct
 
-from laari.edge.input.fields import choice
+from laari.edge.input.fields import Query, choice
 from laari.edge.merchant.events import LISTING, EventQuery
-from laari.edge.merchant.lists import AFTER, LIMIT, Query
+from laari.edge.merchant.lists import AFTER, LIMIT
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.views import older, read_list
 from laari.edge.pages.request import Problem

@@ -1,6 +1,5 @@
 """Authorizations that the customer gave: limits and usage; pause, resume and revoke."""
 
-from laari.edge.moments import moment_at
 from laari.edge.pages.decisions import all_asked, decided
 from laari.edge.pages.limits import Used, is_unlimited, limits_in_words, used_in_period
 from laari.edge.pages.routes import PageRoute, Routes
@@ -67,7 +66,7 @@ async def show(request: OwnAuthorizationRequest) -> Reply:
     asked = request.asked
     row, tenant = asked.row, asked.tenant
     payments = await request.backend.page(authorizations.payments_of(row.id, Window(RECENT)))
-    moment = await moment_at(request.backend, tenant.mode, tenant, asked.now, counted(row))
+    moment = await request.backend.moment(tenant.mode, tenant, asked.now, counted(row))
     return request.page(
         "authorizations/one.html",
         asked=asked,

@@ -1,6 +1,5 @@
 """The first page of the wallet, with balance and limits, and the history."""
 
-from laari.edge.moments import moment_at
 from laari.edge.pages.limits import Used, used_in_period
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import frozen_words
@@ -32,7 +31,7 @@ async def show_home(request: WalletRequest) -> Reply:
     assert wallet_status is not None  # a customer has a wallet, and wallets stay
     wallet, clock = wallet_status.wallet, wallet_status.clock
     now = local_time(request.now, clock)
-    moment = await moment_at(request.backend, wallet.mode, clock, now, counted(wallet))
+    moment = await request.backend.moment(wallet.mode, clock, now, counted(wallet))
     history = await request.backend.ask(wallets.history, request.customer.account, None, RECENT)
     assert history is not None
     return request.page(
