@@ -4,7 +4,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,9 @@ from laari.engine.data_directory import refuse_shared
 from laari.engine.restore import Wanted, restore
 from laari.errors import LaariError
 from laari.process.open import open_engine
+from laari.rules.calendar import MALDIVES
 from laari.settings import Settings, read_settings
 from laari.store.postgres.migrate import known_migrations
-
-MALE = timezone(timedelta(hours=5))  # of a time without an offset
 
 _folder = click.Path(path_type=Path)
 
@@ -32,7 +31,7 @@ def moment(value: str) -> datetime:
         read = datetime.fromisoformat(value.strip())
     except ValueError:
         raise click.BadParameter("must be a time such as 2026-03-01T09:30:00+05:00.") from None
-    return read if read.tzinfo else read.replace(tzinfo=MALE)
+    return read if read.tzinfo else read.replace(tzinfo=MALDIVES)
 
 
 @click.command("backup")
