@@ -1,4 +1,4 @@
-"""`laari listen`: a merchant's events, posted to a receiver as webhooks are."""
+"""`laari listen` and `laari-client listen`: a merchant's events, posted as webhooks are."""
 
 import json
 import os
@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from laari.cli.main import run
 from laari.rules.webhooks import signature
+from tests.cli.programs import LAARI, Program, each_program
 from tests.cli.test_terminal import HOSTILE, unseen
 from tests.serving import Service, free_port
 
@@ -54,11 +54,11 @@ def answering(handler: Handler) -> Iterator[str]:
 
 
 class Listening:
-    """A running `laari listen` and what it has printed."""
+    """A running `listen` and what it has printed."""
 
-    def __init__(self, url: str, key: str, *options: str) -> None:
+    def __init__(self, program: Program, url: str, key: str, *options: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "laari", "listen", "--url", url, *options],
+            [sys.executable, "-m", program.module, "listen", "--url", url, *options],
             env={**os.environ, "LAARI_SECRET_KEY": key},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -91,8 +91,8 @@ class Listening:
 
 
 @contextmanager
-def listening(url: str, key: str, *options: str) -> Iterator[Listening]:
-    started = Listening(url, key, *options)
+def listening(program: Program, url: str, key: str, *options: str) -> Iterator[Listening]:
+    started = Listening(program, url, key, *options)
     try:
         yield started
     finally:
@@ -101,7 +101,8 @@ def listening(url: str, key: str, *options: str) -> Iterator[Listening]:
         started.process.wait()
 
 
-def test_events_are_signed_posted_and_shown(service: Service) -> None:
+@each_program
+def test_events_are_signed_posted_and_shown(program: Program, service: Service) -> None:
     shop = service.merchant()
     shop.payment(title="from before")
     came: list[tuple[bytes, str]] = []
@@ -113,7 +114,7 @@ def test_events_are_signed_posted_and_shown(service: Service) -> None:
     with (
         answering(receive) as hook,
         listening(
-            f"{service.origin}/merchant/", shop.secret_key, "--forward-to", f"{hook}/hook"
+            program, f"{service.origin}/merchant/", shop.secret_key, "--forward-to", f"{hook}/hook"
         ) as command,
     ):
         command.until("Following the sandbox events")
@@ -141,12 +142,14 @@ def test_events_are_signed_posted_and_shown(service: Service) -> None:
         assert signed == signature(shop.secret_key, moment, body)
 
 
-def test_with_json_each_line_is_a_value(service: Service) -> None:
+@each_program
+def test_with_json_each_line_is_a_value(program: Program, service: Service) -> None:
     shop = service.merchant()
     with (
         answering(lambda *_: (200, b"ok")) as hook,
         listening(
-            service.origin, shop.secret_key, "--forward-to", hook, "--secret", "other", "--json"
+            *(program, service.origin, shop.secret_key),
+            *("--forward-to", hook, "--secret", "other", "--json"),
         ) as command,
     ):
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -159,17 +162,21 @@ def test_with_json_each_line_is_a_value(service: Service) -> None:
     assert shown["forwarded"]["http_status"] == 200
 
 
-def test_where_nothing_listens_it_does_not_begin(service: Service) -> None:
+@each_program
+def test_where_nothing_listens_it_does_not_begin(program: Program, service: Service) -> None:
     shop, hook = service.merchant(), f"http://127.0.0.1:{free_port()}/hook"
-    with listening(service.origin, shop.secret_key, "--forward-to", hook) as command:
+    with listening(program, service.origin, shop.secret_key, "--forward-to", hook) as command:
         assert command.process.wait(PATIENCE_SECONDS) == 1
-        command.until(f"laari: connection refused on {hook}; is it running?")
+        command.until(f"{program.name}: connection refused on {hook}; is it running?")
 
 
-def test_a_receiver_that_goes_away_is_told_and_events_go_on(service: Service) -> None:
+@each_program
+def test_a_receiver_that_goes_away_is_told_and_events_go_on(
+    program: Program, service: Service
+) -> None:
     shop = service.merchant()
     with answering(lambda *_: (200, b"")) as hook:
-        command = Listening(service.origin, shop.secret_key, "--forward-to", hook)
+        command = Listening(program, service.origin, shop.secret_key, "--forward-to", hook)
         command.until("Posting each event")
     try:
         first = shop.payment()
@@ -181,38 +188,45 @@ def test_a_receiver_that_goes_away_is_told_and_events_go_on(service: Service) ->
         command.process.kill()
 
 
-def test_another_secret_is_guessed_once(service: Service) -> None:
+@each_program
+def test_another_secret_is_guessed_once(program: Program, service: Service) -> None:
     shop = service.merchant()
     with (
         answering(lambda *_: (401, b"not signed")) as hook,
-        listening(service.origin, shop.secret_key, "--forward-to", hook) as command,
+        listening(program, service.origin, shop.secret_key, "--forward-to", hook) as command,
     ):
         command.until("Posting each event")
         for _ in range(2):
             command.until(shop.payment()["id"], "401 in", "not signed")
         assert command.end() == 0
-    told = f"laari: {hook} answers 401: check that it verifies with your secret key"
-    assert [line for line in command.lines if line.startswith("laari:")] == [told]
+    told = f"{program.name}: {hook} answers 401: check that it verifies with your secret key"
+    assert [line for line in command.lines if line.startswith(f"{program.name}:")] == [told]
 
 
-def test_live_events_want_a_word(service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+@each_program
+def test_live_events_want_a_word(
+    program: Program, service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
     live = service.merchant(mode="live")
     arguments = ["listen", "--url", service.origin, "--key", live.secret_key]
-    assert run(arguments) == 1
+    assert program.run(arguments) == 1
     assert "live mode" in capsys.readouterr().err
-    with listening(service.origin, live.secret_key, "--live") as command:
+    with listening(program, service.origin, live.secret_key, "--live") as command:
         command.until("Following the live events")
         payment = live.payment()
         command.until(payment["id"])
         assert command.end() == 0
 
 
-def test_a_merchant_that_goes_live_is_no_longer_followed(service: Service) -> None:
+@each_program
+def test_a_merchant_that_goes_live_is_no_longer_followed(
+    program: Program, service: Service
+) -> None:
     shop = service.merchant()
-    with listening(service.origin, shop.secret_key) as command:
+    with listening(program, service.origin, shop.secret_key) as command:
         command.until("Following the sandbox events")
         assert service.laari("merchant", "update", shop.id, "--mode", "live").returncode == 0
-        command.until("laari: this key is in live mode")
+        command.until(f"{program.name}: this key is in live mode")
         assert command.process.wait(PATIENCE_SECONDS) == 1
 
 
@@ -229,7 +243,7 @@ class Stand:
         if path.startswith("/merchant/sandbox/clock"):
             now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
             return 200, json.dumps({"data": {"now": now, "offset_seconds": 0}}).encode()
-        page = {"data": self.events[:100], "pagination": {"next_cursor": None}}
+        page = {"data": self.events[:100], "pagination": {"has_more": False, "next_cursor": None}}
         return 200, json.dumps(page).encode()
 
     def happen(self, type: str) -> str:
@@ -241,9 +255,10 @@ class Stand:
 
 
 @pytest.mark.ci
-def test_a_service_that_goes_away_is_waited_for_and_nothing_is_lost() -> None:
+@each_program
+def test_a_service_that_goes_away_is_waited_for_and_nothing_is_lost(program: Program) -> None:
     stand = Stand()
-    with answering(stand) as url, listening(url, "sk_any") as command:
+    with answering(stand) as url, listening(program, url, "sk_any") as command:
         command.until("Following")
         for broken in (
             (502, b"<html>Bad gateway</html>"),
@@ -259,9 +274,10 @@ def test_a_service_that_goes_away_is_waited_for_and_nothing_is_lost() -> None:
         assert command.end() == 0
 
 
-def test_hostile_events_do_nothing_to_the_terminal() -> None:
+@each_program
+def test_hostile_events_do_nothing_to_the_terminal(program: Program) -> None:
     stand = Stand()
-    with answering(stand) as url, listening(url, "sk_any") as command:
+    with answering(stand) as url, listening(program, url, "sk_any") as command:
         command.until("Following")
         event_id = stand.happen(HOSTILE)
         command.until(event_id)
@@ -283,28 +299,34 @@ def test_hostile_events_do_nothing_to_the_terminal() -> None:
         (500, b'{"error": "broken"}'),
     ],
 )
+@each_program
 def test_what_is_no_laari_is_an_error_in_one_line(
-    answer: tuple[int, bytes], capsys: pytest.CaptureFixture[str]
+    program: Program, answer: tuple[int, bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with answering(lambda *_: answer) as url:
-        assert run(["listen", "--url", url, "--key", "sk_any"]) == 1
+        assert program.run(["listen", "--url", url, "--key", "sk_any"]) == 1
     error = capsys.readouterr().err
     assert error.count("\n") == 1
     assert unseen(error) == set()
 
 
+@each_program
 def test_a_service_that_says_nothing_is_given_up(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    program: Program, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("laari.cli.shop.api.TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr(program.timeout, 0.3)
     silent = threading.Event()
     with answering(lambda *_: (200, str(silent.wait(5)).encode())) as url:
-        assert run(["listen", "--url", url, "--key", "sk_any"]) == 1
+        assert program.run(["listen", "--url", url, "--key", "sk_any"]) == 1
         silent.set()
-    assert "does not answer" in capsys.readouterr().err
+    told = "does not answer" if program is LAARI else "No answer from"
+    assert told in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("target", ["localhost:3000", "ftp://localhost/", "http://u:p@localhost/"])
-def test_what_is_no_receiver_is_refused(target: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["listen", "--key", "k", "--forward-to", target]) == 1
+@each_program
+def test_what_is_no_receiver_is_refused(
+    program: Program, target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert program.run(["listen", "--key", "k", "--forward-to", target]) == 1
     assert "--forward-to" in capsys.readouterr().err

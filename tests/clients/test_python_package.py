@@ -56,9 +56,16 @@ def test_the_wheel_is_whole_and_asks_for_httpx_alone(wheel: Path) -> None:
         shipped = {name for name in archive.namelist() if name.startswith("laari_client/")}
         (metadata,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
         told = archive.read(metadata).decode()
-    assert shipped == {f"laari_client/{path.name}" for path in SOURCE.iterdir() if path.is_file()}
+    assert shipped == {
+        f"laari_client/{path.relative_to(SOURCE)}"
+        for path in SOURCE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
     assert "laari_client/py.typed" in shipped
-    assert re.findall(r"^Requires-Dist: (.*)$", told, re.M) == ["httpx<1,>=0.24"]
+    assert re.findall(r"^Requires-Dist: (.*)$", told, re.M) == [
+        "httpx<1,>=0.24",
+        'click<9,>=8.1; extra == "cli"',
+    ]
     assert "Requires-Python: >=3.9" in told
 
 
@@ -91,6 +98,17 @@ def test_it_works_without_the_service_installed(bare: Path, shop: Merchant) -> N
     )
     given = {"LAARI_URL": shop.service.origin, "LAARI_SECRET_KEY": shop.secret_key}
     assert run(bare, "-I", "-c", script, **given) == "pending\n"
+
+
+def test_its_program_names_the_extra_and_works_with_it(bare: Path, shop: Merchant) -> None:
+    program = bare.with_name("laari-client")
+    given = {"LAARI_URL": shop.service.origin, "LAARI_SECRET_KEY": shop.secret_key}
+    ended = subprocess.run([program], capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, "laari-client[cli]" in ended.stderr) == (1, True)
+    (packages,) = bare.parents[1].glob("lib/python*/site-packages")
+    shutil.copytree(Path(sysconfig.get_path("purelib")) / "click", packages / "click")
+    assert run(program, "--version").startswith("laari-client ")
+    assert "payment.paid  pay_" in run(program, "trigger", "payment.paid", **given)
 
 
 def pythons() -> list[str]:

@@ -12,6 +12,7 @@ from laari_client._errors import ConfigurationError, WebhookVerificationError
 from laari_client._reading import parse_json
 from laari_client.models import Event, read_event
 
+HEADER = "Service-Signature"
 TOLERANCE_SECONDS = 300
 
 _TIME = re.compile(r"[0-9]{1,12}", re.ASCII)
@@ -45,8 +46,7 @@ def verify_webhook(
         raise _refused("its time is too far from this clock's")
     genuine = False
     for each in secrets:
-        signed = hmac.new(each.encode(), timestamp.encode() + b"." + raw, hashlib.sha256)
-        expected = signed.hexdigest()
+        expected = _digest(each, timestamp, raw)
         for signature in signatures:  # all of them, always: the time tells nothing
             genuine |= hmac.compare_digest(expected, signature)
     if not genuine:
@@ -56,6 +56,16 @@ def verify_webhook(
     except ValueError:
         value = None
     return read_event(value)
+
+
+def sign(secret: str, timestamp: str, body: bytes) -> str:
+    """The value of the `Service-Signature` header for a body that is sent at this Unix time."""
+    return f"t={timestamp},v1={_digest(secret, timestamp, body)}"
+
+
+def _digest(secret: str, timestamp: str, body: bytes) -> str:
+    signed = timestamp.encode() + b"." + body
+    return hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()
 
 
 def _raw(body: Union[bytes, str]) -> bytes:

@@ -1,0 +1,3 @@
+from laari_client.cli import main
+
+main()
