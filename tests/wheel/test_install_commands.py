@@ -12,6 +12,7 @@ import tomllib
 import venv
 import zipfile
 from importlib.metadata import Distribution, distribution
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ PAGES = [
     "docs/testing-your-shop.md",
     "clients/python/README.md",
     "clients/typescript/README.md",
+    "examples/django-payments/README.md",
     "examples/shop/README.md",
 ]
 # What a page says has been done before: the quick start built the wheels.
@@ -39,6 +41,7 @@ CHECKS = {
     "docs/guides/sandbox.md": "python -m pytest --fixtures | grep laari_merchant",
     "docs/testing-your-shop.md": "python -m pytest --fixtures | grep laari_merchant",
     "clients/python/README.md": "python -c 'import laari_client'",
+    "examples/django-payments/README.md": ".venv/bin/python -c 'import laari_client, payments'",
     "examples/shop/README.md": ".venv/bin/python -m pytest --fixtures tests | grep laari_merchant",
 }
 
@@ -85,8 +88,9 @@ def test_the_wheels_that_are_named_are_those_that_are_built() -> None:
 @pytest.fixture(scope="module")
 def wheelhouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("wheels")
-    shop = (ROOT / "examples/shop/requirements.txt").read_text().split()
-    wanted, packed = ["laari[testing]", "laari-client", "setuptools>=77", *shop], set[str]()
+    shops = [file.read_text().split() for file in ROOT.glob("examples/*/requirements.txt")]
+    wanted = ["laari[testing]", "laari-client", "setuptools>=77", *chain(*shops)]
+    packed = set[str]()
     while wanted:
         requirement = Requirement(wanted.pop())
         name = requirement.name.lower().replace("_", "-")
@@ -105,7 +109,8 @@ def wheelhouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _pack(found: Distribution, place: Path) -> None:
     """A wheel of an installed package, without the programs it brought."""
-    tag = (found.read_text("WHEEL") or "").partition("Tag: ")[2].split()[0]
+    tags = re.findall(r"^Tag: (\S+)", found.read_text("WHEEL") or "", re.M)
+    tag = tags[-1]  # a py2-none-any comes before its py3-none-any
     name = re.sub(r"[-.]+", "_", found.metadata["Name"])
     with zipfile.ZipFile(place / f"{name}-{found.version}-{tag}.whl", "w") as wheel:
         for file in found.files or []:
@@ -155,5 +160,7 @@ def test_the_commands_of_a_page_work_as_written(
 
 def _runnable(code: str) -> str:
     """Without what runs until it is ended, and programs that bring an environment of their own."""
-    left_out = re.compile(r"laari serve --demo|pipx |uvx |\S+/uvicorn |\S+/python -m pytest$")
+    left_out = re.compile(
+        r"laari serve --demo|pipx |uvx |\S+/uvicorn |\S+/python -m (pytest$|django runserver)"
+    )
     return "\n".join(line for line in code.splitlines() if not left_out.match(line))
