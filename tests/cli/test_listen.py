@@ -145,8 +145,14 @@ def test_events_are_signed_posted_and_shown(program: Program, service: Service) 
 @each_program
 def test_with_json_each_line_is_a_value(program: Program, service: Service) -> None:
     shop = service.merchant()
+    came: list[tuple[bytes, str]] = []
+
+    def receive(path: str, body: bytes, headers: Any) -> tuple[int, bytes]:
+        came.append((body, headers["Service-Signature"]))
+        return 200, b"ok"
+
     with (
-        answering(lambda *_: (200, b"ok")) as hook,
+        answering(receive) as hook,
         listening(
             *(program, service.origin, shop.secret_key),
             *("--forward-to", hook, "--secret", "other", "--json"),
@@ -160,6 +166,9 @@ def test_with_json_each_line_is_a_value(program: Program, service: Service) -> N
     shown = json.loads(command.lines[0])
     assert shown["event"]["type"] == "payment.created"
     assert shown["forwarded"]["http_status"] == 200
+    body, signed = came[0]
+    moment = int(signed.partition(",")[0].removeprefix("t="))
+    assert signed == signature("other", moment, body)
 
 
 @each_program

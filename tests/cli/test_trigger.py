@@ -79,7 +79,7 @@ def test_what_is_wrong_is_said(
         ("payment.paid", "--key", "sk_wrong"): "check --key or LAARI_SECRET_KEY",
         ("payment.paid", "--key", "sk wrong"): "character",
         ("payment.lost", "--key", "k"): "payment.paid",
-        ("payment.paid", "--key", "k", "--url", "ftp://x"): "service's",
+        ("payment.paid", "--key", "k", "--url", "ftp://x"): "--url",
         ("payment.paid", "--key", "k", "--url", nowhere): (
             f"connection refused on {nowhere}; is it running?"
             if program is LAARI

@@ -21,6 +21,8 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 KEY_VARIABLE = "LAARI_SECRET_KEY"
 TIMEOUT_SECONDS = 20.0
 MAX_ATTEMPTS = 3
+# The client's errors name its parameters.
+OPTION_NAMES = {"base_url": "--url", "secret_key": "--key", "allow_http=True": "--allow-http"}
 INTERRUPTED = 130  # the exit status of a command that Ctrl-C ended
 
 Command = Callable[..., None]
@@ -85,6 +87,11 @@ def api_options(function: Command) -> Command:
                 allow_http=allow_http,
             ) as client:
                 function(client=client, url=url, key=key, **options)
+        except errors.ConfigurationError as error:
+            message = error.message
+            for name, option in OPTION_NAMES.items():
+                message = message.replace(name, option)
+            raise LaariError(message) from None
         except errors.APIError as error:
             hint = f"; check --key or {KEY_VARIABLE}" if error.status == 401 else ""
             raise LaariError(f"{url}: {error.message.rstrip('.')}{hint}") from None
