@@ -157,19 +157,9 @@ def odd_places(path: Path) -> list[str]:
     ]
 
 
-# Folders that are still being rewritten.
-PENDING = (
-    "src/laari/edge/",
-    "src/laari/http/",
-    "src/laari/rules/",
-    "src/laari/store/",
-    "tools/mutants.py",
-)
-
-
 def test_the_source_is_in_plain_english() -> None:
     places = [place for path in SOURCES for place in odd_places(path)]
-    assert [place for place in places if not place.startswith(PENDING)] == []
+    assert places == []
 
 
 def test_odd_phrases_are_found() -> None:

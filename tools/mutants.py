@@ -24,14 +24,14 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).parents[1]
 CATALOGUE = ROOT / "tests" / "mutants" / "catalogue"
 PACKAGE = "laari"
-# Where the sources of a package are; an entry names its `package` where it is not the service.
+# Where the sources of a package are; an entry names its `package` if it is not the service.
 SOURCES = {"laari_client": Path("clients/python/src")}
 OWN_SOURCES = Path("src")
 FIELDS = {"name", "why", "file", "original", "replacement", "tests"}
 PARALLEL = 2
 # Far more than the tests of one mutant need: a test that hangs shows nothing.
 TIMEOUT_SECONDS = 180
-END_SECONDS = 20  # for tests that are told to end
+END_SECONDS = 20  # for tests to end
 
 # Tests that run now: each has a session of its own, so Ctrl-C in the terminal does not reach them.
 _under_way: set[subprocess.Popen[str]] = set()
@@ -54,7 +54,7 @@ class Mutant:
     original: str
     replacement: str
     tests: tuple[str, ...]  # node ids; each of them fails when the mistake is made
-    package: str = ""  # the service's own where it is left out
+    package: str = ""  # empty: the service
 
     @property
     def label(self) -> str:

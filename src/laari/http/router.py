@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 class PathMatch(NamedTuple, Generic[T]):
-    """The operations of a path by method, and what stands in the places of its parameters."""
+    """The operations of a path by method, and the values of its parameters."""
 
     methods: Mapping[str, T]
     parameters: dict[str, str]

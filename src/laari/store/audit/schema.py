@@ -1,4 +1,4 @@
-"""Compares the live schema with the one that the migrations make.
+"""Compares the live schema with the schema of the migrations.
 
 `schema.json` describes the schema in lines that PostgreSQL 15 and 18 write alike; `python -m
 tools.audit_schema` writes it.

@@ -1,10 +1,10 @@
--- The schema of Laari, to be read from top to bottom.
+-- The schema of Laari. Read it from top to bottom.
 --
 -- Amounts are whole laari in `bigint`. Sums that can pass 2^63 are `numeric` without a fraction.
 -- Identifiers, references and labels compare byte by byte (COLLATE "C"), whatever the locale is.
 --
 -- The checks repeat the rules of `laari.rules`, so that a defect in the code cannot write a row that
--- breaks them. Foreign keys stand only where rows are few and change seldom. The tables that every
+-- breaks them. Only small tables that rarely change have foreign keys. The tables that every
 -- payment writes have none: a check would lock the busy merchant's row once per payment.
 -- `laari audit` proves those links instead.
 
@@ -16,13 +16,13 @@ END $$;
 
 -- == The installation =============================================================================
 
--- What is true of the whole installation: one row, made when the database is first opened.
+-- Facts about the whole installation: one row, created when the database is first opened.
 CREATE TABLE installation (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),  -- so there cannot be a second row
     -- Derived from the master key: a wrong key is refused before it encrypts anything.
     master_key_check bytea NOT NULL CHECK (length(master_key_check) = 32),
     created_at timestamptz NOT NULL DEFAULT now(),
-    public_url text,  -- where the service was last reached, for commands that print links
+    public_url text,  -- the last address of the service, for commands that print links
     -- The deliveries of events with lower ids may have been purged.
     deliveries_purged_before uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
 );
@@ -56,7 +56,7 @@ CREATE TABLE tenants (
     CHECK (mode = 'sandbox' OR clock_offset_seconds = 0)  -- real money has real time
 );
 
--- A tenant with what every command needs to know of it; read at every request.
+-- A tenant with the facts that every command needs; every request reads it.
 CREATE VIEW tenant_details AS
 SELECT t.id, t.merchant_id, m.name AS merchant_name, t.mode, m.fee_bps, m.fee_fixed,
        t.clock_offset_seconds, m.sandbox_account, m.active
@@ -88,7 +88,7 @@ CREATE TABLE oauth_clients (
 CREATE INDEX oauth_clients_by_merchant ON oauth_clients (merchant_id, created_at);
 
 -- Access tokens, by their digests. No foreign key: issuing a token would lock its client's row. A
--- token whose client is gone or revoked is found by nobody.
+-- look-up ignores a token whose client is gone or revoked.
 CREATE TABLE access_tokens (
     digest bytea PRIMARY KEY CHECK (length(digest) = 32),
     client_id text COLLATE "C" NOT NULL,
@@ -102,7 +102,7 @@ CREATE INDEX access_tokens_by_expiry ON access_tokens (expires_at);
 
 -- == Customers and their wallets ==================================================================
 
--- What a wallet may spend at once and in a day, week and month; null is no limit.
+-- The limits of a wallet for one payment, a day, a week and a month; null is no limit.
 CREATE TABLE tiers (
     name text COLLATE "C" PRIMARY KEY CHECK (name ~ '^[a-z][a-z0-9_-]{0,39}$'),
     per_transaction bigint CHECK (per_transaction >= 0),
@@ -141,8 +141,8 @@ CREATE UNIQUE INDEX customers_vpa ON customers (mode, vpa) WHERE sandbox_of IS N
 -- and the outside, live and sandbox) and of merchants (1,000,000,000 and the tenant's number).
 CREATE SEQUENCE wallet_accounts START 7700000000001;
 
--- The one balance that is stored, because it gates payments. What was spent in the running day, week
--- and month stands beside it, so that one lock guards them all.
+-- The only stored balance, because payments depend on it. The same row has the amounts spent in the
+-- current day, week and month, so that one lock guards them all.
 CREATE TABLE wallets (
     account bigint PRIMARY KEY DEFAULT nextval('wallet_accounts'),
     customer_id uuid NOT NULL UNIQUE REFERENCES customers,  -- one wallet for each customer
@@ -164,7 +164,7 @@ CREATE TABLE wallets (
     CONSTRAINT frozen_for_a_reason CHECK (num_nonnulls(frozen_at, frozen_reason) IN (0, 2))
 ) WITH (fillfactor = 80);
 
--- Every time a wallet was frozen and unfrozen; `wallets` holds only how it stands now.
+-- Every time a wallet was frozen and unfrozen; `wallets` has only the present state.
 CREATE TABLE wallet_freezes (
     recorded bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     account bigint NOT NULL REFERENCES wallets,
@@ -177,8 +177,8 @@ CREATE INDEX wallet_freezes_by_account ON wallet_freezes (account, recorded);
 CREATE TRIGGER wallet_freezes_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON wallet_freezes
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- What sandbox wallets (by their customer) and authorizations counted in periods that they have
--- left. A sandbox's clock may be moved back into them. Live rows only go forward and need none.
+-- The amounts that sandbox wallets (by their customer) and authorizations counted in past periods. A
+-- sandbox's clock may be moved back into them. Live rows only go forward and need none.
 CREATE TABLE sandbox_periods (
     owner uuid NOT NULL,
     unit text NOT NULL CHECK (unit IN ('day', 'week', 'month', 'year')),
@@ -209,8 +209,8 @@ CREATE UNLOGGED TABLE wallet_windows (
     used bigint NOT NULL CHECK (used > 0)
 ) WITH (fillfactor = 70);
 
--- Who is logged in on the pages: a customer, or one of a merchant's people. Of the token in the
--- browser's cookie only the digest is kept.
+-- Log-ins on the pages, of customers and of merchants' people. The browser's cookie has the token;
+-- this table has only its digest.
 CREATE TABLE sessions (
     digest bytea PRIMARY KEY CHECK (length(digest) = 32),
     customer_id uuid REFERENCES customers ON DELETE CASCADE,
@@ -242,7 +242,7 @@ CREATE TABLE reference_claims (
 );
 
 -- Payments of all kinds: hosted ones, those made by paying a payment request, and charges of an
--- authorization. Columns from `status` on change; what is before them never does.
+-- authorization. Only the columns from `status` on change.
 CREATE TABLE payments (
     id uuid PRIMARY KEY,
     tenant_id bigint NOT NULL,
@@ -254,7 +254,7 @@ CREATE TABLE payments (
     description text CHECK (char_length(description) BETWEEN 1 AND 500),
     terminal_label text COLLATE "C" CHECK (char_length(terminal_label) BETWEEN 1 AND 10),
     bill_number text COLLATE "C" CHECK (bill_number ~ '^[A-Za-z0-9 ._/-]{1,25}$'),
-    -- Counted in bytes, but for those that a payment request hands on.
+    -- Counted in bytes, except for those that come from a payment request.
     return_url text CHECK (
         char_length(return_url) >= 1
         AND char_length(return_url) <= 2048
@@ -262,7 +262,7 @@ CREATE TABLE payments (
     ),
     metadata text NOT NULL CHECK (json_typeof(metadata::json) = 'object'),  -- as it was sent
     created_at timestamptz NOT NULL,
-    expires_at timestamptz,  -- null for what is paid when it is made
+    expires_at timestamptz,  -- null for charges, which are paid when they are made
     request_id uuid,
     authorization_id uuid,
     status text NOT NULL
@@ -321,7 +321,7 @@ CREATE TABLE refund_reasons (
 CREATE TRIGGER refund_reasons_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON refund_reasons
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- Payments asked of a customer. Paying one makes a payment (`payment_id`).
+-- Requests to a customer to pay. Paying one makes a payment (`payment_id`).
 CREATE TABLE payment_requests (
     id uuid PRIMARY KEY,
     tenant_id bigint NOT NULL,
@@ -334,7 +334,7 @@ CREATE TABLE payment_requests (
     return_url text CHECK (char_length(return_url) BETWEEN 1 AND 2048),
     customer_type text NOT NULL CHECK (customer_type IN ('mobile', 'email', 'vpa')),
     customer_value text NOT NULL CHECK (customer_value <> ''),  -- as the merchant wrote it
-    account bigint NOT NULL,  -- the wallet that is asked, and no other may pay
+    account bigint NOT NULL,  -- the only wallet that may pay it
     created_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
     status text NOT NULL
@@ -365,11 +365,11 @@ CREATE INDEX payment_requests_by_label_and_status
 CREATE INDEX payment_requests_by_bill ON payment_requests (tenant_id, bill_number, created_at, id)
     WHERE bill_number IS NOT NULL;
 CREATE INDEX payment_requests_by_account ON payment_requests (account, created_at, id);
--- What expires next, tenant by tenant because each has its own clock.
+-- The next request to expire, tenant by tenant because each has its own clock.
 CREATE INDEX payment_requests_due ON payment_requests (tenant_id, expires_at)
     WHERE status = 'pending' AND reserved_at IS NULL;
 
--- A customer's permission to be charged later. Usage stands on the row itself: one lock guards the
+-- A customer's permission to be charged later. The row contains its usage: one lock guards the
 -- limits, and no charge sums history.
 CREATE TABLE authorizations (
     id uuid PRIMARY KEY,
@@ -405,13 +405,13 @@ CREATE TABLE authorizations (
     last_used_at timestamptz,
     updated_at timestamptz NOT NULL,
     counted_offset_seconds bigint NOT NULL DEFAULT 0,  -- as for wallets
-    UNIQUE (tenant_id, reference),  -- a name space of its own
+    UNIQUE (tenant_id, reference),  -- separate from the references of payments
     CONSTRAINT period_amount_needs_interval
         CHECK (period_amount IS NULL OR period_interval IS NOT NULL),
     CONSTRAINT one_time_is_one_payment
         CHECK (type <> 'one_time' OR (coalesce(max_payments, 1) = 1 AND payment_count <= 1)),
     CONSTRAINT approved_has_account CHECK ((approved_at IS NULL) = (account IS NULL)),
-    -- No charge can pass a limit, whatever decided it. A limit that is null passes this check.
+    -- No charge can exceed a limit. A limit that is null passes this check.
     CONSTRAINT within_limits CHECK (
         payment_count <= max_payments AND total_paid <= total AND period_paid <= period_amount
     ),
@@ -427,7 +427,7 @@ CREATE INDEX authorizations_by_status ON authorizations (tenant_id, status, crea
 CREATE INDEX authorizations_by_account ON authorizations (account, created_at, id)
     WHERE account IS NOT NULL;
 
--- Responses to requests with an idempotency key, given again to a request that is repeated.
+-- Responses to requests with an idempotency key. A repeated request gets the same response.
 CREATE TABLE saved_responses (
     tenant_id bigint NOT NULL,
     operation text COLLATE "C" NOT NULL,
@@ -437,9 +437,9 @@ CREATE TABLE saved_responses (
     code text COLLATE "C" NOT NULL,  -- of the refusal; empty if it is none
     body bytea NOT NULL,
     completed_at timestamptz NOT NULL,
-    replays bigint NOT NULL DEFAULT 0,  -- how often it was given again
+    replays bigint NOT NULL DEFAULT 0,  -- how often it was sent again
     last_replayed_at timestamptz,
-    resource_id uuid,  -- what the response shows
+    resource_id uuid,  -- the resource in the response
     PRIMARY KEY (tenant_id, operation, key),  -- a key means one request
     CHECK ((replays > 0) = (last_replayed_at IS NOT NULL))
 );
@@ -451,9 +451,9 @@ CREATE INDEX saved_responses_by_age_of_tenant ON saved_responses ((tenant_id | 0
 
 -- == The ledger, history and events: rows that never change =======================================
 --
--- Each row carries the number of the transaction that wrote it (`xid`). What is below the oldest
--- running transaction is complete and can be sealed (docs/audit.md). Rows are appended, so a BRIN
--- index finds the newest of them and costs a write next to nothing.
+-- Each row has the number of the transaction that wrote it (`xid`). Rows below the oldest running
+-- transaction are complete and can be sealed (docs/audit.md). Rows are appended, so a BRIN
+-- index finds the newest of them and costs a write almost nothing.
 
 -- The ledger: every row has two sides, so the books balance by construction. A correction is a new
 -- transfer.
@@ -464,7 +464,7 @@ CREATE TABLE transfers (
     credit_account bigint NOT NULL,
     amount bigint NOT NULL CHECK (amount > 0),
     payment_id uuid,
-    tid text COLLATE "C" NOT NULL,  -- the line of history that it is shown as
+    tid text COLLATE "C" NOT NULL,  -- the line of history that shows it
     created_at timestamptz NOT NULL,
     xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
     CHECK (debit_account <> credit_account),
@@ -512,7 +512,7 @@ CREATE INDEX topup_slips_by_slip ON topup_slips (slip);
 CREATE TRIGGER topup_slips_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON topup_slips
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- What merchants are told, with the exact bytes; written in the transaction that causes it.
+-- Events for merchants, with their exact bytes; written in the transaction that causes them.
 CREATE TABLE events (
     id uuid PRIMARY KEY,
     tenant_id bigint NOT NULL,
@@ -548,9 +548,9 @@ CREATE INDEX seals_by_subject ON seals (subject, number);
 CREATE TRIGGER seals_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON seals
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- What each day came to, by merchant and till: kept a moment behind the ledger by the background
--- process, so that no payment waits for a row that all of them change. `figures_upto` says up to
--- which transaction; what came later is added when the figures are read.
+-- The totals of each day, by merchant and till. The background process writes them shortly after the
+-- ledger, so that no payment waits for a row that all of them change. `figures_upto` is the last
+-- transaction that they include; readers add the later ones.
 CREATE TABLE daily_figures (
     tenant_id bigint NOT NULL REFERENCES tenants,
     day date NOT NULL,
@@ -572,9 +572,8 @@ INSERT INTO figures_upto SELECT pg_snapshot_xmin(pg_current_snapshot())::text::b
 
 -- Deliveries of events to merchants' webhooks. Written in the transaction of the event, if the
 -- merchant has webhooks switched on and a URL. While an attempt is under way `next_attempt_at` lies
--- a lease ahead: an attempt whose process was killed is made again when the lease has run out.
--- `leases` counts them. An outcome that comes after its lease, when another one has begun, changes
--- nothing.
+-- a lease ahead: if its process is killed, the attempt is repeated after the lease. `leases` counts
+-- them. An outcome that arrives after the next lease has begun changes nothing.
 CREATE TABLE deliveries (
     event_id uuid PRIMARY KEY,
     tenant_id bigint NOT NULL,
@@ -585,7 +584,7 @@ CREATE TABLE deliveries (
     delivered_at timestamptz,
     CHECK ((status = 'delivered') = (delivered_at IS NOT NULL))
 ) WITH (fillfactor = 70);
--- Each tenant's queue is a range of its own, so a long one is no longer way for the others.
+-- Each tenant's queue is a separate range, so a long queue does not delay the others.
 CREATE INDEX deliveries_due ON deliveries (tenant_id, next_attempt_at) WHERE status = 'pending';
 
 -- Every attempt that was made, under the number of its lease.

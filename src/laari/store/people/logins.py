@@ -13,7 +13,7 @@ Whose: TypeAlias = UUID | str  # a customer's id, or the email of one of a merch
 class Login(NamedTuple):
     whose: Whose
     password_hash: str | None
-    first_password: bool = False  # the one that came with the account
+    first_password: bool = False  # it came with the account
 
 
 class Person(NamedTuple):

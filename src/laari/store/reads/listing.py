@@ -113,7 +113,7 @@ def _position(row: Listed) -> Position:
 async def _walk(
     connection: Connection, table: Statements[R], walk: Walk, window: Window
 ) -> tuple[list[R], Position | None]:
-    """Up to limit + 1 rows of one walk, and where it stopped after MAX_SCANNED rows."""
+    """Up to limit + 1 rows of one walk, and its position if it stopped after MAX_SCANNED rows."""
     conditions, _, values = _conditions(table, walk, window)
     where = _where(conditions, [f"${number}" for number in range(1, len(values) + 1)])
     limit = _limit(window)

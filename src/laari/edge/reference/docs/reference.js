@@ -10,7 +10,7 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
   // The page may be open under another name than the public one (localhost, an address): a request
-  // goes to whoever served the page, which is also all that its content security policy allows.
+  // goes to the server of the page. The content security policy allows no other.
   requestInterceptor(request) {
     const { pathname, search } = new URL(request.url, location.href);
     request.url = location.origin + pathname + search;
