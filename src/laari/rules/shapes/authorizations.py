@@ -6,66 +6,54 @@ from msgspec import Struct
 
 from laari.rules import ids, records
 from laari.rules.calendar import Interval, show, show_or_none
-from laari.rules.shapes.fields import (
-    Amount,
-    ApprovalUrl,
-    AuthorizationId,
-    AuthorizationStatus,
-    AuthorizationTitle,
-    Description,
-    Limit,
-    MaxPayments,
-    Reference,
-    ReturnUrl,
-    Timestamp,
-)
+from laari.rules.shapes import fields
 
 
 class PeriodLimit(Struct, frozen=True):
     """A limit for each calendar period of Maldives time; without an amount it has no effect."""
 
     interval: Interval
-    amount: Limit
+    amount: fields.Limit
 
 
 class AuthorizationLimits(Struct, frozen=True):
     """All of them apply together."""
 
-    per_payment: Limit
+    per_payment: fields.Limit
     period: PeriodLimit | None
-    total: Limit
-    max_payments: MaxPayments
+    total: fields.Limit
+    max_payments: fields.MaxPayments
 
 
 class AuthorizationUsage(Struct, frozen=True):
     """Lifetime usage of the authorization; refunds do not reduce it."""
 
     payment_count: int
-    total_paid: Amount
+    total_paid: fields.Amount
 
 
 class Authorization(Struct, frozen=True):
     """A customer's permission to be charged later, within limits."""
 
-    id: AuthorizationId
-    reference: Reference
-    title: AuthorizationTitle
-    description: Description
+    id: fields.AuthorizationId
+    reference: fields.Reference
+    title: fields.AuthorizationTitle
+    description: fields.Description
     type: records.AuthorizationType
     currency: Literal["MVR"]
     limits: AuthorizationLimits
     usage: AuthorizationUsage
-    status: AuthorizationStatus
-    approval_url: ApprovalUrl
-    approval_expires_at: Timestamp
-    expires_at: Timestamp | None
-    return_url: ReturnUrl
-    approved_at: Timestamp | None
-    rejected_at: Timestamp | None
-    revoked_at: Timestamp | None
-    last_used_at: Timestamp | None
-    created_at: Timestamp
-    updated_at: Timestamp
+    status: fields.AuthorizationStatus
+    approval_url: fields.ApprovalUrl
+    approval_expires_at: fields.Timestamp
+    expires_at: fields.Timestamp | None
+    return_url: fields.ReturnUrl
+    approved_at: fields.Timestamp | None
+    rejected_at: fields.Timestamp | None
+    revoked_at: fields.Timestamp | None
+    last_used_at: fields.Timestamp | None
+    created_at: fields.Timestamp
+    updated_at: fields.Timestamp
 
 
 def authorization_shape(authorization: records.Authorization, origin: str) -> Authorization:
@@ -102,18 +90,18 @@ def authorization_shape(authorization: records.Authorization, origin: str) -> Au
 class RemainingLimits(Struct, frozen=True):
     """The rest of each limit."""
 
-    per_payment: Limit
-    period: Limit
-    total: Limit
-    payments: MaxPayments
+    per_payment: fields.Limit
+    period: fields.Limit
+    total: fields.Limit
+    payments: fields.MaxPayments
 
 
 class ChargePreview(Struct, frozen=True):
     """The result of a new charge now, without the customer's private balance and wallet limits."""
 
-    amount: Amount
+    amount: fields.Amount
     would_succeed: bool
     code: str | None
     message: str | None
     remaining: RemainingLimits
-    period_resets_at: Timestamp | None
+    period_resets_at: fields.Timestamp | None

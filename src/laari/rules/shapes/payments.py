@@ -4,65 +4,48 @@ from msgspec import Raw, Struct
 
 from laari.rules import ids, records
 from laari.rules.calendar import show, show_or_none
-from laari.rules.shapes.fields import (
-    Amount,
-    BillNumber,
-    Description,
-    Fee,
-    Metadata,
-    NetAmount,
-    PaymentId,
-    PaymentReference,
-    PaymentStatus,
-    PaymentUrl,
-    QrUrl,
-    Reference,
-    ReturnUrl,
-    TerminalLabel,
-    Timestamp,
-    Title,
-)
+from laari.rules.shapes import fields
 
 
 class AuthorizationPayment(Struct, frozen=True):
     """A payment made by charging an authorization."""
 
-    id: PaymentId
-    reference: Reference
-    amount: Amount
-    fee: Fee
-    net_amount: NetAmount
-    title: Title
-    description: Description
-    bill_number: BillNumber
-    status: PaymentStatus
-    payment_reference: PaymentReference
-    created_at: Timestamp
-    paid_at: Timestamp | None
-    metadata: Metadata
+    id: fields.PaymentId
+    reference: fields.Reference
+    amount: fields.Amount
+    fee: fields.Fee
+    net_amount: fields.NetAmount
+    title: fields.Title
+    description: fields.Description
+    bill_number: fields.BillNumber
+    status: fields.PaymentStatus
+    payment_reference: fields.PaymentReference
+    created_at: fields.Timestamp
+    paid_at: fields.Timestamp | None
+    metadata: fields.Metadata
 
 
 class HostedPayment(Struct, frozen=True):
     """A payment with a hosted checkout page, or one made from a payment request."""
 
-    id: PaymentId
-    reference: Reference
-    amount: Amount
-    fee: Fee
-    net_amount: NetAmount
-    title: Title
-    description: Description
-    terminal_label: TerminalLabel
-    bill_number: BillNumber
-    status: PaymentStatus
-    payment_url: PaymentUrl
-    payment_reference: PaymentReference
-    qr_url: QrUrl
-    return_url: ReturnUrl
-    created_at: Timestamp
-    paid_at: Timestamp | None
-    expires_at: Timestamp | None
-    metadata: Metadata
+    id: fields.PaymentId
+    reference: fields.Reference
+    amount: fields.Amount
+    fee: fields.Fee
+    net_amount: fields.NetAmount
+    title: fields.Title
+    description: fields.Description
+    terminal_label: fields.TerminalLabel
+    bill_number: fields.BillNumber
+    status: fields.PaymentStatus
+    payment_url: fields.PaymentUrl
+    payment_reference: fields.PaymentReference
+    qr_url: fields.QrUrl
+    return_url: fields.ReturnUrl
+    created_at: fields.Timestamp
+    paid_at: fields.Timestamp | None
+    expires_at: fields.Timestamp | None
+    metadata: fields.Metadata
 
 
 AnyPayment = HostedPayment | AuthorizationPayment

@@ -4,56 +4,39 @@ from msgspec import Struct
 
 from laari.rules import ids, records
 from laari.rules.calendar import show, show_or_none
-from laari.rules.shapes.fields import (
-    Amount,
-    BillNumber,
-    CustomerKind,
-    CustomerValue,
-    Description,
-    Fee,
-    NetAmount,
-    PaymentReference,
-    PaymentRequestId,
-    PaymentStatus,
-    Reference,
-    RequestPaymentId,
-    ReturnUrl,
-    TerminalLabel,
-    Timestamp,
-    Title,
-)
+from laari.rules.shapes import fields
 from laari.rules.shapes.payments import net_amount
 
 
 class Customer(Struct, frozen=True):
     """The recipient of a payment request."""
 
-    type: CustomerKind
-    value: CustomerValue
+    type: fields.CustomerKind
+    value: fields.CustomerValue
 
 
 class PaymentRequest(Struct, frozen=True):
     """A payment requested from a customer, who finds it in the wallet application."""
 
-    id: PaymentRequestId
-    reference: Reference
-    amount: Amount
-    fee: Fee
-    net_amount: NetAmount
-    title: Title
-    description: Description
-    terminal_label: TerminalLabel
-    bill_number: BillNumber
-    status: PaymentStatus
-    payment_id: RequestPaymentId
-    payment_reference: PaymentReference
+    id: fields.PaymentRequestId
+    reference: fields.Reference
+    amount: fields.Amount
+    fee: fields.Fee
+    net_amount: fields.NetAmount
+    title: fields.Title
+    description: fields.Description
+    terminal_label: fields.TerminalLabel
+    bill_number: fields.BillNumber
+    status: fields.PaymentStatus
+    payment_id: fields.RequestPaymentId
+    payment_reference: fields.PaymentReference
     customer: Customer
-    return_url: ReturnUrl
-    created_at: Timestamp
-    paid_at: Timestamp | None
-    expires_at: Timestamp
-    cancelled_at: Timestamp | None
-    rejected_at: Timestamp | None
+    return_url: fields.ReturnUrl
+    created_at: fields.Timestamp
+    paid_at: fields.Timestamp | None
+    expires_at: fields.Timestamp
+    cancelled_at: fields.Timestamp | None
+    rejected_at: fields.Timestamp | None
 
 
 def request_shape(request: records.PaymentRequest) -> PaymentRequest:
