@@ -49,14 +49,14 @@ PENDING = _sample(
     expires_at=_TOMORROW,
     metadata=Raw(b'{"basket":"b-77"}'),
 )
-PAID = structs.replace(
-    PENDING,
-    status="paid",
-    fee=250,
-    net_amount=12250,
-    payment_reference=TID_EXAMPLE,
-    paid_at=_LATER,
-)
+_WHEN_PAID = {
+    "status": "paid",
+    "fee": 250,
+    "net_amount": 12250,
+    "payment_reference": TID_EXAMPLE,
+    "paid_at": _LATER,
+}
+PAID = structs.replace(PENDING, **_WHEN_PAID)
 REQUEST = _sample(
     PaymentRequest,
     id=ids.PAYMENT_REQUEST + _HEX,
@@ -68,15 +68,7 @@ REQUEST = _sample(
     created_at=_CREATED,
     expires_at=_TOMORROW,
 )
-REQUEST_PAID = structs.replace(
-    REQUEST,
-    status="paid",
-    fee=250,
-    net_amount=12250,
-    payment_id=ids.PAYMENT + _HEX,
-    payment_reference=TID_EXAMPLE,
-    paid_at=_LATER,
-)
+REQUEST_PAID = structs.replace(REQUEST, payment_id=ids.PAYMENT + _HEX, **_WHEN_PAID)
 AWAITING = _sample(
     Authorization,
     id=ids.AUTHORIZATION + _HEX,
