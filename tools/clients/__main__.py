@@ -4,6 +4,7 @@ from pathlib import Path
 
 from laari.edge.reference.openapi import openapi_document
 from tools.clients.document import read_interface
+from tools.clients.php_client import php_files
 from tools.clients.python_client import python_files
 from tools.clients.typescript_client import typescript_files
 
@@ -14,7 +15,7 @@ ORIGIN = "https://pay.example"
 
 def generated_files() -> dict[Path, str]:
     interface = read_interface(openapi_document(ORIGIN))
-    return python_files(interface) | typescript_files(interface)
+    return python_files(interface) | typescript_files(interface) | php_files(interface)
 
 
 def main() -> None:

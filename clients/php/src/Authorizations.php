@@ -1,0 +1,126 @@
+<?php
+
+// Made from the OpenAPI document by `make clients`; changes belong there or in tools/clients.
+
+declare(strict_types=1);
+
+namespace Laari;
+
+final class Authorizations
+{
+    public function __construct(private readonly Client $client)
+    {
+    }
+
+    /**
+     * List authorizations, newest first.
+     *
+     * @param int $limit Clamped to 1-100.
+     * @return \Generator<int, array<string, mixed>> all items, page by page
+     */
+    public function list(
+        ?int $limit = null,
+        ?string $status = null,
+    ): \Generator {
+        return $this->client->pages('list_authorizations', query: ['limit' => $limit, 'status' => $status]);
+    }
+
+    /**
+     * Create an authorization for the customer to approve.
+     *
+     * @param string $reference Your own name for the authorization; no other authorization may have it.
+     * @param string $title What the customer agrees to.
+     * @param string $type `unscheduled` where it is left out.
+     * @param array $limits All that are given apply at once.
+     * @param string $expiresAt When charges end; never where it is left out. RFC 3339; without an offset it is read as +05:00.
+     * @param string $returnUrl Where the customer goes after deciding. An absolute http or https URL without credentials.
+     * @return array<string, mixed>
+     */
+    public function create(
+        string $reference,
+        string $title,
+        ?string $description = null,
+        ?string $type = null,
+        ?array $limits = null,
+        ?string $expiresAt = null,
+        ?string $returnUrl = null,
+    ): array {
+        return $this->client->call('create_authorization', body: ['reference' => $reference, 'title' => $title, 'description' => $description, 'type' => $type, 'limits' => $limits === null ? null : (object) $limits, 'expires_at' => $expiresAt, 'return_url' => $returnUrl]);
+    }
+
+    /**
+     * Get an authorization.
+     *
+     * @return array<string, mixed>
+     */
+    public function get(
+        string $id,
+    ): array {
+        return $this->client->call('get_authorization', id: $id);
+    }
+
+    /**
+     * Charge an active authorization.
+     *
+     * @param string $reference Your own name for the payment; no other payment, charge or payment request may have it.
+     * @param int $amount In laari: `12500` is MVR 125.00.
+     * @param string $title What the customer pays for.
+     * @param string $billNumber May contain only letters, digits, space, - _ . and /.
+     * @return array<string, mixed>
+     */
+    public function charge(
+        string $id,
+        string $reference,
+        int $amount,
+        ?string $title = null,
+        ?string $description = null,
+        ?string $billNumber = null,
+        ?string $idempotencyKey = null,
+    ): array {
+        return $this->client->call('charge_authorization', body: ['reference' => $reference, 'amount' => $amount, 'title' => $title, 'description' => $description, 'bill_number' => $billNumber], id: $id, idempotencyKey: $idempotencyKey);
+    }
+
+    /**
+     * Say what a charge would answer now, and what remains of each limit.
+     *
+     * @param int $amount In laari: `12500` is MVR 125.00.
+     * @return array<string, mixed>
+     */
+    public function previewCharge(
+        string $id,
+        int $amount,
+    ): array {
+        return $this->client->call('preview_charge', query: ['amount' => $amount], id: $id);
+    }
+
+    /**
+     * List the payments of an authorization, newest first.
+     *
+     * @param int $limit Clamped to 1-100.
+     * @param string $billNumber Exactly this bill number. May contain only letters, digits, space, - _ . and /.
+     * @param string $createdFrom Created at or after. A date means midnight; without an offset it is +05:00.
+     * @param string $createdTo Created before. A date means midnight; without an offset it is +05:00.
+     * @return \Generator<int, array<string, mixed>> all items, page by page
+     */
+    public function payments(
+        string $id,
+        ?int $limit = null,
+        ?string $status = null,
+        ?string $billNumber = null,
+        ?string $createdFrom = null,
+        ?string $createdTo = null,
+    ): \Generator {
+        return $this->client->pages('list_authorization_payments', query: ['limit' => $limit, 'status' => $status, 'bill_number' => $billNumber, 'created_from' => $createdFrom, 'created_to' => $createdTo], id: $id);
+    }
+
+    /**
+     * Cancel a pending authorization, revoke an approved one.
+     *
+     * @return array<string, mixed>
+     */
+    public function cancel(
+        string $id,
+    ): array {
+        return $this->client->call('cancel_authorization', id: $id);
+    }
+}

@@ -1,0 +1,43 @@
+<?php
+
+// Made from the OpenAPI document by `make clients`; changes belong there or in tools/clients.
+
+declare(strict_types=1);
+
+namespace Laari;
+
+final class Events
+{
+    public function __construct(private readonly Client $client)
+    {
+    }
+
+    /**
+     * List events, newest first.
+     *
+     * @param int $limit Clamped to 1-100.
+     * @param string $createdFrom Created at or after. A date means midnight; without an offset it is +05:00.
+     * @param string $createdTo Created before. A date means midnight; without an offset it is +05:00.
+     * @return \Generator<int, array<string, mixed>> all items, page by page
+     */
+    public function list(
+        ?int $limit = null,
+        ?string $type = null,
+        ?bool $delivered = null,
+        ?string $createdFrom = null,
+        ?string $createdTo = null,
+    ): \Generator {
+        return $this->client->pages('list_events', query: ['limit' => $limit, 'type' => $type, 'delivered' => $delivered, 'created_from' => $createdFrom, 'created_to' => $createdTo]);
+    }
+
+    /**
+     * Get an event.
+     *
+     * @return array<string, mixed>
+     */
+    public function get(
+        string $id,
+    ): array {
+        return $this->client->call('get_event', id: $id);
+    }
+}

@@ -1,0 +1,83 @@
+<?php
+
+// Made from the OpenAPI document by `make clients`; changes belong there or in tools/clients.
+
+declare(strict_types=1);
+
+namespace Laari;
+
+final class PaymentRequests
+{
+    public function __construct(private readonly Client $client)
+    {
+    }
+
+    /**
+     * List payment requests, newest first.
+     *
+     * @param int $limit Clamped to 1-100.
+     * @param string $terminalLabel Exactly this label.
+     * @param string $billNumber Exactly this bill number. May contain only letters, digits, space, - _ . and /.
+     * @param string $createdFrom Created at or after. A date means midnight; without an offset it is +05:00.
+     * @param string $createdTo Created before. A date means midnight; without an offset it is +05:00.
+     * @return \Generator<int, array<string, mixed>> all items, page by page
+     */
+    public function list(
+        ?int $limit = null,
+        ?string $status = null,
+        ?string $terminalLabel = null,
+        ?string $billNumber = null,
+        ?string $createdFrom = null,
+        ?string $createdTo = null,
+    ): \Generator {
+        return $this->client->pages('list_payment_requests', query: ['limit' => $limit, 'status' => $status, 'terminal_label' => $terminalLabel, 'bill_number' => $billNumber, 'created_from' => $createdFrom, 'created_to' => $createdTo]);
+    }
+
+    /**
+     * Ask a customer for a payment.
+     *
+     * @param string $reference Your own name for the payment; no other payment, charge or payment request may have it.
+     * @param int $amount In laari: `12500` is MVR 125.00.
+     * @param string $title What the customer pays for.
+     * @param string $terminalLabel The till; may be used again.
+     * @param string $billNumber May contain only letters, digits, space, - _ . and /.
+     * @param string $returnUrl Where the customer goes from the wallet application. An absolute http or https URL without credentials.
+     * @param string $expiresAt In the future; 24 hours from now where it is left out. RFC 3339; without an offset it is read as +05:00.
+     * @return array<string, mixed>
+     */
+    public function create(
+        string $reference,
+        int $amount,
+        array $customer,
+        ?string $title = null,
+        ?string $description = null,
+        ?string $terminalLabel = null,
+        ?string $billNumber = null,
+        ?string $returnUrl = null,
+        ?string $expiresAt = null,
+    ): array {
+        return $this->client->call('create_payment_request', body: ['reference' => $reference, 'amount' => $amount, 'customer' => $customer === null ? null : (object) $customer, 'title' => $title, 'description' => $description, 'terminal_label' => $terminalLabel, 'bill_number' => $billNumber, 'return_url' => $returnUrl, 'expires_at' => $expiresAt]);
+    }
+
+    /**
+     * Get a payment request.
+     *
+     * @return array<string, mixed>
+     */
+    public function get(
+        string $id,
+    ): array {
+        return $this->client->call('get_payment_request', id: $id);
+    }
+
+    /**
+     * Cancel a pending payment request.
+     *
+     * @return array<string, mixed>
+     */
+    public function cancel(
+        string $id,
+    ): array {
+        return $this->client->call('cancel_payment_request', id: $id);
+    }
+}

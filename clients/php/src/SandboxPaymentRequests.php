@@ -1,0 +1,58 @@
+<?php
+
+// Made from the OpenAPI document by `make clients`; changes belong there or in tools/clients.
+
+declare(strict_types=1);
+
+namespace Laari;
+
+final class SandboxPaymentRequests
+{
+    public function __construct(private readonly Client $client)
+    {
+    }
+
+    /**
+     * The sandbox customer pays a request.
+     *
+     * @return array<string, mixed>
+     */
+    public function pay(
+        string $id,
+    ): array {
+        return $this->client->call('sandbox_pay_payment_request', id: $id);
+    }
+
+    /**
+     * The sandbox customer declines a request.
+     *
+     * @return array<string, mixed>
+     */
+    public function reject(
+        string $id,
+    ): array {
+        return $this->client->call('sandbox_reject_payment_request', id: $id);
+    }
+
+    /**
+     * An attempt to pay a request starts and stays processing.
+     *
+     * @return array<string, mixed>
+     */
+    public function reserve(
+        string $id,
+    ): array {
+        return $this->client->call('sandbox_reserve_payment_request', id: $id);
+    }
+
+    /**
+     * The attempt in processing on a request is given up.
+     *
+     * @return array<string, mixed>
+     */
+    public function release(
+        string $id,
+    ): array {
+        return $this->client->call('sandbox_release_payment_request', id: $id);
+    }
+}

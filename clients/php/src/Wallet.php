@@ -1,0 +1,46 @@
+<?php
+
+// Made from the OpenAPI document by `make clients`; changes belong there or in tools/clients.
+
+declare(strict_types=1);
+
+namespace Laari;
+
+final class Wallet
+{
+    public function __construct(private readonly Client $client)
+    {
+    }
+
+    /**
+     * Read the balances.
+     *
+     * @return array<string, mixed>
+     */
+    public function balance(
+    ): array {
+        return $this->client->call('wallet_balance');
+    }
+
+    /**
+     * Read limits and usage.
+     *
+     * @return array<string, mixed>
+     */
+    public function usage(
+    ): array {
+        return $this->client->call('wallet_usage');
+    }
+
+    /**
+     * Read the history, newest first.
+     *
+     * @param int $limit How many transactions a page holds.
+     * @return \Generator<int, array<string, mixed>> all items, page by page
+     */
+    public function transactions(
+        ?int $limit = null,
+    ): \Generator {
+        return $this->client->pages('wallet_transactions', query: ['limit' => $limit]);
+    }
+}
