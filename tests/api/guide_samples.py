@@ -63,7 +63,7 @@ def file_named(name: str) -> str:
 
 def client_samples(language: str) -> list[str]:
     """The samples in the README of that language's client, each a program of its own."""
-    page = ROOT / "clients" / {"python": "python", "ts": "typescript"}[language] / "README.md"
+    page = ROOT / "clients" / {"ts": "typescript"}.get(language, language) / "README.md"
     return [block.code for block in blocks_of(page) if block.language == language]
 
 
@@ -97,9 +97,14 @@ def _run_curl(program: str, directory: Path, variables: dict[str, str]) -> Ended
     return Ended(ended, [int(line.removeprefix("status ")) for line in lines])
 
 
+def with_php_client(directory: Path) -> None:
+    """As if a reader had copied the package there."""
+    shutil.copytree(ROOT / "clients/php", directory / "laari-client", dirs_exist_ok=True)
+
+
 def _run_php(program: str, directory: Path, variables: dict[str, str]) -> Ended:
     needed("php")
-    (directory / "laari.php").write_text(file_named("laari.php"))
+    with_php_client(directory)
     # Whatever PHP complains about is an error: a notice would be one on a reader's page too.
     strict = "<?php set_error_handler(fn($no, $text) => throw new ErrorException($text, 0, $no));\n"
     (directory / "program.php").write_text(strict + program)

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.api.guide_samples import CLIENTS, file_named, needed
+from tests.api.guide_samples import CLIENTS, file_named, needed, with_php_client
 from tests.serving import free_port
 
 pytestmark = pytest.mark.ci
@@ -29,6 +29,7 @@ def _python(directory: Path, port: int) -> list[str]:
 
 def _php(directory: Path, port: int) -> list[str]:
     needed("php")
+    with_php_client(directory)
     (directory / "receiver.php").write_text(file_named("receiver.php"))
     return ["php", "-S", f"127.0.0.1:{port}", "receiver.php"]
 

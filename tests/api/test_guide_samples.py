@@ -31,6 +31,7 @@ def test_what_is_not_run_is_known() -> None:
         ("quick-start", ". laari-env/bin/activate"),
         ("quick-start", "pip install dist/laari_client-0.1.0-py3-none-any.whl"),
         ("quick-start", "tsc -p clients/typescript"),
+        ("quick-start", "cp -r clients/php laari-client"),
         (
             "webhooks",
             "laari webhook train http://127.0.0.1:8080/hook --secret -   # asks for the secret key",
