@@ -21,7 +21,7 @@ PARALLEL := -n 4 --dist worksteal -rs
 # Each of the many processes that a target starts would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-all lint mutants bench bench-peers faults docs clients screenshots format lock clean
+.PHONY: help run test test-all lint mutants bench bench-peers faults docs clients screenshots release format lock clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1	\2/p' Makefile
@@ -73,6 +73,11 @@ clients: $(READY_DEV) ## generate the parts of the client packages that come fro
 screenshots: $(READY_DEV) ## take pictures of all pages, to build/screenshots and docs/img/pages
 	@tools/debian-packages chromium-headless-shell
 	@$(BIN)/python -m tests.pages.screenshots $(ARGS)
+
+release: $(READY_DEV) ## build all packages of this commit into dist/, and try each of them
+	@tools/debian-packages $(NODE_PACKAGES) php-cli php-curl
+	@$(BIN)/pip install -qq --disable-pip-version-check -c constraints.txt -e '.[release]' --no-build-isolation
+	@$(BIN)/python tools/release.py
 
 format: $(READY_DEV) ## put the code into the project's style
 	@$(BIN)/ruff check --fix .

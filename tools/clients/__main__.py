@@ -1,4 +1,4 @@
-"""`make clients`: writes the generated parts of both client packages."""
+"""`make clients`: writes the generated parts of the client packages."""
 
 from pathlib import Path
 

@@ -1,0 +1,213 @@
+"""Builds a release of the present commit into dist/, and tries each part in an empty environment.
+
+    make release
+
+The same commit gives the same bytes: file times are that of the commit, and names are sorted.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import venv
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import distributions
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+DIST = ROOT / "dist"
+CONSTRAINTS = ROOT / "constraints.txt"
+_LICENSE_FILE = re.compile(r"\.dist-info/.*(licen[cs]e|copying|notice)", re.I)
+
+
+def main() -> None:
+    moment = int(_said("git", "log", "-1", "--format=%ct"))
+    with tempfile.TemporaryDirectory() as scratch:
+        place = Path(scratch)
+        source = place / "source"
+        _said("git", "archive", "--output", str(place / "source.tar"), "HEAD")
+        with tarfile.open(place / "source.tar") as archive:
+            archive.extractall(source, filter="tar")
+        version = _version(source)
+        shutil.rmtree(DIST, ignore_errors=True)
+        DIST.mkdir()
+        for folder in (source, source / "clients/python"):
+            _build_python(folder, moment)
+        _build_typescript(source / "clients/typescript", version, moment)
+        _build_php(source / "clients/php", version, moment)
+        shutil.copy(source / "constraints.txt", DIST / "constraints.txt")
+        server = _environment(place / "server", f"laari-{version}-py3-none-any.whl")
+        _describe(server, source, version, moment)
+        _try(place, server, version)
+    sums = [
+        f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in sorted(DIST.iterdir())
+    ]
+    (DIST / "SHA256SUMS").write_text("".join(sums))
+    for file in sorted(DIST.iterdir()):
+        print(f"{file.stat().st_size / 1000:>10,.0f} kB  dist/{file.name}")
+
+
+def _version(source: Path) -> str:
+    """The one version that all packages have."""
+    versions = {
+        tomllib.loads((source / name).read_text())["project"]["version"]
+        for name in ("pyproject.toml", "clients/python/pyproject.toml")
+    }
+    versions |= {
+        json.loads((source / name).read_text())["version"]
+        for name in ("clients/typescript/package.json", "clients/php/composer.json")
+    }
+    if len(versions) != 1:
+        sys.exit(f"The packages have different versions: {', '.join(sorted(versions))}.")
+    return str(versions.pop())
+
+
+def _build_python(folder: Path, moment: int) -> None:
+    hooks = "from setuptools.build_meta import build_sdist as s, build_wheel as w; "
+    hooks += f"w({str(DIST)!r}); s({str(DIST)!r})"
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": str(moment)}
+    before = {*DIST.iterdir()}
+    _said(sys.executable, "-c", hooks, cwd=folder, env=environment)
+    (archive,) = (file for file in {*DIST.iterdir()} - before if file.name.endswith(".tar.gz"))
+    # setuptools writes the times of the files and of the build.
+    with tarfile.open(archive) as written:
+        contents = {
+            each.name: (file.read(), each.mode & 0o777)
+            for each in written
+            if (file := written.extractfile(each)) is not None
+        }
+    _write_tar(archive, contents, moment)
+
+
+def _build_typescript(folder: Path, version: str, moment: int) -> None:
+    """What `npm pack` would write: the compiled code with its types, under `package/`."""
+    _said("tsc", "-p", ".", cwd=folder)
+    files = [
+        *sorted((folder / "dist").rglob("*.*")),
+        *(folder / n for n in ("package.json", "README.md", "LICENSE")),
+    ]
+    contents = {f"package/{file.relative_to(folder)}": (file.read_bytes(), 0o644) for file in files}
+    _write_tar(DIST / f"laari-client-{version}.tgz", contents, moment)
+
+
+def _build_php(folder: Path, version: str, moment: int) -> None:
+    """A zip archive, as composer takes it from a repository of type `artifact`."""
+    when = (1980, 1, 1, 0, 0, 0)
+    with zipfile.ZipFile(
+        DIST / f"laari-client-php-{version}.zip", "w", zipfile.ZIP_DEFLATED
+    ) as archive:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                entry = zipfile.ZipInfo(str(file.relative_to(folder)), when)
+                entry.external_attr = 0o644 << 16
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                archive.writestr(entry, file.read_bytes())
+
+
+def _write_tar(path: Path, contents: dict[str, tuple[bytes, int]], moment: int) -> None:
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, (content, mode) in sorted(contents.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mtime, entry.mode = len(content), moment, mode
+            archive.addfile(entry, io.BytesIO(content))
+    path.write_bytes(gzip.compress(tar.getvalue(), mtime=moment))
+
+
+def _describe(server: Path, source: Path, version: str, moment: int) -> None:
+    """The bill of materials, and the licenses of all that the service installs."""
+    file = DIST / f"laari-{version}.cdx.json"
+    _said(
+        str(Path(sys.executable).with_name("cyclonedx-py")), "environment", str(server),
+        "--pyproject", str(source / "pyproject.toml"), "--output-reproducible",
+        "--of", "JSON", "-o", str(file),
+        env={**os.environ, "SOURCE_DATE_EPOCH": str(moment)},
+    )  # fmt: skip
+    fonts = (source / "src/laari/edge/pages/static/thaana-OFL.txt").read_text()
+    (DIST / "THIRD-PARTY-LICENSES.txt").write_text("\n\n".join([*_notices(server), fonts]))
+
+
+def _notices(server: Path) -> Iterator[str]:
+    """Name, license and license files of each installed package."""
+    (packages,) = (server.parent.parent / "lib").glob("python3*/site-packages")
+    found = {each.name: each for each in distributions(path=[str(packages)])}
+    for name in sorted(found.keys() - {"laari", "pip", "setuptools"}, key=str.lower):
+        each = found[name]
+        told = each.metadata
+        declared = [*(told.get_all("License-Expression") or ()), *(told.get_all("License") or ())]
+        kinds = [kind for kind in told.get_all("Classifier") or () if kind.startswith("License")]
+        texts = [
+            Path(str(file.locate())).read_text(errors="replace").strip()
+            for file in each.files or ()
+            if _LICENSE_FILE.search(str(file))
+        ]
+        head = (
+            f"{name} {each.version}: {declared.splitlines()[0] if declared else ', '.join(kinds)}"
+        )
+        yield "\n".join([head, "=" * 78, *texts])
+
+
+def _environment(place: Path, *files: str) -> Path:
+    """A new environment with these files of dist/ installed, in the tested versions."""
+    venv.create(place, with_pip=True, symlinks=True)
+    python = place / "bin" / "python"
+    names = [f"{DIST / file}" for file in files]
+    _said(
+        str(python),
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--disable-pip-version-check",
+        "-c",
+        str(CONSTRAINTS),
+        *names,
+    )
+    return python
+
+
+def _try(place: Path, server: Path, version: str) -> None:
+    """Each package as its users install it."""
+    assert version in _said(str(server), "-m", "laari", "--version")
+    archive = _environment(place / "from-sdist", f"laari-{version}.tar.gz")
+    assert version in _said(str(archive), "-m", "laari", "--version")
+    for name in (f"laari_client-{version}-py3-none-any.whl", f"laari_client-{version}.tar.gz"):
+        client = _environment(place / name, name)
+        _said(
+            str(client),
+            "-c",
+            "import laari_client; laari_client.Laari('http://127.0.0.1', secret_key='x')",
+        )
+    modules = place / "node_modules"
+    with tarfile.open(DIST / f"laari-client-{version}.tgz") as packed:
+        packed.extractall(modules, filter="data")
+    (modules / "package").rename(modules / "laari-client")
+    code = "import { Laari } from 'laari-client';"
+    code += "new Laari({ baseUrl: 'http://127.0.0.1', secretKey: 'x' })"
+    _said("node", "--input-type=module", "-e", code, cwd=place)
+    with zipfile.ZipFile(DIST / f"laari-client-php-{version}.zip") as zipped:
+        zipped.extractall(place / "php")  # noqa: S202  # our own archive
+    code = "require 'php/autoload.php'; new Laari\\Client('http://127.0.0.1', secretKey: 'x');"
+    _said("php", "-r", code, cwd=place)
+
+
+def _said(*words: str, cwd: Path = ROOT, env: dict[str, str] | None = None) -> str:
+    ended = subprocess.run(  # noqa: S603
+        words, cwd=cwd, env=env, capture_output=True, text=True, check=False
+    )
+    if ended.returncode != 0:
+        sys.exit(f"{' '.join(words)[:300]}\n{ended.stdout}{ended.stderr}")
+    return ended.stdout
+
+
+if __name__ == "__main__":
+    main()
