@@ -1,7 +1,6 @@
 """Settings: the environment, read once into one frozen object.
 
-A field of `Settings` declares a setting: its type, reader, default and help. Its variable is
-`LAARI_` and the field's name in capitals. `laari serve --help` and docs/settings.md show them.
+A field's variable is `LAARI_` and its name in capitals; `laari serve --help` shows them all.
 """
 
 import base64

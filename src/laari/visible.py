@@ -1,8 +1,6 @@
 """Makes untrusted text safe for a terminal and for log lines.
 
-Names, titles, URLs and answers of receivers are untrusted. On a terminal they can clear the screen,
-set the clipboard, reverse the text, or begin a line that looks like ours. So invisible characters
-are shown by their numbers.
+It could clear the screen, set the clipboard, or begin a line that looks like ours.
 """
 
 import json

@@ -1,8 +1,4 @@
-"""Sign-up for the sandbox: `POST /sandbox/merchants` makes a merchant for anybody.
-
-Only if LAARI_SANDBOX_SIGNUP is on. The merchants have no live mode, their number is limited, and so
-is the rate of each address.
-"""
+"""`POST /sandbox/merchants` makes a sandbox merchant for anybody, if LAARI_SANDBOX_SIGNUP is on."""
 
 import math
 import time

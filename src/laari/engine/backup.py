@@ -1,7 +1,6 @@
 """`laari backup`: a verified base backup of the database, taken while it is in use.
 
-It contains everything that was committed before it began. All files go into `DIR.partial`, which is
-renamed at the end, so a directory named DIR is complete.
+`DIR.partial` is renamed at the end, so a directory named DIR is complete.
 """
 
 import asyncio

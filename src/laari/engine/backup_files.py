@@ -1,13 +1,8 @@
 """The files of a backup, and the proof that it is complete.
 
-    DIR/
-      laari-backup.json   its origin, and digests of files outside the manifest
-      cluster/            the database's files, with PostgreSQL's own `backup_manifest`
-      master.key          on request
-
-Every byte is covered once: by PostgreSQL's manifest (SHA-256 of each file), by the digests in
-`laari-backup.json`, or by that file's own checksum. Other files are refused. The manifest is read
-here because the wheel's `pg_verifybackup` crashes when it starts.
+Every byte is covered once: by PostgreSQL's manifest, by the digests in `laari-backup.json`, or by
+that file's own checksum. Other files are refused. The manifest is read here because the wheel's
+`pg_verifybackup` crashes when it starts.
 """
 
 import hashlib

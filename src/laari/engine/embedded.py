@@ -1,19 +1,12 @@
 """The embedded PostgreSQL server of a data directory, shared by every process that uses it.
 
-    laari-data/
-      postgres/      the database cluster; `postgres.new` while it is being made
-      postgres.log   the server's log
-      wal-archive    names the directory where the write-ahead log is archived, if it is
-      sockets/       the Unix socket; there is no TCP
-      users.lock     held shared by each user: only the last one can lock it alone
-      start.lock     held by the process that starts or stops the server
-      server.lock    held by the server itself: the postmaster and all its children inherit it
+    users.lock    held shared by each user: only the last one can lock it alone
+    start.lock    held by the process that starts or stops the server
+    server.lock   held by the server: the postmaster and all its children inherit it
 
-A server left behind by a killed process is found by the next one and used again.
-
-Process numbers prove nothing: containers that share the data directory do not see each other's
-processes. The kernel holds `server.lock` while any process of the server lives, in any PID
-namespace. Without that lock no server is started and no file of a server is removed.
+A server left behind by a killed process is used again. Process numbers prove nothing: containers
+that share a directory do not see each other's. Without `server.lock` no server is started and no
+file of a server is removed.
 """
 
 import fcntl
@@ -55,8 +48,7 @@ def embedded_server(
 ) -> Iterator[str]:
     """Uses the server, starting it if it does not run; gives its URL. The last user stops it.
 
-    `durable=False` trades safety for speed, for tests. `create` makes a missing database.
-    `wal_archive` is a directory, `off`, or None for no change.
+    `durable=False` is for tests. `wal_archive` is a directory, `off`, or None for no change.
     """
     layout = prepare(data_dir)
     with _lock_file(layout, "users.lock") as users:
@@ -214,11 +206,7 @@ def _start(
     more: Mapping[str, str] | None = None,
     seconds: int = 0,
 ) -> int:
-    """Returns where in the log this server's lines begin.
-
-    All processes of the server inherit `server`, a lock that the caller holds: it stays if the
-    caller ends, and goes with the last of them.
-    """
+    """Returns the start of this server's log lines. Its processes inherit the lock `server`."""
     try:
         if create and not layout.cluster.exists():
             make_cluster(layout, durable, server)

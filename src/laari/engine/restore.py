@@ -1,8 +1,7 @@
 """`laari restore`: a database from a backup, as it was at the end of the backup or later.
 
-The files are copied to `postgres.restoring` in the data directory. A server on them replays the
-log and starts a new timeline, so that its log never mixes with the archived one. The directory is
-renamed to `postgres` at the end; no server starts beside one whose restore was killed.
+A new timeline keeps its log apart from the archived one. `postgres.restoring` is renamed at the
+end; no server starts beside one whose restore was killed.
 """
 
 import asyncio

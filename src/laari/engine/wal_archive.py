@@ -1,17 +1,10 @@
-"""Archived write-ahead log: PostgreSQL calls this to keep a file of it and to fetch one.
-
-    laari-wal/
-      000000010000000000000003.gz   a segment, compressed
-      00000002.history              where a timeline branched off
-      laari-archive                 marks the directory as an archive
-
-PostgreSQL runs this file as a program, so it uses only the standard library:
+"""Archives the write-ahead log. PostgreSQL runs this file, so it uses only the standard library.
 
     python wal_archive.py keep ARCHIVE PATH NAME
     python wal_archive.py fetch NAME PATH ARCHIVE…
 
-A file is written under another name, synced and then linked, so that a crash leaves no half of it.
-An existing file is never replaced: other content would be of another database or history.
+A file is synced and then linked, so that a crash leaves no half of it. An existing file is never
+replaced: other content would be of another database or history.
 """
 
 import contextlib
@@ -101,8 +94,7 @@ def _sync_folder(path: Path) -> None:
 def missing_segment(archives: Sequence[Path], timeline: int, after: str) -> str | None:
     """The first missing segment after the end of a backup: PostgreSQL would stop at the gap.
 
-    `after` is a position such as 0/3000158; segments have 16 MiB. A later timeline may begin with
-    any segment.
+    `after` is a position such as 0/3000158. A later timeline may begin with any segment.
     """
     high, low = (int(part, 16) for part in after.split("/"))
     expected = (high << 8) + (low >> 24)

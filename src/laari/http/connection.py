@@ -1,8 +1,4 @@
-"""One connection: bytes become requests, one after the other, and each gets one response.
-
-A request reaches the application when it is complete. Until then it takes a buffer and a place
-among the unfinished requests, which the server bounds.
-"""
+"""One connection: bytes become complete requests, in turn, and each gets one response."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The head of a request: its line and its fields, read strictly by the grammar of RFC 9112.
+"""The head of a request, read strictly by RFC 9112: one with two meanings is refused.
 
-A proxy and this server must never disagree about the end of a request, so a head with two meanings
-is refused. Possessive quantifiers keep every pattern linear in its input.
+Possessive quantifiers keep every pattern linear in its input.
 """
 
 import re

@@ -1,8 +1,4 @@
-"""Whether this process is late, and how long a request has waited for it.
-
-While the event loop is busy, requests wait in the kernel, and only the kernel knows since when. It
-is asked about new connections, and about others while the loop is late.
-"""
+"""How late this process is: only the kernel knows how long a request waited for its event loop."""
 
 import asyncio
 import socket

@@ -1,8 +1,4 @@
-"""Requests and replies of the JSON interfaces and the pages.
-
-The server passes a complete `Request` to the application and writes its `Reply`. `App` adds the
-headers of every reply.
-"""
+"""Requests and replies of the JSON interfaces and the pages; `App` adds the common headers."""
 
 from __future__ import annotations
 

@@ -30,10 +30,9 @@ class _Node(Generic[T]):
 
 
 class Router(Generic[T]):
-    """Finds operations by the segments of a path.
+    """Finds operations by the segments of a path; a fixed segment comes before `{name}`.
 
-    `{name}` stands for any one segment that is not empty; a segment that is spelled out comes
-    before it. A slash too many or too few is another path, and leads nowhere.
+    `{name}` is one segment that is not empty. A slash too many or too few is another path.
     """
 
     def __init__(self) -> None:

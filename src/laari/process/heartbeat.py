@@ -1,12 +1,8 @@
-"""The heartbeat of every process for the supervisor.
+"""The heartbeat of every process: its event loop writes a byte to a pipe once a second.
 
-The event loop of a process writes a byte to a pipe once a second. A loop that hangs in a callback
-writes nothing. Under heavy load one round of the loop can take very long though no callback hangs.
-So a thread checks once a second which callback runs, and writes the byte if it is another one than
-before. Each callback runs once in a round, so the same frame is a call that has not returned.
-
-Before the supervisor kills a silent process, it sends `STACK_SIGNAL`. The signal handler writes the
-stacks of all threads to a shared file, also while Python hangs.
+Under heavy load one round of the loop can take very long. So a thread writes the byte if another
+callback runs than a second ago. Each callback runs once in a round, so the same frame is a call
+that has not returned.
 """
 
 import asyncio

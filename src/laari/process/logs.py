@@ -1,7 +1,6 @@
 """Logs on standard error: one JSON object per line, or plain text on a terminal.
 
-The log contains no values from outside. It shows the type and the place of an exception, and its
-text only if it is Laari's or the system's: a text of the database quotes rows.
+An exception's text is left out unless it is Laari's or the system's: a database quotes rows.
 """
 
 import logging

@@ -1,8 +1,6 @@
 """Keeps the process tree alive: interface processes and one background process.
 
-The supervisor starts a process again if it dies, and kills it first if it is silent. All interface
-processes accept from one listening socket. It stays open in the supervisor, so that clients wait a
-moment while a process is replaced.
+The listening socket stays open here, so clients wait a moment while a process is replaced.
 """
 
 import asyncio

@@ -1,8 +1,4 @@
-"""The actors of commands.
-
-A merchant acts as its `Tenant`, a customer as a `Payer`. The operator is in `rules/operator.py`,
-which only the command line may import.
-"""
+"""The actors of commands; only the command line may import the operator (`rules/operator.py`)."""
 
 from typing import NamedTuple
 

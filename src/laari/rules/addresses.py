@@ -1,7 +1,6 @@
 """Public addresses: the service connects only to these for a merchant's URL.
 
-We have our own table, because `ipaddress.is_global` differs between versions of Python and accepted
-`64:ff9b::7f00:1`, `2002:7f00:1::1`, `::127.0.0.1`, `224.0.0.1` and `fec0::1`.
+`ipaddress.is_global` differs between versions of Python and accepted `64:ff9b::7f00:1`.
 """
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address

@@ -1,7 +1,6 @@
 """Authorizations: a customer's permission to be charged later.
 
-The status `expired` is never stored: it follows from the deadlines and the current time. Commands
-work on an authorization as it is at their moment (`as_of`), and return it that way.
+`expired` is never stored: commands use an authorization as it is at their moment (`as_of`).
 """
 
 from collections.abc import Mapping

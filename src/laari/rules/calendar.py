@@ -24,8 +24,7 @@ LAST_SHOWN = datetime.max.replace(tzinfo=MALDIVES).astimezone(UTC)  # the year h
 def read_timestamp(text: str) -> datetime | None:
     """A date, or a date and time with seconds; without an offset it is Maldives time.
 
-    None if the text is neither, or names a day or second that does not exist. RFC 3339 allows a few
-    instants before `EARLIEST` and after `LATEST`: these are read as the nearer of the two.
+    None if it is neither or no real moment; at most `LATEST` and at least `EARLIEST`.
     """
     match = _TIMESTAMP.fullmatch(text)
     if match is None:

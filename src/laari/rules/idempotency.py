@@ -1,8 +1,4 @@
-"""Idempotency keys: a request that is sent again gets its first response and is not run again.
-
-Claiming the key, the work and the saved response are one transaction, so a crash leaves no key
-behind. An advisory lock on the key keeps batches of different processes apart.
-"""
+"""Idempotency keys: a request that is sent again gets its first response and is not run again."""
 
 import hashlib
 import re
@@ -32,11 +28,7 @@ def is_valid_key(key: str) -> bool:
 
 
 def fingerprint(parts: tuple[str, ...], body: Mapping[str, object]) -> bytes:
-    """A digest that is equal for equal requests.
-
-    It ignores the order of object keys. Values, types and the presence of fields count: `1`, `1.0`,
-    `"1"` and `true` all differ.
-    """
+    """A digest that ignores the order of object keys; `1`, `1.0`, `"1"` and `true` all differ."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(f"{len(part)}:{part}".encode())

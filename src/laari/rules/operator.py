@@ -28,8 +28,7 @@ OPERATOR = Operator()
 class MovedMoney(NamedTuple):
     """A movement of money, and the wallet's balance before and after.
 
-    If the bank slip was entered before, `repeated` is set: nothing moved now, and `transaction` is
-    the first top-up.
+    `repeated`: the slip was entered before, and `transaction` is its first top-up.
     """
 
     transaction: Transaction
@@ -42,8 +41,7 @@ class MovedMoney(NamedTuple):
 class MoveMoney(Command[MovedMoney]):
     """The operator tops a wallet up, or corrects its balance in either direction.
 
-    `tenant` is the merchant whose sandbox the wallet belongs to, for its clock. `slip` is the
-    bank's reference of the transfer behind a top-up: each slip counts once.
+    `tenant` is for a sandbox's clock. `slip` is the bank's reference of a top-up: it counts once.
     """
 
     operator: Operator

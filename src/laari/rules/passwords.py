@@ -1,8 +1,4 @@
-"""Which passwords people may choose: one rule for the pages and for the command line.
-
-Length makes a password hard to guess; a place on a list of common passwords makes it easy. So
-there is a minimum length and a list, and no rule about digits or signs.
-"""
+"""Which passwords people may choose: a minimum length and a list of common ones decide."""
 
 import unicodedata
 from functools import cache

@@ -1,7 +1,6 @@
 """Payment requests: a merchant requests a payment from one customer, who pays or rejects it.
 
-Paying a request creates an ordinary payment in the same transaction. The reference stays claimed
-by the request.
+Paying one creates an ordinary payment; the reference stays claimed by the request.
 """
 
 import math
@@ -67,11 +66,9 @@ class RequestDraft:
 
 @dataclass(frozen=True, slots=True)
 class CreateRequest(TenantCommand[PaymentRequest]):
-    """Requests a payment from a customer.
+    """Requests a payment; `designated` if the customer is the only one allowed in a sandbox.
 
-    `designated` means that the customer is the designated recipient, the only one allowed in a
-    sandbox. `wait_seconds` is above 0 if the merchant has recently named too many unknown
-    customers: it must wait before it looks up another one.
+    `wait_seconds` is above 0 if the merchant has recently named too many unknown customers.
     """
 
     tenant: Tenant

@@ -1,7 +1,6 @@
 """Hosted payments: a merchant creates them, a customer pays or rejects them.
 
-A payment is reserved while an attempt to pay it is processed. A reserved payment does not expire,
-cannot be cancelled, and cannot be paid by another attempt.
+While an attempt reserves a payment, it cannot expire, be cancelled or be paid by another.
 """
 
 from dataclasses import dataclass

@@ -1,11 +1,7 @@
 """The calendar periods that limits apply to, for wallets and for authorizations.
 
-A row stores the sum of one period of each length. Periods never go backwards: spending on a
-server with an earlier clock counts in the period that has already begun.
-
-A sandbox's clock can be moved to any time, and the usage of that time must be found again. So a
-sandbox row that leaves a period puts its sum aside, and takes it up when it comes back. Moving the
-clock itself changes no row.
+Periods never go backwards: with an earlier clock, spending counts in the period that has begun. A
+sandbox's clock may come back to a period, so its row puts the sum aside when it leaves one.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,6 @@
-"""The rows the rules decide over, as immutable values.
+"""The rows the rules decide over, as immutable values. Amounts are laari, always `int`.
 
-The fields of a record are the columns of its table: the store derives its statements from them.
-Amounts are laari, always `int`.
+The fields of a record are the columns of its table: the store derives statements from them.
 """
 
 from datetime import date, datetime
@@ -20,10 +19,9 @@ BigInt = Annotated[int, "numeric"]
 
 
 class Tenant(Struct, frozen=True):
-    """A merchant in one mode: every resource belongs to one, and every command carries one.
+    """A merchant in one mode; `clock_offset_seconds` moves its time and is 0 in live mode.
 
-    `clock_offset_seconds` moves the sandbox's time; it is 0 in live mode. A command that takes
-    money checks `active` again, under lock (`World.is_active`).
+    A command that takes money checks `active` again, under lock (`World.is_active`).
     """
 
     id: int
@@ -266,10 +264,9 @@ class Transaction(Struct, frozen=True):
 
 
 class AccessToken(Struct, frozen=True):
-    """An issued Bearer token, known by its digest only.
+    """An issued Bearer token, known by its digest only. Times are real time.
 
-    Times are real time. `sandbox_offset_seconds` is the offset of the merchant's sandbox clock at
-    issue: the token also ages on that clock.
+    `sandbox_offset_seconds` is the clock's offset at issue: the token also ages on that clock.
     """
 
     digest: bytes

@@ -1,8 +1,4 @@
-"""The table of refusal codes, with their statuses and messages.
-
-A refusal is a value, not an exception: it is returned, saved for its idempotency key if there is
-one, and committed like any other outcome.
-"""
+"""The table of refusal codes. A refusal is a value, and commits like any other outcome."""
 
 from typing import Literal, NamedTuple, TypeAlias
 

@@ -1,8 +1,4 @@
-"""The sandbox's clock, moved by the merchant's tests.
-
-Only the clock changes: usage in the periods of the new time is looked up at the next use of a
-wallet or an authorization (rules/periods.py). So a move costs the same for any amount of history.
-"""
+"""The sandbox's clock. A move changes no other row: usage is looked up later (rules/periods.py)."""
 
 from dataclasses import dataclass
 

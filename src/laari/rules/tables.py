@@ -1,8 +1,6 @@
 """How the rules name the tables of the database: tables, lookups and journals.
 
-Each is declared once, on the class `World`. There `World.payments` is the table, which a command
-names in its needs; `world.payments` are the rows that one batch has loaded. The store makes its
-statements from the same declarations.
+`World.payments` is the table, for a command's needs; `world.payments` are the loaded rows.
 """
 
 from collections.abc import Hashable
@@ -97,9 +95,8 @@ class Declared(Generic[Held]):
 class Stored(Generic[R]):
     """A record, and the table whose columns are its fields.
 
-    `contested` names a unique index on which the rows of two batches may meet: the second batch
-    waits there for the first. Every batch inserts in the order of these fields, so that two
-    batches never wait for each other.
+    `contested` names a unique index on which two batches may meet. Every batch inserts in the order
+    of these fields, so that two batches never wait for each other.
     """
 
     def __init__(self, record: type[R], table: str, contested: tuple[str, ...] = ()) -> None:

@@ -1,7 +1,6 @@
 """Access tokens: their scopes and their lifetime.
 
-A token acts in the merchant's mode at the time of use, and ages on the clock of that mode: moving
-a sandbox's clock by a day ends its tokens. In real time, no token outlives its lifetime.
+A token acts in the merchant's mode at the time of use, and ages on its clock and in real time.
 """
 
 from dataclasses import dataclass

@@ -52,8 +52,7 @@ _TOP_LEVEL = re.compile(r"[A-Za-z]{2,63}|[Xx][Nn]--[A-Za-z0-9-]{1,59}", re.ASCII
 def check_webhook_url(url: str, allow_private: bool = False) -> Refusal | None:
     """Why webhooks cannot be sent to this URL, or None if they can.
 
-    `allow_private` is for development: it allows http, any host and any port. The address of a name
-    is checked at every connection.
+    `allow_private` is for development. The address of a name is checked at every connection.
     """
     parts = _split(url)
     if parts is None:
@@ -99,8 +98,7 @@ def _split(url: str) -> SplitResult | None:
 def is_public_name(host: str) -> bool:
     """Whether a host is written as a name of the public DNS.
 
-    The last label of a public name has no digits, so no spelling of an IPv4 address (`127.1`,
-    `0x7f.1`, `2130706433`) passes, and brackets and percent signs are not part of any label.
+    Its last label has no digits, so no spelling of an IPv4 address (`127.1`, `0x7f.1`) passes.
     """
     labels = host.split(".")
     if len(host) > 253 or len(labels) < 2 or not all(map(_LABEL.fullmatch, labels)):

@@ -1,8 +1,4 @@
-"""The rows that one batch has loaded, and the changes of its decisions.
-
-Commands are decided one after another over the same world, so each sees the effects of those
-before it. When all are decided, the store writes the added and changed rows.
-"""
+"""The rows that one batch has loaded, and the changes of its decisions, for the store to write."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable
@@ -53,14 +49,11 @@ def local_time(now: datetime, tenant: Tenant | TenantClock | None) -> datetime:
 
 
 class World:
-    """The state a batch decides over.
+    """The state a batch decides over; the declarations below are the registry of tables.
 
-    The declarations below are the registry of tables. Every batch loads, locks and writes in their
-    order, so that two batches never wait for each other. References come after all locked tables:
-    a charge that waited for an equal one then finds it, and not a limit that is used up.
-
-    `origin` is the public address of the service, for links. Time and randomness come only from
-    `now` and `random`, so a batch can be decided again with the same result.
+    Every batch loads, locks and writes in their order, so that two never wait for each other.
+    References come last: a charge that waited for an equal one then finds it. Time and randomness
+    come only from `now` and `random`, so a batch can be decided again.
     """
 
     saved_responses = Table[ResponseKey, SavedResponse](
@@ -113,7 +106,7 @@ class World:
 
     def __init__(self, now: datetime, origin: str, random: ids.Random) -> None:
         self.now = now
-        self.origin = origin
+        self.origin = origin  # the public address of the service, for links
         self._random = random
         self.tiers: dict[str, Tier] = {}
         # Sums of sandbox rows in periods they have left: as looked up (0 if there is none), and as
@@ -159,11 +152,7 @@ class World:
         return self.merchants[tenant.merchant_id].active
 
     def same_mode(self, tenant: Tenant, account: int) -> bool:
-        """Whether this wallet exists in the tenant's mode.
-
-        Modes never mix: every command with a tenant and a payer checks this first, whatever page
-        or key it came from.
-        """
+        """Whether the wallet is in the tenant's mode: every command with both checks this first."""
         wallet = self.wallets.get(account)
         return wallet is not None and wallet.mode == tenant.mode
 

@@ -1,8 +1,6 @@
 """Runs all write commands of a process, in batches.
 
-A command joins the batch that is forming; the batch starts when the previous one has committed.
-There is no timer: at low load a batch holds one command and nothing waits. At high load all
-commands that arrived during the last transaction share the next one.
+A batch starts when the previous one has committed, without a timer: at low load nothing waits.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
-"""A queue in which one owner's many items do not delay another's few.
+"""A queue in which one owner's many items do not delay another's few: owners take turns.
 
-Items of one owner keep their order. If not all fit, owners take turns with one item each. Urgent
-owners come first, but an eighth of the places is reserved for the others.
+Urgent owners come first, but an eighth of the places is reserved for the others.
 """
 
 from collections import deque

@@ -1,8 +1,4 @@
-"""Requests of the same kind that arrive together share one statement.
-
-One statement runs at a time, and the next one's requests gather meanwhile. If a statement takes
-long, for example because its connection is silent, the next one does not wait for it.
-"""
+"""Requests of the same kind that arrive while a statement runs share the next one."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
@@ -26,8 +22,7 @@ _Waiting: TypeAlias = tuple[Request, "asyncio.Future[Response]"]
 class Gathered(Generic[Request, Response]):
     """Turns `run(requests) -> responses`, in the same order, into calls of one request each.
 
-    Every request has its own effect: an equal one made twice is run twice. If more than `most`
-    wait, owners take turns; `owner` returns the owner of a request.
+    Equal requests run twice. If more than `most` wait, their owners (`owner`) take turns.
     """
 
     def __init__(
@@ -102,8 +97,7 @@ class Gathered(Generic[Request, Response]):
 class Coalesced(Gathered[K, V | None]):
     """Turns `fetch(keys) -> found` into look-ups of one key each; equal ones share a result.
 
-    A result is always read after it was requested, so there is no cache that could be stale: a
-    mode switch or a revoked key counts from the next request.
+    There is no cache: a mode switch or a revoked key counts from the next request.
     """
 
     def __init__(self, fetch: Callable[[list[K]], Awaitable[dict[K, V]]]) -> None:

@@ -1,11 +1,8 @@
 """Purges old rows: saved responses, tokens, sessions, deliveries, and unpaid rows of sandboxes.
 
-Live payments, events and history stay. In a sandbox stay the rows that its balances depend on
-(transfers, lines that moved money, paid payments) and open objects with their events. Sandbox rows
-are not sealed, so the chain does not change.
-
-Ages count by the server's clock, because a sandbox's clock may be moved to any time. The ids of
-events begin with the server's clock.
+Live payments, events and history stay, and sandbox rows that balances or open objects need. Sandbox
+rows are not sealed, so the chain does not change. Ages count by the server's clock, as in event
+ids, because a sandbox's clock may be moved.
 """
 
 from datetime import datetime, timedelta
@@ -152,8 +149,7 @@ async def purge_sandbox_events(
 ) -> Position | None:
     """Purges old events with their deliveries, and unpaid objects with their last event.
 
-    One step, in the caller's transaction; returns where the next one begins. Events of open objects
-    and events whose delivery has not ended stay.
+    One step, in the caller's transaction; returns where the next one begins.
     """
     created_at, event_id = after or (None, None)
     page = await connection.fetch(_EVENTS, sandbox.tenant_id, created_at, event_id, most)

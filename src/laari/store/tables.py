@@ -69,8 +69,7 @@ class Statements(Generic[R]):
     def select_by(self, *columns: str, lock: str = "", first: int = 1) -> str:
         """The rows with these values; the parameters are an array for each column from `first` on.
 
-        `OFFSET 0` makes a look-up for each: a plan made while the table is small would read all of
-        it.
+        `OFFSET 0` forces look-ups: a plan made for a small table would read all of it.
         """
         arrays = (f"${n}::{self.types[column]}[]" for n, column in enumerate(columns, first))
         same = " AND ".join(f"{self.name}.{column} = wanted.{column}" for column in columns)

@@ -1,8 +1,4 @@
-"""A sandbox for the tests of a shop: pytest fixtures and their parts.
-
-pytest finds the fixtures in `plugin.py` if `laari[testing]` is installed. Every pytest run imports
-this package, so it imports nothing.
-"""
+"""pytest fixtures for the tests of a shop. Every pytest run imports this, so it imports nothing."""
 
 
 class SandboxError(Exception):

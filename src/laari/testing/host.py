@@ -1,10 +1,7 @@
 """The sandbox's process: `python -m laari.testing.host`.
 
-Interface, pages and webhook delivery run in one process, on a temporary database that is not
-durable. Standard input brings a line of JSON: `settings` for the service, and `cache`, the
-directory with template databases. When the service accepts requests, the process answers with a
-line of JSON: `url` and `directory`. The end of the input ends the process, even if its parent was
-killed.
+It reads a line of JSON (`settings`, and `cache` for template databases), and writes one when it
+accepts requests (`url`, `directory`). The end of the input ends it, even if its parent was killed.
 """
 
 import asyncio

@@ -77,8 +77,7 @@ class Inbox:
     def handle(self, handler: Handler) -> None:
         """Passes each delivery to the shop: `handler(body, headers)` returns a status or None.
 
-        The handler runs in another thread. Its exception becomes a 500 and fails the test, in
-        `wait_for` or at the end.
+        The handler runs in another thread. Its exception becomes a 500 and fails the test.
         """
         with self._changed:
             self._handler = handler

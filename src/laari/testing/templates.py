@@ -1,14 +1,7 @@
 """Databases that are ready to be copied, kept between test runs in the user's cache directory.
 
-    ~/.cache/laari/testing/
-      KEY/postgres/    a stopped database cluster with the whole schema
-      KEY/manifest     the number and the size of its files
-      new-…/           a template that is being written
-
-The key changes with everything that the files depend on. A template is renamed into place when it
-is complete, and each copy is compared with the manifest. So no run uses half a template, whatever
-other runs or programs do in the cache. Without a private, writable cache directory every run makes
-its own database, which is slower.
+A template is renamed into place when it is complete, and each copy is compared with its manifest.
+So no run uses half a template, whatever other programs do in the cache.
 """
 
 import hashlib

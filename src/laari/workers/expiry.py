@@ -17,8 +17,7 @@ CHUNK = 200  # requests at a time: the spine's share of one batch
 async def expire_overdue_requests(pool: Pool, spine: Spine, chunk: int = CHUNK) -> int:
     """Expires requests that are overdue by their tenant's clock; returns how many.
 
-    Each round expires a share of each tenant's requests: a sandbox with millions of overdue
-    requests does not delay other tenants.
+    Each round takes a share of each tenant's requests, so no sandbox delays other tenants.
     """
     expired = 0
     while True:

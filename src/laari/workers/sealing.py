@@ -35,11 +35,7 @@ class Sealer:
         self._is_behind = False
 
     async def step(self) -> bool:
-        """Seals the next complete rows in one transaction; returns whether there are more.
-
-        Rows that were written meanwhile wait for the next job. Of two background processes only
-        one seals.
-        """
+        """Seals the next complete rows in one transaction; returns whether there are more."""
         began = time.monotonic()
         if not self._is_file_checked:
             await self._check_file()

@@ -26,8 +26,7 @@ CUSTOMER_EMAIL = "customer@laari.test"  # of the sandbox customer, for the walle
 def demo_settings(environ: Mapping[str, str], host: str) -> dict[str, str]:
     """Returns the settings that a demo switches on, if the environment does not set them.
 
-    Webhooks may go to this machine only if no other machine reaches the service. Otherwise anyone
-    who can set a webhook URL could reach private services.
+    Only a service that no other machine reaches may send webhooks to private addresses.
     """
     wanted = {"LAARI_SANDBOX_SIGNUP": "on"}
     if _is_for_this_machine(environ, host):

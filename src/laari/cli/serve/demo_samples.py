@@ -1,8 +1,4 @@
-"""Samples of a demo: payments of the last days, and open ones for the customer.
-
-They are made over the merchant interface with the sandbox clock set back, so that the customer has
-spent nothing today.
-"""
+"""Samples of a demo, made with the sandbox clock set back: the customer spent nothing today."""
 
 from laari.cli.shop.api import Api, open_api
 

@@ -1,8 +1,4 @@
-"""A client of the merchant interface for a developer's commands.
-
-The service may be away, or the URL may belong to another program. A call returns the JSON of Laari
-or raises an error of one line.
-"""
+"""A client of the merchant interface; anything except Laari's JSON raises an error of one line."""
 
 import asyncio
 import ssl

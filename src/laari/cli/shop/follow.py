@@ -1,7 +1,6 @@
 """Finds a merchant's new events by reading the newest ones again and again.
 
-The list is in the order of `created_at`, and a sandbox's clock may be moved back. New events are
-then below older ones, so the events around the sandbox's present time are read too. An event id
+A sandbox's clock may be moved back, so the events around its present time are read too. An event id
 begins with the real time: it shows which events are new, and their order.
 """
 

@@ -1,7 +1,6 @@
 """Secrets that the operator enters: at a prompt, on standard input, in a file or as an argument.
 
-Everybody on the machine can see an argument (`ps`), and it stays in the shell's history. It is
-accepted because scripts and tests need it; the help warns of it.
+Everybody on the machine can see an argument (`ps`), but scripts and tests need it.
 """
 
 import functools

@@ -57,8 +57,7 @@ def check_fields(make: Callable[..., T], fields: tuple[Field, ...]) -> None:
 class Body(Generic[T]):
     """The fields of an operation and the function that takes them; other fields are refused.
 
-    `name`, `examples` and `rule` are for the reference: `rule` is JSON Schema about fields that
-    depend on each other.
+    `rule` is JSON Schema for the reference, about fields that depend on each other.
     """
 
     def __init__(

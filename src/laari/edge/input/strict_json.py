@@ -1,7 +1,6 @@
 """JSON bodies, read strictly.
 
-`json` alone accepts repeated keys, NaN, lone surrogates and deep nesting, and takes quadratic time
-for very long integers.
+`json` accepts repeated keys, NaN, lone surrogates, deep nesting and very long, slow integers.
 """
 
 import json

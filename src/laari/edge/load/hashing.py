@@ -1,7 +1,6 @@
 """A queue for verifying passwords: one at a time, few waiting, the lowest rank first.
 
-A hash takes a fifth of a second of a processor. The rank of an attempt says how much its address
-asked for lately. So a flood waits for itself, and a newcomer or a known browser waits for one hash.
+The rank counts an address's recent attempts, so a flood waits for itself, a newcomer does not.
 """
 
 import asyncio

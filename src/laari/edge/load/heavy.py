@@ -1,8 +1,4 @@
-"""Heavy work for pages: reports, searches, long pages and exports, in turns.
-
-Each kind has a duty cycle in every process: one piece of work at a time, then a rest. So payments
-keep most of the processor time, however many people ask for reports.
-"""
+"""Heavy work for pages: one piece at a time, then a rest, so that payments keep the processor."""
 
 import asyncio
 import time

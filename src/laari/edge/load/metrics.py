@@ -1,8 +1,6 @@
-"""Figures about the service, as Prometheus reads them.
+"""Figures about the service for Prometheus, in memory that the interface processes share.
 
-A scrape reaches one interface process and needs the figures of all, so they share memory. Each
-process writes only to its part, without a lock. A restarted process goes on counting there, so that
-a counter never falls.
+Each process writes only to its part, without a lock. A restarted one goes on counting there.
 """
 
 import mmap

@@ -1,8 +1,7 @@
 """Token buckets that limit the rate of a caller, shared by the interface processes of a machine.
 
-They are in memory that every process maps, without a lock. A race may lose an update or a bucket:
-at worst a few extra requests pass. No value in a slot is trusted, so a race cannot raise an error
-or shut a caller out.
+There is no lock: at worst a few extra requests pass. No value in a slot is trusted, so a race
+cannot raise an error or shut a caller out.
 """
 
 import mmap
@@ -22,8 +21,7 @@ _ROUNDING = 0.01  # part of a request: rounding errors must not deny the last on
 class Bucket(NamedTuple):
     """A bucket for `rate` requests a second (0: no limit), which holds those of `over` seconds.
 
-    It holds at least one request. If requests are charged after they have passed, it may owe up to
-    `owing` seconds more.
+    If requests are charged after they have passed, it may owe up to `owing` seconds more.
     """
 
     key: int
@@ -33,9 +31,8 @@ class Bucket(NamedTuple):
 
 
 class RateBuckets:
-    """Buckets in the shared file `fd`; without one, in memory of this process.
+    """Buckets in the shared file `fd`, or in memory: the time when each is full again (GCRA).
 
-    A bucket is one number, the time at which it is full again (the generic cell rate algorithm).
     `now` has to be `time.monotonic`: on Linux all processes share it, and nobody can set it.
     """
 

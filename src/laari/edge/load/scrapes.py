@@ -1,8 +1,4 @@
-"""Who may read `/metrics`.
-
-It has a separate address, by default a local one. Without one it is on the main address, which may
-be open to everybody, so a token is required there.
-"""
+"""Who may read `/metrics`: on the main address, which may be public, a token is required."""
 
 import hmac
 

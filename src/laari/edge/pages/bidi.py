@@ -1,8 +1,6 @@
-"""Keeps direction controls in other people's text from reordering the text around it.
+"""Closes direction controls in other people's text, so that they do not reorder its neighbours.
 
-An unclosed control such as U+202E turns the rest of its line. `<bdi>` stops most of them, but
-U+2069 ends that isolation, and an unclosed U+2066 uses up its end. So every text closes exactly the
-controls that it opens. Text without controls stays as it is.
+`<bdi>` is not enough: U+2069 ends its isolation, and an unclosed U+2066 uses up its end.
 """
 
 import re

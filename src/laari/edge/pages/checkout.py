@@ -1,7 +1,6 @@
 """The checkout page behind `payment_url`: log in, pay or decline, and see the result.
 
-Only the rules change a payment: it is paid once, from any number of tabs. An overdue payment is
-shown as expired and left as it is.
+An overdue payment is shown as expired and left as it is.
 """
 
 from laari.edge.pages.decisions import LinkedRequest, decided, in_sandbox, linked_routes

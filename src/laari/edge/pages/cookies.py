@@ -1,8 +1,4 @@
-"""Reads and writes our own cookies.
-
-Before Python 3.11.10 the standard parser takes quadratic time for quoted values: a header of 8 KB
-blocks a process for a second. We never quote a value, so this parser takes linear time.
-"""
+"""Our own cookies, never quoted: before Python 3.11.10 the standard parser is quadratic."""
 
 import re
 from collections.abc import Iterable
@@ -19,8 +15,7 @@ _VALUE = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)  # what needs no quotes
 def own_cookies(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """The cookies with our prefix, from all Cookie headers, of the first `MOST_COOKIES`.
 
-    The first of a name counts. A browser sends the older one first, so a cookie that somebody
-    plants later does not replace a session.
+    A browser sends the older of a name first, so one that is planted later has no effect.
     """
     found: dict[str, str] = {}
     left = MOST_COOKIES

@@ -1,8 +1,6 @@
 """Browsers in which a person has logged in before keep their own number of log-in attempts.
 
-A stranger who guesses a password uses up the person's attempts, and would lock the person out. A
-known browser has a cookie with a random id and one mark for each person who logged in there. A mark
-cannot be made without the master key, and a new password makes all marks of the old one invalid.
+Otherwise a stranger who guesses passwords would lock the person out.
 """
 
 import hmac

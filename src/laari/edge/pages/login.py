@@ -100,11 +100,7 @@ async def _log_in(
 
 
 def _throttled(request: PageRequest, buckets: list[Bucket]) -> FormProblem | None:
-    """Counts an attempt in all buckets, unless one of them is used up.
-
-    A refused attempt counts nowhere. Otherwise one address could use up the attempts that a person
-    has everywhere.
-    """
+    """Counts an attempt in all buckets or none: one address cannot use up a person's attempts."""
     wait = request.backend.rates.take_all(buckets, time.monotonic())
     return _problem(request, 429, "throttled", math.ceil(wait)) if wait > 0 else None
 
@@ -118,8 +114,7 @@ def _problem(
 def _demand(request: PageRequest) -> float:
     """The recent attempts from this address before this one, which is counted too.
 
-    Between equal addresses the attempts of their neighbours decide: a flood usually comes from
-    many addresses side by side.
+    Attempts of its neighbours break a tie: a flood usually comes from adjacent addresses.
     """
     rates, client, now = request.backend.rates, request.http.client, time.monotonic()
     before = []

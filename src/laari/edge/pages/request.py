@@ -113,8 +113,7 @@ class PageRequest:
     def page_alone(self) -> str | None:
         """The only page that a log-in made here is valid for; None if it is valid everywhere.
 
-        Checkout and approval are also opened in a shop's browser. The next person there must not
-        find an open wallet.
+        In a shop's browser the next person must not find an open wallet.
         """
         return self.home if self.home.startswith(("/pay/", "/approve/")) else None
 

@@ -1,7 +1,6 @@
 """A page's address with its handlers, and the checks before them.
 
-Every page is one `PageRoute`. A GET changes nothing. A POST handler receives a checked form and
-returns a reply, usually a redirect, or the problem with which the form's page is shown again.
+A GET changes nothing. A POST handler gets a checked form and returns a reply or a problem.
 """
 
 import logging
@@ -30,8 +29,7 @@ Routes: TypeAlias = "list[PageRoute[Any]]"
 class PageRoute(Generic[P]):
     """One address. `kind` is the class of request that its handlers receive.
 
-    `page` shows a refused form again; by default `get` does. A GET of an address that has only a
-    form redirects. The other options are those of `Access`.
+    `page` (default: `get`) shows a refused form again. A GET of a form's own address redirects.
     """
 
     def __init__(

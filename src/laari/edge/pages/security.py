@@ -1,8 +1,4 @@
-"""Protection of the pages: headers on every reply, and two checks on every form.
-
-The browser must say that a form comes from one of our pages, and the form must have this browser's
-token. The first check stops other sites; the second also protects old browsers.
-"""
+"""Protection of the pages: headers on every reply; an origin check and a token on every form."""
 
 from typing import Literal
 from urllib.parse import urlsplit
@@ -38,9 +34,8 @@ Stranger = Literal["other_site", "other_address"]  # texts of `[problem]`
 def stranger(request: Request, public_url: str) -> Stranger | None:
     """Why a form does not come from one of our pages; None if it does.
 
-    Our pages send no referrer, and browsers then write `Origin: null` even to us; they do send
-    `Sec-Fetch-Site`. They omit it only for plain http to another machine, and then the form token
-    is the only check. An origin must be the public one: the `Host` header can be forged.
+    Our pages send no referrer, so `Origin` is null, but browsers send `Sec-Fetch-Site`, except for
+    plain http to another machine. Other origins must be the public one: `Host` can be forged.
     """
     site = request.headers.get(b"sec-fetch-site")
     origin = request.headers.get(b"origin", "null")

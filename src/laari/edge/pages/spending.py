@@ -1,8 +1,4 @@
-"""The reasons why a wallet cannot pay, in words.
-
-Reasons that the customer cannot change come first. A frozen wallet has only one reason: its limits
-are zero, and saying so would not help.
-"""
+"""The reasons why a wallet cannot pay; those that the customer cannot change come first."""
 
 from markupsafe import Markup
 
@@ -26,7 +22,7 @@ async def blocks_in_words(
     text, wallet = request.language.text, wallet_status.wallet
     tenant, amount, now = asked.tenant, asked.row.amount, asked.now
     if wallet.frozen_at is not None:
-        return [frozen_words(request)]
+        return [frozen_words(request)]  # its limits are zero: saying so would not help
     moment = await request.backend.moment(tenant.mode, tenant, now, wallets.counted(wallet))
     spending = wallets.spent_now(wallet, moment)
     found = wallets.spending_blocks(wallet, wallet_status.tier, amount, spending)

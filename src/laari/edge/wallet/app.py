@@ -1,7 +1,6 @@
 """The wallet interface: a personal account reads its balance, limits and history.
 
-Checks: HTTPS, the key and the rate window, endpoint, method, parameters. In this order an unknown
-endpoint and a wrong method need a valid key and count as requests.
+The key comes first: an unknown endpoint and a wrong method need one and count as requests.
 """
 
 from collections.abc import Awaitable, Callable

@@ -22,10 +22,9 @@ IN_ORDER = "4MB"
 class Check(NamedTuple):
     """A statement that returns the rows that differ, as (id, expected, found).
 
-    A check uses none of the service's own code: it states the rules again. `scope` is `rows` if the
-    statement also holds for a part of the rows that belong together, `all` if it needs every row,
-    and `part` if it replaces such a check. `queries` come before it, after WITH: checks with the
-    same queries are one statement that reads them once. `memory` is for sorting and hashing.
+    It uses none of the service's own code. `scope` is `rows` if it also holds for a part of the
+    rows that belong together, `all` if it needs every row, and `part` if it replaces such a check.
+    Checks with the same `queries` are one statement that reads them once.
     """
 
     kind: str

@@ -1,9 +1,8 @@
 """Compares the sums that wallets and authorizations keep of their periods with the ledger.
 
-In live mode a row's period is the latest in which anything was spent, and everything recorded after
-that counts in it, even from a server whose clock is behind. In a sandbox the clock may be moved to
-any time, so each payment counts in the period of its own time, unless two servers' clocks could
-disagree about it.
+In live mode everything recorded after a row's latest period began counts in it, even from a server
+whose clock is behind. In a sandbox each payment counts in the period of its own time, unless two
+servers' clocks could disagree about it.
 """
 
 from laari.store.audit.difference import Check, shown

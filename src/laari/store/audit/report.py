@@ -43,8 +43,7 @@ class LastSeal(Struct, frozen=True):
 class Report(Struct, frozen=True):
     """The differences, and in `counts` the number of all differences of each kind.
 
-    `last_seal` and `unsealed` are null if the audit had no key to verify the chain with.
-    `kept_seals` are the seals from outside the database that the chain was compared with.
+    Without a key `last_seal` and `unsealed` are null. `kept_seals` are from outside the database.
     """
 
     ok: bool
@@ -66,11 +65,7 @@ async def audit(
     since_seal: bool = False,
     tell: Tell = lambda _what, _done, _total: None,
 ) -> Report:
-    """Runs every check over one snapshot, which the connections `beside` this one share.
-
-    `key` makes the seals. `since_seal` limits the audit to the last seal and to everything that
-    was written after it.
-    """
+    """Runs every check over one snapshot, which the connections `beside` this one share."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         await settle(connection, since_seal)
         places, known = await sealed_places(connection), list(known)

@@ -1,7 +1,6 @@
-"""Compares the live schema with the schema of the migrations.
+"""Compares the live schema with `schema.json`, which `python -m tools.audit_schema` writes.
 
-`schema.json` describes the schema in lines that PostgreSQL 15 and 18 write alike; `python -m
-tools.audit_schema` writes it.
+Its lines are the same in PostgreSQL 15 and 18.
 """
 
 from pathlib import Path

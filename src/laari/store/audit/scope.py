@@ -1,8 +1,6 @@
 """The rows that the checks read: all, or those written after the last seal.
 
-Queries with the names of the tables come before a check. They return the new rows and all rows that
-belong to them: a payment with its transfers and events, an authorization with its charges, a wallet
-with its history.
+New rows come with all rows that belong to them, such as a wallet with its history.
 """
 
 from typing import NamedTuple

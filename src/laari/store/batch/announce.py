@@ -1,8 +1,6 @@
 """Notifies the senders of webhooks, soon after a commit, that there is something to send.
 
-A NOTIFY in the commit itself would lock the whole database until the commit is on the disk, and
-all processes would commit one after another. A separate transaction, which does not wait for the
-disk, holds the lock for an instant. Without a notification, a sender checks within a second.
+A NOTIFY in the commit itself would lock the whole database until the commit is on the disk.
 """
 
 import asyncio

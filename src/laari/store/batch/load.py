@@ -38,8 +38,7 @@ async def load(
     """Locks and reads rows: one statement per table, in the registry's order.
 
     After a wait PostgreSQL re-reads only the locked row itself, so nothing here is joined or
-    summed. References and the clock are read after the locks, so a retry finds a charge that
-    another process has just made. Rows for charges are loaded by one statement (`load_charge`).
+    summed. References and the clock come after the locks: a retry finds a charge just made.
     """
     world = World(datetime.min.replace(tzinfo=UTC), origin, os.urandom)
     for table, load_table in _LOADS:

@@ -1,11 +1,8 @@
 """Loads all rows for charges in one statement, because a round trip costs as much as the work.
 
-It locks the authorizations and then their wallets, each in the order of their keys. A statement
-sees the database as it was when it began; only a row that it locks is read again after a change.
-References are looked up without a lock, so the look-up may be too old: a charge that waited for an
-equal one must find its reference, and not a limit that is used up. Every charge changes the row
-of its authorization. So the look-up counts only if every locked row is older than the statement;
-otherwise references are read again by another statement.
+References are looked up without a lock, so a charge that waited for an equal one may not see its
+reference. Every charge changes its authorization's row. So the look-up counts only if every locked
+row is older than the statement; otherwise references are read again by another one.
 """
 
 from collections.abc import Callable, Iterable

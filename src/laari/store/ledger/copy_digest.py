@@ -16,8 +16,7 @@ def divider(columns: int) -> bytes:
 class CopyDigest:
     """Digests the copied bytes without header and end, as one digest or one for each group.
 
-    Each group ends with `divider`. Bytes of a row may look like it, so the caller compares the
-    number of groups with the number it expects.
+    A row may contain `divider`, so the caller compares the number of groups with its own.
     """
 
     def __init__(self, divider: bytes = b"") -> None:

@@ -1,8 +1,6 @@
 """The last seal, kept outside the database: a chain does not show that its end was cut off.
 
-Somebody with write access to the database can remove its newest seals or restore an older copy. So
-the background process notes the last seal in a file, and the audit compares it. If the database
-contradicts the file, the file stays until an operator removes it.
+If the database contradicts the file, the file stays until an operator removes it.
 """
 
 import re

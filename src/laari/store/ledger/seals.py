@@ -1,9 +1,7 @@
 """The chain over the ledger: live rows never change, and keyed digests seal them.
 
-A seal covers the rows of one table that a range of transactions wrote. Its MAC needs a key derived
-from the master key and includes the seal before it, so write access to the database is not enough
-to change sealed rows or to make a seal. A seal ends before the oldest running transaction: no row
-below it can appear later (docs/audit.md).
+A seal covers a range of transactions and includes the seal before it. It ends before the oldest
+running transaction: no row below it can appear later (docs/audit.md).
 """
 
 import hmac

@@ -50,8 +50,7 @@ async def create(
 ) -> NewCustomer:
     """Makes a customer with a wallet, its key and its opening balance.
 
-    The first log-in asks for a new password (`first_password`) or allows nothing else before it
-    (`must_change`), if the customer is live.
+    The first log-in asks for (`first_password`) or requires (`must_change`) a new password.
     """
     password = password or new_password()
     api_key = new_secret(PREFIX)

@@ -1,8 +1,4 @@
-"""Keeps a database and its master key together.
-
-The database has a value derived from the key, which every start compares. Otherwise a wrong key
-would be noticed only after other secrets were written with it.
-"""
+"""Compares the master key with the database at every start: a wrong key must write no secrets."""
 
 import hmac
 from contextlib import suppress

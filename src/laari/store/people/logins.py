@@ -41,8 +41,7 @@ async def of_customer(
 ) -> Login | None:
     """The customer with this mobile number, email or VPA; a mobile number comes first.
 
-    A merchant's own sandbox customer has no password and cannot log in, except in a demo. Other
-    customers with the same contact come first.
+    A merchant's own sandbox customer comes last, and can log in only in a demo.
     """
     row = await connection.fetchrow(
         "SELECT id, password_hash, password_first FROM customers "
@@ -82,8 +81,7 @@ async def set_password(
 ) -> int | None:
     """Sets a new password and ends all sessions of the old one; returns their number.
 
-    None if there is no such person, or if `verified` is no longer the hash of the password: of two
-    changes at once the second fails. `must_change` has no effect in the sandbox.
+    None without such a person, or if `verified` is no longer the hash: of two changes one fails.
     """
     table, key, _, is_live = person(whose)
     async with connection.transaction():

@@ -81,8 +81,7 @@ async def create(
 ) -> NewMerchant:
     """Makes a merchant with its sandbox customer and, with an email, a login.
 
-    The first log-in asks for a new password (`first_password`) or allows nothing else before it
-    (`must_change`), if the merchant is live. `password_hash` saves hashing `password` again. A
+    The first log-in asks for (`first_password`) or requires (`must_change`) a new password. A
     merchant that is `sandbox_only` has no live tenant and can never go live.
     """
     merchant_id = "mer_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]

@@ -48,11 +48,7 @@ def password_fits(password: str, password_hash: str) -> bool:
 
 
 def yield_to_payments() -> None:
-    """Prepares a process that only hashes.
-
-    A hash takes a processor for a fifth of a second. In an interface process it would delay
-    payments, so it runs in a process of lower priority on few processors.
-    """
+    """Prepares a process that only hashes: low priority on few processors protects payments."""
     # The parent gets the signal, finishes its work and ends this process.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)

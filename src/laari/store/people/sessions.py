@@ -1,8 +1,6 @@
-"""Sessions of the pages.
+"""Sessions of the pages; the database has only the digest of a token.
 
-A session ends after a time without requests, and at the latest after some hours. The database has
-only the digest of its token. A session from a checkout or approval page is valid for that page
-only.
+A session from a checkout or approval page is valid for that page only.
 """
 
 from datetime import datetime, timedelta

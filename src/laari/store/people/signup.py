@@ -20,8 +20,7 @@ async def sign_up(
 ) -> NewMerchant | None:
     """A new merchant without a live side; None if there are already `most` merchants.
 
-    `details` are those of `merchants.create`. Until the caller's transaction ends nobody else signs
-    up, so the bound is exact.
+    Until the caller's transaction ends nobody else signs up, so the bound is exact.
     """
     await connection.execute("SELECT pg_advisory_xact_lock($1)", _ONE_AT_A_TIME)
     match await why_closed(connection, most):

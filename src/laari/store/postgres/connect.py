@@ -1,8 +1,6 @@
-"""New connections to PostgreSQL, within a bounded time.
+"""New connections to PostgreSQL; a silent host of the URL must not hide a working one.
 
-Every host of the URL has its own time limit, and the next host is tried before it ends: a silent
-host must not hide a working one. Settings are made with statements, because a pooler refuses
-start-up parameters that it does not know.
+Settings are statements: a pooler refuses start-up parameters that it does not know.
 """
 
 import asyncio

@@ -1,8 +1,6 @@
-"""Ends connections whose answer is overdue.
+"""Ends connections whose answer is overdue; one timer serves all statements.
 
-A silent peer never answers and never resets, so only a clock finds it. One timer serves all
-statements: each costs only an entry in a dictionary. The connection is dropped without a cancel
-request: a cancelled commit that waits for a synchronous standby would be reported as done.
+There is no cancel: a cancelled commit that waits for a standby would be reported as done.
 """
 
 import asyncio

@@ -68,8 +68,7 @@ async def connection_to(
 class ConnectionGroup:
     """A bounded number of connections for one purpose, opened when they are needed.
 
-    asyncpg's own pool ends every use in a task, which takes longer than a look-up. Nothing is reset
-    between uses: they are single statements, or transactions that end.
+    Nothing is reset between uses: they are single statements, or transactions that end.
     """
 
     def __init__(self, dsn: str, most: int, seconds: float, *, writing: bool) -> None:

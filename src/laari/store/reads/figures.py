@@ -1,11 +1,7 @@
 """The sums of a merchant's days by till, added up behind the writers.
 
 A row that every payment changed would make all payments of a merchant wait for each other. So the
-background process adds the transfers of ended transactions to their days and notes the last
-transaction in the same commit. Readers add the few newer transfers.
-
-A movement counts on its own day in the Maldives, by the clock of the tenant, so days that have
-ended do not change.
+background process adds ended transactions, and readers add the few newer transfers.
 """
 
 from __future__ import annotations
@@ -28,6 +24,7 @@ _SUMS = """
     coalesce(sum(p.fee) FILTER (WHERE t.kind = 'payment'), 0) AS fees,
     count(*) FILTER (WHERE t.kind = 'refund') AS refunds,
     coalesce(sum(t.amount) FILTER (WHERE t.kind = 'refund'), 0) AS refunded"""
+# By the tenant's clock, so that days that have ended do not change.
 _DAY = "(t.created_at AT TIME ZONE interval '5 hours')::date AS day"
 
 _ADD = f"""

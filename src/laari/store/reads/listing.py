@@ -1,7 +1,6 @@
 """Newest-first pages of a table by keyset: a deep page costs no more than the first.
 
-A walk goes backwards along one index. For a condition that is not in the index it reads a bounded
-number of rows; the page may then be short or empty while more rows remain.
+If a condition is not in the index, a page may be short or empty while more rows remain.
 """
 
 from collections.abc import Iterable, Sequence

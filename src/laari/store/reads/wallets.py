@@ -108,9 +108,8 @@ async def history(
 ) -> tuple[list[Transaction], bool] | None:
     """Up to `limit` transactions after `before`, newest first, and whether older ones remain.
 
-    None if the account has no transaction `before`. Every transaction is inserted under its
-    wallet's row lock, so `recorded` has the order of the commits and no row appears behind a page
-    that was shown.
+    None if the account has no transaction `before`. Every insert holds its wallet's row lock, so no
+    row appears behind a page that was shown.
     """
     place = None
     if before is not None:

@@ -1,8 +1,6 @@
 """Connections to receivers that read a limited number of bytes for each answer.
 
-aiohttp limits header fields, and the sender limits the body. Neither limits interim responses (100,
-103), chunk extensions and trailers, which a receiver could send until the timeout. Here every byte
-counts before it is parsed.
+aiohttp does not limit interim responses (100, 103), chunk extensions and trailers.
 """
 
 from functools import partial

@@ -1,7 +1,6 @@
 """The delivery of webhooks: leases due deliveries, sends them, records the outcomes.
 
-No transaction is open while a receiver works. If this process is killed, its deliveries are due
-again when their leases expire. Several processes may deliver at the same time.
+Several processes may deliver. A killed one's deliveries are due when their leases expire.
 """
 
 from __future__ import annotations

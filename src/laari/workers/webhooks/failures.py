@@ -1,7 +1,6 @@
 """Errors of attempts without an answer: a phrase for the merchant, the detail for the log.
 
-A merchant chooses the URL. A detailed error would let the merchant explore the service's network:
-its addresses, open ports and programs. So merchants get one of a fixed set of phrases.
+With details, a merchant could explore the service's network by choosing URLs.
 """
 
 import errno

@@ -1,7 +1,6 @@
 """Sends one webhook: only to a vetted address, with the certificate checked for the name.
 
-A name is resolved once per connection, and the connection goes to the vetted addresses. So a DNS
-record that changes afterwards has no effect. The socket factory vets each address once more.
+A name is resolved once per connection, so a DNS record that changes later has no effect.
 """
 
 import socket

@@ -1,8 +1,6 @@
 """Exercises for a merchant's webhook receiver.
 
-A correct receiver acknowledges every genuine event with 2xx: also one that comes twice, late, out
-of order or with an unknown type. It answers everything else with 401. Only its owner can see
-whether it fulfils an order once; each exercise has its own payment to look for.
+A correct one answers 2xx to genuine events, also repeated or unknown ones, and 401 to others.
 """
 
 import asyncio
@@ -58,8 +56,7 @@ async def train(
 ) -> AsyncIterator[Result]:
     """Runs one exercise after the other, so that the receiver's log reads like the report.
 
-    Calls `tell` with each exercise's name, its number and how many there are. Raises `LaariError`
-    if there is no receiver, or it has ended.
+    Raises `LaariError` if there is no receiver, or it has ended.
     """
     all_of_them = exercises(secret, int(time.time()))
     for number, exercise in enumerate(all_of_them, 1):

@@ -1,7 +1,6 @@
 """Limits of attempts in flight for each tenant, and of deliveries that are leased ahead.
 
-Each tenant has a concurrency window: additive increase with each acknowledgement, multiplicative
-decrease with each failure. So slow receivers cannot take all slots.
+Additive increase and multiplicative decrease: slow receivers cannot take all slots.
 """
 
 from collections import deque
@@ -27,8 +26,7 @@ class WindowLimits:
 class TenantWindow:
     """The concurrency window of one tenant: attempts in flight and leased deliveries.
 
-    The queue holds two rounds at the last pace: a fast receiver never waits for the database, and
-    a slow one has no queue.
+    It leases two rounds at the last pace: a fast receiver never waits, a slow one has no queue.
     """
 
     size: int
@@ -50,8 +48,7 @@ class TenantWindow:
 def allot(windows: Mapping[int, TenantWindow], slots: int) -> tuple[dict[int, int], set[int]]:
     """Returns how many deliveries to lease for each tenant, and the tenants without a slot.
 
-    Tenants with nothing in flight share the free slots: none gets a second slot before each has a
-    first. While a tenant waits for a slot, tenants with attempts in flight get no more.
+    None gets a second slot before each has a first; none gets more while a tenant waits.
     """
     idle = [tenant for tenant, window in windows.items() if not window.in_flight]
     served, left = idle[: max(0, slots)], set(idle[max(0, slots) :])

@@ -53,11 +53,7 @@ _BEFORE_FORMULA = re.compile(
 
 
 def guarded(text: str) -> str:
-    """Text in which no spreadsheet finds a formula, wherever it splits the file into cells.
-
-    An apostrophe goes before everything that looks like the start of a formula. Direction controls
-    are closed, so that none of them turns the cells after it.
-    """
+    """Text in which no spreadsheet finds a formula, wherever it splits the file into cells."""
     return _BEFORE_FORMULA.sub("'", closed(text))
 
 

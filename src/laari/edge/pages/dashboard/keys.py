@@ -1,7 +1,6 @@
 """Credentials: the secret key, OAuth clients, and the mode in which both act.
 
-A secret is shown only in the reply to the form that made it. Each form names the state that it was
-shown for, so that a reload does not make a second secret.
+Each form names the state it was shown for, so that a reload does not make a second secret.
 """
 
 from laari.edge.pages.dashboard.request import MODES, DashboardRequest

@@ -1,8 +1,4 @@
-"""A request of one of a merchant's people, for their merchant in one mode.
-
-The mode is part of every address. Nobody has to switch modes, a link means the same to everybody,
-and tabs in two modes do not affect each other.
-"""
+"""A request of one of a merchant's people; its address has the mode, so tabs are independent."""
 
 from collections.abc import Mapping
 from datetime import datetime
