@@ -26,6 +26,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 DIST = ROOT / "dist"
 CONSTRAINTS = ROOT / "constraints.txt"
+_LICENSE_FIELDS = ("License-Expression", "License", "Classifier")
 _LICENSE_FILE = re.compile(r"\.dist-info/.*(licen[cs]e|copying|notice)", re.I)
 
 
@@ -141,18 +142,17 @@ def _notices(server: Path) -> Iterator[str]:
     (packages,) = (server.parent.parent / "lib").glob("python3*/site-packages")
     found = {each.name: each for each in distributions(path=[str(packages)])}
     for name in sorted(found.keys() - {"laari", "pip", "setuptools"}, key=str.lower):
-        each = found[name]
-        told = each.metadata
-        declared = [*(told.get_all("License-Expression") or ()), *(told.get_all("License") or ())]
-        kinds = [kind for kind in told.get_all("Classifier") or () if kind.startswith("License")]
+        told, files = found[name].metadata, found[name].files or ()
+        fields = [told.get_all(field) or () for field in _LICENSE_FIELDS]
+        kinds = [str(each).strip() for field in fields for each in field]
+        kinds = [kind for kind in kinds if "::" not in kind or kind.startswith("License")]
         texts = [
             Path(str(file.locate())).read_text(errors="replace").strip()
-            for file in each.files or ()
+            for file in files
             if _LICENSE_FILE.search(str(file))
         ]
-        head = (
-            f"{name} {each.version}: {declared.splitlines()[0] if declared else ', '.join(kinds)}"
-        )
+        kind = next(filter(None, kinds), "not named").splitlines()[0]
+        head = f"{name} {found[name].version}: {kind}"
         yield "\n".join([head, "=" * 78, *texts])
 
 
