@@ -7,12 +7,14 @@ import base64
 import binascii
 import math
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from email.utils import parseaddr
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from laari.errors import LaariError
 
@@ -108,6 +110,50 @@ def _token(name: str, text: str) -> str | None:
     if text and not re.fullmatch(rf"[!-~]{{{MIN_TOKEN},}}", text):
         raise SettingsError(f"{name} must be at least {MIN_TOKEN} ASCII characters without spaces")
     return text or None
+
+
+class SmtpServer(NamedTuple):
+    host: str
+    port: int
+    tls: bool  # from the first byte on
+    user: str | None
+    password: str | None
+
+
+def _smtp_url(name: str, text: str) -> SmtpServer | None:
+    """Its error does not show the value."""
+    if not text:
+        return None
+    wrong = SettingsError(f"{name} must be like smtps://user:password@mail.example.com:465")
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        raise wrong from None
+    user, password = (part and unquote(part) for part in (parts.username, parts.password))
+    tls = parts.scheme == "smtps"
+    has_more = parts.path.strip("/") or parts.query or parts.fragment
+    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname or has_more:
+        raise wrong
+    if bool(user) != bool(password):
+        raise wrong
+    default = 465 if tls else 587 if user else 25
+    return SmtpServer(parts.hostname, port or default, tls, user or None, password or None)
+
+
+def _mail_from(name: str, text: str) -> str | None:
+    address = parseaddr(text)[1]
+    is_address = re.fullmatch(r"[!-?A-~]+@[!-?A-~]+", address) and text.isprintable()
+    if text and not is_address:
+        raise SettingsError(f"{name}: {text!r} is not like Laari <pay@example.com>")
+    return text or None
+
+
+def _command(name: str, text: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise SettingsError(f"{name} cannot be split into words: {error}") from None
 
 
 def _line(name: str, text: str) -> str | None:
@@ -271,6 +317,23 @@ class Settings:
     webhook_retry_seconds: tuple[float, ...] = _setting(
         _list_of(_number), "60,300", "seconds between the attempts to deliver a webhook"
     )
+    smtp_url: SmtpServer | None = _setting(  # noqa: RUF009  # declares a field
+        _smtp_url,
+        "(none: no emails)",
+        "mail server: smtp://host:port or smtps://user:password@host; smtp uses STARTTLS if the "
+        "server offers it, and always with a password",
+        secret=True,
+    )
+    mail_from: str | None = _setting(
+        _mail_from, "(none)", "sender of emails; required with LAARI_SMTP_URL"
+    )
+    sms_command: tuple[str, ...] = _setting(
+        _command,
+        "(none: no SMS)",
+        "program that sends an SMS: the number is its last argument, the text is on its standard "
+        "input, and status 0 means sent",
+        secret=True,  # may contain a token
+    )
     merchant_rate_live: float = _setting(
         _number, "100", "live requests per second and merchant; 0 removes the limit"
     )
@@ -304,7 +367,8 @@ class Settings:
     retention_deliveries_days: int = _setting(
         _whole(7, MAX_DAYS, or_zero=True),
         "90",
-        "age in days at which ended webhook deliveries are purged, at least 7; 0 keeps them",
+        "age in days at which ended webhook deliveries and messages are purged, at least 7; 0 "
+        "keeps them",
     )
     retention_sandbox_days: int = _setting(
         _whole(0, MAX_DAYS),
@@ -315,6 +379,12 @@ class Settings:
     max_batch: int = _setting(
         _whole(1, 4096), "256", "maximum number of commands in one transaction; for measurements"
     )
+
+    @property
+    def channels(self) -> frozenset[str]:
+        """The channels by which messages can be sent."""
+        named = {"email": self.smtp_url, "sms": self.sms_command}
+        return frozenset(channel for channel, transport in named.items() if transport)
 
 
 VARIABLES = tuple(Variable(each.name, **each.metadata) for each in fields(Settings))
@@ -333,6 +403,8 @@ def read_settings(
     settings = Settings(**values)
     if settings.database_url is not None and settings.master_key is None:
         raise SettingsError("LAARI_MASTER_KEY is required with LAARI_DATABASE_URL")
+    if settings.smtp_url is not None and settings.mail_from is None:
+        raise SettingsError("LAARI_MAIL_FROM is required with LAARI_SMTP_URL")
     if settings.database_url is not None and settings.wal_archive is not None:
         raise SettingsError(
             "LAARI_WAL_ARCHIVE is only for the embedded database: configure the archive of your "

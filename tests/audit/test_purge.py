@@ -16,7 +16,7 @@ from laari.store.postgres.pool import connection_to
 from laari.store.purge import MOST, SandboxTenant, SentAgainError, purge_sandbox_events
 from laari.store.reads import deliveries, events, tenants
 from laari.store.reads.listing import Window, page
-from laari.workers.purging import SandboxPurger, purge_deliveries
+from laari.workers.purging import SandboxPurger, purge_ended
 from tests.audit.aging import (
     EVENTS,
     FAILED,
@@ -213,7 +213,7 @@ async def test_the_background_purges_by_the_clock_of_the_server(books: str) -> N
             while await sandbox_purger.step():
                 pass
             assert (await fetchval(books, "SELECT count(*) FROM events") < before) == is_less
-            assert not await purge_deliveries(pool, age)
+            assert not await purge_ended(pool, "deliveries", age)
             assert (await fetchval(books, ENDED) == 0) == is_less
     await prove_rows(books)
 

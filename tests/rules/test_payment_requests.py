@@ -15,13 +15,22 @@ from laari.rules.payment_requests import (
     RequestDraft,
 )
 from laari.rules.payments import CreatePayment, PaymentDraft, RefundPayment
-from laari.rules.records import MerchantActivity, Mode, PaymentRequest, Tenant, Tier, Wallet
+from laari.rules.records import (
+    Contact,
+    MerchantActivity,
+    Mode,
+    PaymentRequest,
+    Tenant,
+    Tier,
+    Wallet,
+)
 from laari.rules.refusals import Refusal
 from laari.rules.world import Needs, World
 
 NOW = datetime(2027, 7, 1, 9, tzinfo=UTC)
 ACCOUNT = 7_700_000_000_001
 PAYER = Payer(ACCOUNT, "live")
+AISHA = Contact(ACCOUNT, uuid4(), "aisha@laari.test", "7771234", "dv")
 DRAFT = RequestDraft("order", 600, "email", "Aisha@laari.test")
 
 
@@ -38,7 +47,7 @@ def world() -> World:
     wallet = Wallet(ACCOUNT, uuid4(), "live", "open", 1_000, start, 0, start, 0, start, 0)
     world.wallets.lock(ACCOUNT, wallet)
     world.tiers = {"open": Tier("open", None, None, None, None)}
-    world.recipients["email", "aisha@laari.test"] = ACCOUNT
+    world.recipients["email", "aisha@laari.test"] = AISHA
     return world
 
 

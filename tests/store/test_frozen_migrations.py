@@ -20,6 +20,7 @@ from tools.audit_schema import dump_catalog
 # Add a line for a new migration when it is released, and a file of rows to RELEASED.
 DIGESTS = {
     "0001_schema.sql": "737df23d2fcca74a88bc660505ba18f824bdf8a5edc60bd2682da0e24eb56edb",
+    "0002_messages.sql": "2fab260d18d6e7904d809a306082d791fba4662de572b8db134a57c091f46787",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release
 FILES = Path(__file__).parent / "released"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -19,7 +19,7 @@ from laari.rules.command import Command
 from laari.rules.contacts import read_email, read_mobile, read_vpa
 from laari.rules.money import MAX_MONEY
 from laari.rules.operator import OPERATOR, FreezeWallet, SetTier, UnfreezeWallet
-from laari.rules.records import Mode
+from laari.rules.records import Language, Mode
 from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import holders
@@ -135,6 +135,21 @@ async def set_tier(service: Service, customer: str, tier: str) -> dict[str, obje
     return await _change(service, customer, lambda account: SetTier(OPERATOR, account, tier))
 
 
+@customer.command("set-language")
+@click.argument("customer")
+@click.argument("language", type=click.Choice(get_args(Language)))
+@operation
+async def set_language(service: Service, customer: str, language: Language) -> dict[str, object]:
+    """Set the language of messages to a customer.
+
+    CUSTOMER is an id or an account number.
+    """
+    holder = await _find(service, customer)
+    async with connection_to(service.dsn) as connection:
+        await customers.set_language(connection, holder.customer_id, language)
+    return described(await _find(service, customer))
+
+
 @customer.command()
 @click.argument("customer")
 @click.option("--reason", type=fields.reason, required=True, help="Only operators see it.")
@@ -212,6 +227,7 @@ def described(holder: Holder) -> dict[str, object]:
         "mobile": holder.mobile,
         "email": holder.email,
         "vpa": holder.vpa,
+        "language": holder.language,
         "merchant_id": holder.merchant_id,
         "created_at": show_time(holder.created_at),
     }

@@ -14,6 +14,7 @@ from laari.cli.clients import client
 from laari.cli.customers import customer
 from laari.cli.database import init_command, migrate_command
 from laari.cli.merchants import merchant
+from laari.cli.messages import message
 from laari.cli.payments import payment
 from laari.cli.people import session
 from laari.cli.serve.command import serve_command
@@ -46,6 +47,7 @@ for command in (
     payment,
     authorization,
     webhook,
+    message,
     listen_command,
     trigger_command,
     audit_command,

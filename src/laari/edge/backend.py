@@ -32,6 +32,7 @@ from laari.store.reads import (
     deliveries,
     events,
     figures,
+    messages,
     payment_requests,
     payments,
     tenants,
@@ -77,7 +78,9 @@ class Backend:
         )
         self._use(self._interfaces)
         self._announcer = Announcer(self._interfaces.pool)
-        self._runner = BatchRunner(dsn, self.origin, announce=self._announcer)
+        self._runner = BatchRunner(
+            dsn, self.origin, announce=self._announcer, channels=settings.channels
+        )
         self.spine = Spine(self._runner.run, settings.max_batch, on_batch=metrics.batch)
         self.credentials = Coalesced(self._reading(tenants.by_secret_digest))
         self.access_tokens = Coalesced(self._reading(oauth.by_token_digest))
@@ -129,10 +132,13 @@ class Backend:
     async def measure(self) -> bytes:
         """The figures of the whole service for Prometheus; most of them need no database."""
         self._set_gauges()
-        up, backlog, seals = await asyncio.gather(
-            self.is_ready(), self._measured(deliveries.backlog), self._measured(shown_seals)
+        up, webhooks, waiting, seals = await asyncio.gather(
+            self.is_ready(),
+            self._measured(deliveries.backlog),
+            self._measured(messages.backlog),
+            self._measured(shown_seals),
         )
-        return self.metrics.text(up, backlog, seals)
+        return self.metrics.text(up, webhooks, waiting, seals)
 
     async def _measured(self, query: Callable[[Connection], Awaitable[A | None]]) -> A | None:
         try:

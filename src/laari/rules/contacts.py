@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-_COUNTRY = "960"
+COUNTRY = "960"
 _MOBILE = re.compile(r"[0-9]{7}")
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+")
 MAX_EMAIL = 254  # characters, from RFC 5321
@@ -14,9 +14,9 @@ def read_mobile(text: str) -> str | None:
     """Seven digits, without the country's prefix, spaces and hyphens."""
     digits = text.strip().replace(" ", "").replace("-", "")
     if digits.startswith("+"):
-        digits = digits.removeprefix("+" + _COUNTRY)
-    elif len(digits) == len(_COUNTRY) + 7:
-        digits = digits.removeprefix(_COUNTRY)
+        digits = digits.removeprefix("+" + COUNTRY)
+    elif len(digits) == len(COUNTRY) + 7:
+        digits = digits.removeprefix(COUNTRY)
     return digits if _MOBILE.fullmatch(digits) else None
 
 

@@ -20,6 +20,7 @@ PAYMENT_REQUEST = "prq_"
 AUTHORIZATION = "auth_"
 EVENT = "evt_"
 CUSTOMER = "cus_"
+MESSAGE = "msg_"
 
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{24}", re.ASCII)

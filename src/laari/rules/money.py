@@ -35,3 +35,10 @@ def rufiyaa(laari: int) -> str:
     sign = "-" if laari < 0 else ""
     whole, hundredths = divmod(abs(laari), 100)
     return f"{sign}{whole}.{hundredths:02d}"
+
+
+def money_text(laari: int) -> str:
+    """`MVR 1,250.00`, kept together."""
+    sign = "\N{MINUS SIGN}" if laari < 0 else ""
+    whole, hundredths = divmod(abs(laari), 100)
+    return f"{sign}MVR\N{NO-BREAK SPACE}{whole:,}.{hundredths:02d}"

@@ -6,11 +6,13 @@ Paying one creates an ordinary payment; the reference stays claimed by the reque
 import math
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules import references
+from laari.rules import ids, references
 from laari.rules.command import TenantCommand
+from laari.rules.messages import ReceiptContent, RequestContent, emit
 from laari.rules.payable import (
     PAYMENTS,
     REQUESTS,
@@ -24,7 +26,7 @@ from laari.rules.payable import (
     move,
 )
 from laari.rules.payments import book_payment, default_deadline, new_payment
-from laari.rules.records import CustomerType, PaymentRequest, ReferenceClaim, Tenant
+from laari.rules.records import Contact, CustomerType, PaymentRequest, ReferenceClaim, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
 
@@ -98,6 +100,16 @@ class CreateRequest(TenantCommand[PaymentRequest]):
         references.claim(world, tenant, draft.reference, "request", request.id)
         world.requests.add(request.id, request)
         announce(REQUESTS, world, tenant, "payment_request.created", request)
+        if tenant.mode == "live":
+            content = RequestContent(
+                merchant=tenant.merchant_name,
+                amount=request.amount,
+                title=request.title or request.reference,
+                expires_at=request.expires_at,
+                link=_link(world, request),
+            )
+            contact = world.recipients[draft.recipient]
+            emit(world, tenant, contact, "payment_request", request.id, content)
         return request
 
     def _retry(self, world: World, claim: ReferenceClaim) -> PaymentRequest | Refusal:
@@ -118,8 +130,51 @@ class CreateRequest(TenantCommand[PaymentRequest]):
             return refuse("rate_limited", "Too many unknown recipients; wait and retry.")._replace(
                 retry_after=math.ceil(self.wait_seconds)
             )
-        account = world.recipients.get(self.draft.recipient)
-        return account or refuse("customer_not_found", field="customer.value")
+        contact = world.recipients.get(self.draft.recipient)
+        if contact is None:
+            return refuse("customer_not_found", field="customer.value")
+        return contact.account
+
+
+def _link(world: World, request: PaymentRequest) -> str:
+    """The request's page in the wallet application."""
+    return f"{world.origin}/app/requests/{ids.show_id(ids.PAYMENT_REQUEST, request.id)}"
+
+
+@dataclass(frozen=True, slots=True)
+class SendReceipt(TenantCommand[PaymentRequest]):
+    """Sends the customer the receipt of a request that they have paid."""
+
+    tenant: Tenant
+    id: UUID
+    contact: Contact
+
+    def needs(self, needs: Needs) -> None:
+        needs.read(World.requests, self.id)
+
+    def decide(self, world: World) -> PaymentRequest | Refusal:
+        request = world.requests.get(self.id)
+        if (
+            request is None
+            or request.tenant_id != self.tenant.id
+            or request.account != self.contact.account
+        ):
+            return refuse("payment_request_not_found")
+        if request.status != "paid":
+            return refuse("payment_conflict")
+        assert request.paid_at is not None
+        assert request.payment_reference is not None
+        content = ReceiptContent(
+            merchant=self.tenant.merchant_name,
+            amount=request.amount,
+            title=request.title or request.reference,
+            paid_at=request.paid_at,
+            payment_reference=request.payment_reference,
+            reference=request.reference,
+            link=_link(world, request),
+        )
+        emit(world, self.tenant, self.contact, "receipt", request.id, content)
+        return request
 
 
 class CancelRequest(Cancel[PaymentRequest]):

@@ -124,6 +124,19 @@ class PaymentRequest(Struct, frozen=True):
     rejected_at: datetime | None = None
 
 
+Language = Literal["en", "dv"]
+
+
+class Contact(Struct, frozen=True):
+    """A live customer, and how a message can reach them."""
+
+    account: int
+    customer_id: UUID
+    email: str | None
+    mobile: str | None
+    language: Language
+
+
 AuthorizationType = Literal["recurring", "unscheduled", "one_time"]
 AuthorizationStatus = Literal[
     "pending", "active", "rejected", "revoked", "expired", "cancelled", "suspended", "consumed"
@@ -305,3 +318,25 @@ class Event(Struct, frozen=True):
     object_id: UUID
     created_at: datetime
     body: bytes
+
+
+MessageKind = Literal["payment_request", "receipt"]
+Channel = Literal["email", "sms"]
+
+
+class Message(Struct, frozen=True):
+    """A message to a person, stored in the transaction that caused it and sent later.
+
+    `parameters` is JSON text: the content for the message's kind (`laari.rules.messages`).
+    """
+
+    id: UUID
+    created_at: datetime
+    kind: MessageKind
+    channel: Channel
+    recipient: str
+    language: Language
+    parameters: str
+    tenant_id: int | None
+    customer_id: UUID | None
+    object_id: UUID | None

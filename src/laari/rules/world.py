@@ -14,9 +14,11 @@ from laari.rules.periods import Counted, Moment, Period, PeriodKey, left
 from laari.rules.records import (
     AccessToken,
     Authorization,
+    Contact,
     CustomerType,
     Event,
     MerchantActivity,
+    Message,
     Mode,
     Payment,
     PaymentRequest,
@@ -78,8 +80,8 @@ class World:
         changes_from="updated_at",
         contested=("tenant_id", "reference"),
     )
-    # The wallets of live customers by contact, in the form that is compared.
-    recipients = Lookup[tuple[CustomerType, str], int]()
+    # Live customers by one of their contacts, in the form that is compared.
+    recipients = Lookup[tuple[CustomerType, str], Contact]()
     wallets = Table[int, Wallet](Wallet, "wallets", ("account",), changes_from="tier")
     # A command that writes a period has locked the row of its owner.
     sandbox_periods = Table[PeriodKey, SandboxPeriod](
@@ -102,11 +104,15 @@ class World:
     transactions = Journal(Transaction, "transactions")
     refund_reasons = Journal(ReasonedRefund, "refund_reasons")
     access_tokens = Journal(AccessToken, "access_tokens")
+    messages = Journal(Message, "messages")
     events = Journal(Event, "events")
 
-    def __init__(self, now: datetime, origin: str, random: ids.Random) -> None:
+    def __init__(
+        self, now: datetime, origin: str, random: ids.Random, channels: frozenset[str] = frozenset()
+    ) -> None:
         self.now = now
         self.origin = origin  # the public address of the service, for links
+        self.channels = channels  # by which the service can send messages
         self._random = random
         self.tiers: dict[str, Tier] = {}
         # Sums of sandbox rows in periods they have left: as looked up (0 if there is none), and as

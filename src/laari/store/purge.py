@@ -1,4 +1,4 @@
-"""Purges old rows: saved responses, tokens, sessions, deliveries, and unpaid rows of sandboxes.
+"""Purges old rows: saved responses, tokens, sessions, deliveries, messages, rows of sandboxes.
 
 Live payments, events and history stay, and sandbox rows that balances or open objects need. Sandbox
 rows are not sealed, so the chain does not change. Ages count by the server's clock, as in event
@@ -98,6 +98,19 @@ async def purge_deliveries(connection: Connection, before: datetime, most: int =
             first,
         )
     return len(gone)
+
+
+_MESSAGES = """
+DELETE FROM messages WHERE id = ANY (ARRAY(
+    SELECT id FROM messages WHERE id < $1 AND status <> 'pending'
+    ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
+))
+"""
+
+
+async def purge_messages(connection: Connection, before: datetime, most: int = MOST) -> int:
+    """Purges messages that were sent or have failed and are older than this, in one step."""
+    return _count(await connection.execute(_MESSAGES, first_id(before), most))
 
 
 class SandboxTenant(NamedTuple):

@@ -1,4 +1,4 @@
-"""The background process: webhook delivery, and jobs at regular intervals."""
+"""The background process: webhook delivery, messages, and jobs at regular intervals."""
 
 import asyncio
 import logging
@@ -13,9 +13,12 @@ from laari.spine.engine import Spine
 from laari.store import purge
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
-from laari.store.postgres.pool import Connection, open_pool
+from laari.store.postgres.pool import Connection, Pool, open_pool
 from laari.store.reads import figures
 from laari.workers import expiry, purging, sealing
+from laari.workers.messages import sms
+from laari.workers.messages.delivery import send_due
+from laari.workers.messages.smtp import Mailer
 from laari.workers.pause import pause
 from laari.workers.webhooks import delivery
 from laari.workers.webhooks.windows import WindowLimits
@@ -27,6 +30,7 @@ JOB_SECONDS = 60.0  # nobody waits for a job
 FIGURES_EVERY_SECONDS = 2.0  # each reading adds newer rows itself
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
+SEND_EVERY_SECONDS = 1.0  # messages
 LAST_SEAL_SECONDS = 3.0  # when the process stops
 
 
@@ -77,11 +81,23 @@ async def run(
         Job("seal the ledger", sealing.EVERY_SECONDS, sealer.step),
     ]
     if days := settings.retention_deliveries_days:
-        run = partial(purging.purge_deliveries, pool, timedelta(days=days))
-        jobs.append(Job("purge deliveries", purging.DELIVERIES_EVERY_SECONDS, run))
+        age = timedelta(days=days)
+        for rows in purging.PURGES:
+            run = partial(purging.purge_ended, pool, rows, age)
+            jobs.append(Job(f"purge {rows}", purging.ENDED_EVERY_SECONDS, run))
     if days := settings.retention_sandbox_days:
         sandboxes = purging.SandboxPurger(pool, timedelta(days=days))
         jobs.append(Job("purge sandboxes", purging.SANDBOXES_EVERY_SECONDS, sandboxes.step))
+    # Other jobs may keep the connections of `pool` busy, and a result that is not recorded in time
+    # means a second message.
+    outbox = Pool(dsn, 1)
+    if settings.smtp_url is not None and settings.mail_from is not None:
+        mailer = Mailer(settings.smtp_url, settings.mail_from)
+        run = partial(send_due, outbox, "email", mailer.send)
+        jobs.append(Job("send emails", SEND_EVERY_SECONDS, run))
+    if settings.sms_command:
+        run = partial(send_due, outbox, "sms", partial(sms.send, settings.sms_command))
+        jobs.append(Job("send SMS", SEND_EVERY_SECONDS, run))
     try:
         delivering = delivery.run(dsn, master_key, settings, stop, limits)
         await asyncio.gather(delivering, run_jobs(jobs, stop))
@@ -94,6 +110,7 @@ async def run(
         await spine.close()
         await runner.close()
         await announcer.close()
+        await outbox.close()
         await pool.close()
 
 

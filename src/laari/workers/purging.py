@@ -3,25 +3,34 @@
 import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+from typing import Literal, TypeAlias
 
 from laari.store import purge
-from laari.store.postgres.pool import Pool
+from laari.store.postgres.pool import Connection, Pool
 from laari.store.reads.listing import Position
 
 log = logging.getLogger(__name__)
 
-DELIVERIES_EVERY_SECONDS = 60
+ENDED_EVERY_SECONDS = 60
 SANDBOXES_EVERY_SECONDS = 3600  # each run reads all events of all sandboxes
 REST = 3.0  # pause after each step, in proportion to its duration
 
 
-async def purge_deliveries(pool: Pool, age: timedelta) -> bool:
+Ended: TypeAlias = Literal["deliveries", "messages"]
+PURGES: dict[Ended, Callable[[Connection, datetime], Awaitable[int]]] = {
+    "deliveries": purge.purge_deliveries,
+    "messages": purge.purge_messages,
+}
+
+
+async def purge_ended(pool: Pool, rows: Ended, age: timedelta) -> bool:
     """Runs one transaction; returns whether there may be more to purge."""
     began = time.monotonic()
-    count = await pool.write(purge.purge_deliveries, datetime.now(UTC) - age)
+    count = await pool.write(PURGES[rows], datetime.now(UTC) - age)
     if count:
-        log.info("purged %d old deliveries", count)
+        log.info("purged %d old %s", count, rows)
     await asyncio.sleep((time.monotonic() - began) * REST)
     return count == purge.MOST
 

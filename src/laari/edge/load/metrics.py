@@ -93,11 +93,15 @@ class Metrics:
     def text(
         self,
         database_up: bool,
-        backlog: tuple[int, float] | None,
+        webhooks: tuple[int, float] | None,
+        messages: tuple[int, float] | None = None,
         seals: ShownSeals | None = None,
     ) -> bytes:
-        """The figures of all processes together; the backlog of webhooks and seals if known."""
-        lines = [*self._lines(), *_database_lines(database_up, backlog)]
+        """The figures of all processes together; the backlogs and seals if they are known."""
+        meaning = "Whether something can be committed to the database."
+        lines = [*self._lines(), *_gauge("database_up", meaning, int(database_up))]
+        lines += _backlog_lines("webhooks", "Events not delivered yet", webhooks)
+        lines += _backlog_lines("messages", "Emails and SMS not sent yet", messages)
         if seals is not None:
             lines += _seal_lines(seals)
         return "".join(f"{line}\n" for line in lines).encode()
@@ -137,13 +141,11 @@ class Metrics:
             yield from _gauge(name, meaning, counts[self._gauges + number])
 
 
-def _database_lines(up: bool, backlog: tuple[int, float] | None) -> Iterator[str]:
-    yield from _gauge("database_up", "Whether something can be committed to the database.", int(up))
+def _backlog_lines(name: str, what: str, backlog: tuple[int, float] | None) -> Iterator[str]:
     if backlog is not None:
         waiting, oldest = backlog
-        yield from _gauge("webhooks_waiting", "Events not delivered yet.", waiting)
-        meaning = "Age of the oldest event that is not delivered yet."
-        yield from _gauge("webhooks_oldest_seconds", meaning, f"{oldest:.3f}")
+        yield from _gauge(f"{name}_waiting", f"{what}.", waiting)
+        yield from _gauge(f"{name}_oldest_seconds", f"{what}: age of the oldest.", f"{oldest:.3f}")
 
 
 def _seal_lines(seals: ShownSeals) -> Iterator[str]:

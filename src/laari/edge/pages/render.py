@@ -13,17 +13,10 @@ from laari.edge.pages.assets import URLS
 from laari.edge.pages.bidi import closed, escaped_json, isolated_value
 from laari.edge.pages.language import LANGUAGES, Language
 from laari.rules.calendar import MALDIVES, show
-from laari.rules.money import rufiyaa
+from laari.rules.money import money_text, rufiyaa
 
 SLICE_REST_SECONDS = 0.004
 SLICE_SECONDS = 0.002  # a long page is rendered in slices, with other requests in between
-
-
-def money_text(laari: int) -> str:
-    """`MVR 1,250.00`, kept together."""
-    sign = "\N{MINUS SIGN}" if laari < 0 else ""
-    whole, hundredths = divmod(abs(laari), 100)
-    return f"{sign}MVR\N{NO-BREAK SPACE}{whole:,}.{hundredths:02d}"
 
 
 def money(laari: int) -> Markup:

@@ -15,7 +15,7 @@ from laari.rules.tables import Journal, K, Lookup, R, Table
 from laari.rules.world import REGISTRY, Needs, ResponseKey, World
 from laari.store.batch import sandbox_periods
 from laari.store.batch.load_charge import load_charging
-from laari.store.reads.recipients import accounts_of
+from laari.store.reads.recipients import contacts_of
 from laari.store.reads.tiers import all_tiers
 from laari.store.reads.wallets import topups_by_slip
 from laari.store.tables import (
@@ -33,14 +33,18 @@ _Load: TypeAlias = Callable[[asyncpg.Connection, Needs, World], Awaitable[None]]
 
 
 async def load(
-    connection: asyncpg.Connection, needs: Needs, origin: str, clock: Callable[[], datetime]
+    connection: asyncpg.Connection,
+    needs: Needs,
+    origin: str,
+    clock: Callable[[], datetime],
+    channels: frozenset[str] = frozenset(),
 ) -> World:
     """Locks and reads rows: one statement per table, in the registry's order.
 
     After a wait PostgreSQL re-reads only the locked row itself, so nothing here is joined or
     summed. References and the clock come after the locks: a retry finds a charge just made.
     """
-    world = World(datetime.min.replace(tzinfo=UTC), origin, os.urandom)
+    world = World(datetime.min.replace(tzinfo=UTC), origin, os.urandom, channels)
     for table, load_table in _LOADS:
         if needs.names(table):
             await load_table(connection, needs, world)
@@ -164,7 +168,7 @@ async def _load_authorization_ids(
 
 
 async def _load_recipients(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    found = await accounts_of(connection, needs.only_read(World.recipients))
+    found = await contacts_of(connection, needs.only_read(World.recipients))
     world.recipients.update(found)
 
 

@@ -73,12 +73,14 @@ class BatchRunner:
         origin: str,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         announce: Callable[[], None] = lambda: None,
+        channels: frozenset[str] = frozenset(),
     ) -> None:
         """`announce` is called after a commit that added deliveries."""
         self._dsn = dsn
         self._origin = origin
         self._clock = clock
         self._announce = announce
+        self._channels = channels
         self._connection: asyncpg.Connection | None = None
         self._watch = Watch()
         self._warned = False
@@ -123,7 +125,7 @@ class BatchRunner:
     ) -> list[T | Refusal]:
         locks = needs.takes_locks
         try:
-            world = await load(connection, needs, self._origin, self._clock)
+            world = await load(connection, needs, self._origin, self._clock, self._channels)
             outcomes = [command.decide(world) for command in commands]
             last = writing(world)
             to_send = False

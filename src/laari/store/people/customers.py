@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from laari.errors import LaariError
 from laari.rules import ids
-from laari.rules.records import Mode
+from laari.rules.records import Language, Mode
 from laari.rules.wallets import move_outside_money
 from laari.rules.world import World
 from laari.store.batch.save import save
@@ -103,6 +103,12 @@ async def let_log_in(connection: Connection, account: int, email: str, password:
         "UPDATE customers SET email = $2, password_hash = $3 WHERE password_hash IS NULL "
         "AND id = (SELECT customer_id FROM wallets WHERE account = $1)",
         *(account, email, hash_password(password)),
+    )
+
+
+async def set_language(connection: Connection, customer_id: UUID, language: Language) -> None:
+    await connection.execute(
+        "UPDATE customers SET language = $2 WHERE id = $1", customer_id, language
     )
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from asyncpg import Connection
 
 from laari.rules.actors import Payer
-from laari.rules.records import Mode
+from laari.rules.records import Contact, Language, Mode
 from laari.store.people.logins import Whose, person
 from laari.store.secrets import digest, new_secret
 
@@ -30,10 +30,17 @@ class CustomerSession(NamedTuple):
     mode: Mode
     account: int
     must_change: bool  # the password, before anything else
+    email: str | None
+    language: Language
 
     @property
     def whose(self) -> UUID:
         return self.customer_id
+
+    @property
+    def contact(self) -> Contact:
+        """For messages that go by email only."""
+        return Contact(self.account, self.customer_id, self.email, None, self.language)
 
     @property
     def payer(self) -> Payer:
@@ -63,7 +70,8 @@ async def of_customer(
     """The session with this token, if it is valid everywhere or for this page."""
     row = await connection.fetchrow(
         "SELECT s.digest, s.authenticated_at, s.seen_at, c.id, c.name, c.mode, w.account, "
-        "c.password_must_change FROM sessions s JOIN customers c ON c.id = s.customer_id "
+        "c.password_must_change, c.email, c.language "
+        "FROM sessions s JOIN customers c ON c.id = s.customer_id "
         "JOIN wallets w ON w.customer_id = c.id "
         f"WHERE s.digest = $1 AND {_OPEN} AND (s.page IS NULL OR s.page = $4)",
         digest(token),

@@ -6,7 +6,7 @@ from uuid import UUID
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.rules.records import Mode, WalletFreeze
+from laari.rules.records import Language, Mode, WalletFreeze
 
 
 class Holder(Struct, frozen=True):
@@ -19,6 +19,7 @@ class Holder(Struct, frozen=True):
     mobile: str | None
     email: str | None
     vpa: str | None
+    language: Language
     tier: str
     balance: int
     frozen_at: datetime | None
@@ -28,8 +29,8 @@ class Holder(Struct, frozen=True):
 
 
 _SELECT = (
-    "SELECT c.id, w.account, c.name, c.mode, c.mobile, c.email, c.vpa, w.tier, w.balance, "
-    "w.frozen_at, w.frozen_reason, t.merchant_id, c.created_at "
+    "SELECT c.id, w.account, c.name, c.mode, c.mobile, c.email, c.vpa, c.language, w.tier, "
+    "w.balance, w.frozen_at, w.frozen_reason, t.merchant_id, c.created_at "
     "FROM customers c JOIN wallets w ON w.customer_id = c.id "
     "LEFT JOIN tenants t ON t.id = c.sandbox_of"
 )

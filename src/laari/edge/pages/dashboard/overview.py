@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from laari.edge.pages.dashboard.chart import bars, stacked
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.render import money_text
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day
 from laari.rules.lifecycle import shown_state
+from laari.rules.money import money_text
 from laari.store.reads import payments
 from laari.store.reads.figures import Figures, Span
 from laari.store.reads.listing import Window

@@ -1,0 +1,76 @@
+"""Messages to people, by email or SMS. Their texts are written when they are sent."""
+
+from datetime import datetime
+from uuid import UUID
+
+from msgspec import Struct
+
+from laari.rules.contacts import COUNTRY
+from laari.rules.records import Channel, Contact, Message, MessageKind, Tenant
+from laari.rules.shapes.envelopes import to_json
+from laari.rules.world import World
+
+
+class RequestContent(Struct, frozen=True):
+    """The values for the text of a payment request."""
+
+    merchant: str
+    amount: int
+    title: str
+    expires_at: datetime
+    link: str
+
+
+class ReceiptContent(Struct, frozen=True):
+    """The values for the text of a receipt."""
+
+    merchant: str
+    amount: int
+    title: str
+    paid_at: datetime
+    payment_reference: str
+    reference: str
+    link: str
+
+
+CONTENTS: dict[MessageKind, type[Struct]] = {
+    "payment_request": RequestContent,
+    "receipt": ReceiptContent,
+}
+
+
+def emit(
+    world: World,
+    tenant: Tenant,
+    contact: Contact,
+    kind: MessageKind,
+    object_id: UUID,
+    content: Struct,
+) -> None:
+    """Adds a message to the batch if the customer is live and the service can reach them."""
+    reached = _reached(contact, world.channels)
+    if tenant.mode == "sandbox" or reached is None:
+        return
+    channel, recipient = reached
+    message = Message(
+        id=world.new_id(),
+        created_at=world.now,
+        kind=kind,
+        channel=channel,
+        recipient=recipient,
+        language=contact.language,
+        parameters=to_json(content).decode(),
+        tenant_id=tenant.id,
+        customer_id=contact.customer_id,
+        object_id=object_id,
+    )
+    world.messages.append(message)
+
+
+def _reached(contact: Contact, channels: frozenset[str]) -> tuple[Channel, str] | None:
+    """The channel and its address: email before SMS."""
+    if contact.email is not None and "email" in channels:
+        return "email", contact.email
+    if contact.mobile is not None and "sms" in channels:
+        return "sms", f"+{COUNTRY}{contact.mobile}"
+    return None

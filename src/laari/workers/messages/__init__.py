@@ -1,0 +1,1 @@
+"""Messages to people: their texts, and their delivery by email and SMS."""
