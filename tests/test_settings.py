@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from laari.settings import VARIABLES, Settings, SettingsError, read_settings, unknown_variables
+from laari.settings import (
+    VARIABLES,
+    Settings,
+    SettingsError,
+    SmtpServer,
+    read_settings,
+    unknown_variables,
+)
 
 KEY = bytes(range(32))
 
@@ -119,6 +126,15 @@ def test_lists() -> None:
         ("LAARI_WEBHOOK_ALLOW_PRIVATE", "2"),
         ("LAARI_WEBHOOK_RETRY_SECONDS", "60,soon"),
         ("LAARI_WEBHOOK_RETRY_SECONDS", "-1"),
+        ("LAARI_SMTP_URL", "mail.example.com"),
+        ("LAARI_SMTP_URL", "http://mail.example.com"),
+        ("LAARI_SMTP_URL", "smtp://:25"),
+        ("LAARI_SMTP_URL", "smtp://mail.example.com:port"),
+        ("LAARI_SMTP_URL", "smtp://mail.example.com/folder"),
+        ("LAARI_SMTP_URL", "smtp://user@mail.example.com"),
+        ("LAARI_MAIL_FROM", "Laari"),
+        ("LAARI_MAIL_FROM", "Laari <pay@example.com>\nBcc: x@example.com"),
+        ("LAARI_SMS_COMMAND", "send 'it"),
         ("LAARI_MERCHANT_RATE_LIVE", "nan"),
         ("LAARI_MERCHANT_RATE_SANDBOX", "inf"),
         ("LAARI_RETENTION_DELIVERIES_DAYS", "-1"),
@@ -136,6 +152,42 @@ def test_a_bad_value_is_one_line_that_names_its_variable(name: str, value: str) 
         read_settings({name: value})
     assert name in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+FROM = {"LAARI_MAIL_FROM": "Laari <pay@example.com>"}
+
+
+@pytest.mark.parametrize(
+    ("url", "server"),
+    [
+        ("smtp://mail", SmtpServer("mail", 25, False, None, None)),
+        ("smtp://a:b@mail", SmtpServer("mail", 587, False, "a", "b")),
+        ("smtps://a:p%40ss%2Fword@mail/", SmtpServer("mail", 465, True, "a", "p@ss/word")),
+        ("smtps://[::1]:2525", SmtpServer("::1", 2525, True, None, None)),
+    ],
+)
+def test_the_mail_server(url: str, server: SmtpServer) -> None:
+    settings = read_settings({"LAARI_SMTP_URL": url, **FROM})
+    assert settings.smtp_url == server
+    assert settings.channels == {"email"}
+    assert "p@ss" not in repr(settings)
+
+
+def test_the_mail_servers_password_is_in_no_error() -> None:
+    with pytest.raises(SettingsError) as refused:
+        read_settings({"LAARI_SMTP_URL": "smtp://a:hush@mail/x", **FROM})
+    assert "hush" not in str(refused.value)
+
+
+def test_mail_needs_a_sender() -> None:
+    with pytest.raises(SettingsError, match="LAARI_MAIL_FROM is required"):
+        read_settings({"LAARI_SMTP_URL": "smtp://mail"})
+
+
+def test_the_sms_command_is_split_into_words() -> None:
+    settings = read_settings({"LAARI_SMS_COMMAND": "send --from 'The Shop'"})
+    assert settings.sms_command == ("send", "--from", "The Shop")
+    assert settings.channels == {"sms"}
 
 
 def test_a_server_of_ones_own_needs_a_master_key() -> None:

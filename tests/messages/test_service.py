@@ -1,0 +1,195 @@
+"""Messages of a running service: from the merchant's request to the customer's mailbox."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from email.message import EmailMessage
+from pathlib import Path
+
+import httpx
+import pytest
+
+from laari.store.people import customers
+from tests.messages.outbox import Mailbox, mail_server
+from tests.pages.forms import Forms, token_in
+from tests.serving import Merchant, Service, serving
+
+
+@pytest.fixture(scope="module")
+def mailbox() -> Iterator[tuple[Mailbox, int]]:
+    """A mail server in its own thread, and its port."""
+    mailbox, loop = Mailbox(), asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    server = mail_server(mailbox)
+    address = asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result()
+    yield mailbox, address.port
+    asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def service(
+    engine, mailbox: tuple[Mailbox, int], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("messages")
+    program = folder / "send-sms"
+    program.write_text(f'#!/bin/sh\n{{ echo "$@"; cat; }} > {folder}/sms\n')
+    program.chmod(0o755)
+    settings = {
+        "LAARI_SMTP_URL": f"smtp://127.0.0.1:{mailbox[1]}",
+        "LAARI_MAIL_FROM": "Laari <pay@example.com>",
+        "LAARI_SMS_COMMAND": f"{program} --route local",
+    }
+    with serving(engine.migrated("messages"), folder, **settings) as service:
+        yield service
+
+
+def until(found: Callable[[], object], seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not found():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def mail_for(mailbox: Mailbox, recipient: str) -> list[EmailMessage]:
+    return [email for email in mailbox.received if email["To"] == recipient]
+
+
+def ask(shop: Merchant, customer: dict[str, str], **fields: object) -> httpx.Response:
+    body = {"reference": f"r-{time.monotonic_ns()}", "amount": 12_500, "customer": customer}
+    return shop.post("/payment-requests", {**body, **fields})
+
+
+def test_a_request_is_mailed_once_and_one_that_is_refused_is_not(
+    service: Service, mailbox: tuple[Mailbox, int]
+) -> None:
+    service.customer(email="aisha@example.mv", mobile="7770001")
+    shop = service.merchant(mode="live", name="Seagull Café")
+    to = {"type": "mobile", "value": "7770001"}
+    refused = ask(shop, {"type": "mobile", "value": "7779999"})
+    assert refused.json()["error"]["code"] == "customer_not_found"
+    created = ask(shop, to, reference="order-1", title="Two coffees")
+    assert created.status_code == 201
+    assert ask(shop, to, reference="order-1", title="Two coffees").json() == created.json()
+    until(lambda: mail_for(mailbox[0], "aisha@example.mv"))
+    time.sleep(1.5)
+    [email] = mail_for(mailbox[0], "aisha@example.mv")
+    assert f"{service.origin}/app/requests/{created.json()['data']['id']}" in email.get_content()
+    until(lambda: service.execute("SELECT FROM messages WHERE status = 'sent'"))
+    assert len(service.execute("SELECT FROM messages")) == 1
+
+
+def test_a_customer_without_email_gets_an_sms(service: Service) -> None:
+    service.customer(mobile="7770002")
+    shop = service.merchant(mode="live", name="Seagull Café")
+    assert ask(shop, {"type": "mobile", "value": "7770002"}, title="Tea").status_code == 201
+    file = Path(service.env["LAARI_DATA_DIR"]) / "sms"
+    until(lambda: file.exists() and "Tea" in file.read_text())
+    assert file.read_text().startswith("--route local +9607770002\nSeagull Café asks you to pay")
+
+
+def test_a_sandbox_sends_nothing(service: Service) -> None:
+    before = len(service.execute("SELECT FROM messages"))
+    service.merchant().request()
+    assert len(service.execute("SELECT FROM messages")) == before
+
+
+def test_a_receipt_is_sent_on_demand_once_a_minute(
+    service: Service, mailbox: tuple[Mailbox, int]
+) -> None:
+    made = service.database.run(
+        lambda connection: customers.create(
+            connection,
+            name="Ali",
+            mode="live",
+            tier="business",
+            balance=100_000,
+            email="ali@example.mv",
+            password="a good password",
+        )
+    )
+    shop = service.merchant(mode="live", name="Seagull Café")
+    request = ask(shop, {"type": "email", "value": "ali@example.mv"}).json()["data"]
+    page = f"{service.origin}/app/requests/{request['id']}"
+    forms = Forms()
+    assert forms.log_in(f"{service.origin}/app/login", "ali@example.mv", made.password).is_redirect
+    shown = forms.http.get(page).text
+    assert "Send receipt" not in shown
+    token = {"form_token": token_in(shown)}
+    assert forms.send(f"{page}/receipt", token).status_code == 303  # nothing is paid yet
+    assert forms.send(f"{page}/pay", token).status_code == 303
+    until(lambda: mail_for(mailbox[0], "ali@example.mv"))
+    mailbox[0].received.clear()
+
+    shown = forms.http.get(page).text
+    assert "Send receipt by email" in shown
+    answer = forms.send(f"{page}/receipt", token)
+    assert answer.status_code == 303
+    shown = forms.http.get(service.origin + answer.headers["location"]).text
+    assert "We are sending the receipt" in shown
+    again = forms.send(f"{page}/receipt", token)
+    assert again.status_code == 429
+    assert "less than a minute ago" in again.text
+    assert 0 < int(again.headers["retry-after"]) <= 60
+    until(lambda: mail_for(mailbox[0], "ali@example.mv"))
+    [email] = mail_for(mailbox[0], "ali@example.mv")
+    assert email["Subject"] == "Receipt: MVR 125.00 to Seagull Café"
+    stranger = Forms()
+    other = service.customer(email="eve@example.mv")
+    assert stranger.log_in(f"{service.origin}/app/login", "eve@example.mv", other.password)
+    own = {"form_token": stranger.token(f"{service.origin}/app")}
+    assert stranger.send(f"{page}/receipt", own).status_code == 404
+
+
+def test_the_operator_lists_and_resends(service: Service, mailbox: tuple[Mailbox, int]) -> None:
+    mailbox[0].answer("RCPT", "550 5.1.1 unknown")
+    service.customer(email="gone@example.mv")
+    shop = service.merchant(mode="live")
+    assert ask(shop, {"type": "email", "value": "gone@example.mv"}).status_code == 201
+    until(lambda: service.execute("SELECT FROM messages WHERE status = 'failed'"))
+    [message] = json.loads(service.laari("message", "list", "--status", "failed", "--json").stdout)
+    assert (message["recipient"], message["last_error"], message["attempts"]) == (
+        *("gone@example.mv", "550 5.1.1 unknown"),
+        1,
+    )
+    assert "parameters" not in message
+    assert message["next_attempt_at"] is None
+    resent = service.laari("message", "resend", message["id"], "--json")
+    assert resent.returncode == 0
+    assert '"pending"' in resent.stdout
+    until(lambda: mail_for(mailbox[0], "gone@example.mv"))
+    until(lambda: not service.execute("SELECT FROM messages WHERE status = 'pending'"))
+    refused = service.laari("message", "resend", message["id"])
+    assert (refused.returncode, refused.stderr) == (
+        1,
+        f"laari: {message['id']} has not failed: it is sent\n",
+    )
+    unknown = service.laari("message", "resend", "msg_" + "0" * 32)
+    assert unknown.returncode == 1
+    assert "there is no message" in unknown.stderr
+
+
+def test_metrics_count_the_messages_that_wait(service: Service) -> None:
+    service.execute(
+        "INSERT INTO messages (id, created_at, kind, channel, recipient, language, parameters, "
+        "next_attempt_at) VALUES (gen_random_uuid(), now() - interval '90 s', 'receipt', 'email', "
+        "'a@b.mv', 'en', '{}', now() + interval '1 day')"
+    )
+    text = httpx.get(service.metrics_url).text
+    assert "\nlaari_messages_waiting 1\n" in text
+    [oldest] = [line for line in text.splitlines() if line.startswith("laari_messages_oldest")]
+    assert 90 <= float(oldest.split()[1]) < 200
+
+
+def test_the_language_of_messages_is_set_by_the_operator(service: Service) -> None:
+    made = service.customer(mobile="7770003")
+    answer = service.laari("customer", "set-language", str(made.account), "dv", "--json")
+    assert '"language":"dv"' in answer.stdout.replace(" ", "")
+    shop = service.merchant(mode="live")
+    assert ask(shop, {"type": "mobile", "value": "7770003"}).status_code == 201
+    [row] = service.execute("SELECT language FROM messages WHERE recipient = '+9607770003'")
+    assert row["language"] == "dv"
