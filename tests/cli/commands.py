@@ -31,6 +31,8 @@ NOBODY = {
     "authorization_id": f"auth_{'0' * 32}",
     "suspended_id": f"auth_{'0' * 32}",
     "event_id": f"evt_{'0' * 32}",
+    "message_id": f"msg_{'0' * 32}",
+    "language": "dv",
     "folder": "/dev/null/backup",  # where nothing can be written
     "account": "7700000000001",
     "email": "evil@shop.mv",

@@ -63,6 +63,8 @@ SHOWS = {
     "merchant user list",
     "customer show",
     "customer list",
+    "message list",
+    "message resend",
 }
 
 
@@ -144,6 +146,12 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         await connection.execute(
             "UPDATE deliveries SET leases = 1, failed_attempts = 1 WHERE event_id = $1", event
         )
+        message = await connection.fetchval(
+            "INSERT INTO messages (id, created_at, kind, channel, recipient, language, parameters, "
+            "status, last_error) VALUES (gen_random_uuid(), now(), 'receipt', 'email', $1, 'en', "
+            "'{}', 'failed', $1) RETURNING id",
+            HOSTILE,
+        )
         for statement in (
             "UPDATE merchants SET name = $1",
             "UPDATE customers SET name = $1, vpa = CASE WHEN sandbox_of IS NULL THEN lower($1) END",
@@ -165,6 +173,7 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         "authorization_id": f"auth_{held[0].hex}",
         "suspended_id": f"auth_{held[1].hex}",
         "event_id": f"evt_{event.hex}",
+        "message_id": f"msg_{message.hex}",
         "account": str(customer.account),
         "url": receiver,
     }
