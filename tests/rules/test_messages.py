@@ -94,6 +94,7 @@ def test_a_sandbox_sends_nothing() -> None:
     world = world_of()
     outcome = CreateRequest(SANDBOX, DRAFT, designated=True).decide(world)
     assert isinstance(outcome, PaymentRequest)
+    assert SendReceipt(SANDBOX, paid(world).id, AISHA).decide(world)
     assert world.messages == []
 
 

@@ -64,3 +64,7 @@ async def test_a_filled_database_of_a_release_is_upgraded(
     async with connection_to(empty_dsn) as connection:
         for table in ("events", "deliveries", "saved_responses", "authorizations", "topup_slips"):
             assert await connection.fetchval(f"SELECT count(*) FROM {table}") > 0
+        # 0002: customers who were there before read English, and are sent nothing old.
+        languages = await connection.fetch("SELECT DISTINCT language FROM customers")
+        assert [row["language"] for row in languages] == ["en"]
+        assert await connection.fetchval("SELECT count(*) FROM messages") == 0
