@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 from collections import Counter
@@ -15,10 +16,12 @@ import pytest
 from laari.errors import UnavailableError
 from laari.rules.command import Command
 from laari.rules.payment_requests import CreateRequest, RequestDraft
-from laari.rules.records import PaymentRequest
+from laari.rules.payments import CreatePayment, PaymentDraft
+from laari.rules.records import PaymentRequest, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import Needs, World
 from laari.store.batch.runner import BatchRunner
+from laari.store.batch.save import writing
 from laari.store.people import customers, merchants
 from laari.store.postgres.pool import Pool
 from laari.store.purge import purge_messages
@@ -282,3 +285,11 @@ async def test_a_message_is_written_with_its_cause_or_not_at_all(
         *(outcomes[0].id, "a@b.mv"),
         "pending",
     )
+
+
+def test_a_batch_without_a_message_has_no_work_with_messages() -> None:
+    world = World(datetime.now(UTC), "", os.urandom, frozenset({"email", "sms"}))
+    tenant = Tenant(1, "mer_1", "Shop", "live", 0, 0, 0, 1, True)
+    CreatePayment(tenant, PaymentDraft("a", 100)).decide(world)
+    assert World.messages.touched(world) is None
+    assert "messages" not in writing(world)[0]
