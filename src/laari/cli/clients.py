@@ -1,11 +1,14 @@
 """`laari client`: OAuth clients of merchants."""
 
+from datetime import UTC, datetime, timedelta
+
 import click
 
+from laari.cli.terminal import fields
 from laari.cli.terminal.operation import operation
 from laari.process.open import Service
+from laari.rules.calendar import LAST_SHOWN, read_timestamp, show_or_none
 from laari.rules.calendar import show as show_time
-from laari.rules.calendar import show_or_none
 from laari.rules.scopes import SCOPES
 from laari.rules.tokens import write_scope
 from laari.store.people import oauth
@@ -24,12 +27,23 @@ def scope(value: str) -> str:
     return write_scope(names)
 
 
+def expiry(value: str) -> datetime:
+    now, is_days = datetime.now(UTC), value.isdecimal() and value.isascii() and len(value) <= 4
+    moment = now + timedelta(days=int(value)) if is_days else read_timestamp(value)
+    if moment is None or not now < moment < LAST_SHOWN:
+        raise click.BadParameter("must be a number of days or a later date: 90, 2027-12-31.")
+    return moment
+
+
 def described(found: oauth.Client) -> dict[str, object]:
     return {
         "client_id": found.id,
         "merchant_id": found.merchant_id,
+        "name": found.name,
         "scopes": found.scope.split(),
         "created_at": show_time(found.created_at),
+        "expires_at": show_or_none(found.expires_at),
+        "last_used_at": show_or_none(found.last_used_at),
         "revoked_at": show_or_none(found.revoked_at),
     }
 
@@ -43,14 +57,27 @@ def described(found: oauth.Client) -> dict[str, object]:
     show_default="all",
     help="Scopes, separated by spaces.",
 )
+@click.option("--name", type=fields.text(oauth.MAX_NAME), help="Name for people.")
+@click.option(
+    "--expires",
+    "expires_at",
+    type=expiry,
+    metavar="DAYS|DATE",
+    show_default="never",
+    help="End of the client and its tokens. A date means its first moment, in Maldives time.",
+)
 @operation
-async def create(service: Service, merchant_id: str, scope: str) -> dict[str, object]:
+async def create(
+    service: Service, merchant_id: str, scope: str, name: str | None, expires_at: datetime | None
+) -> dict[str, object]:
     """Create a client of a merchant and print its secret.
 
     The secret is not shown again.
     """
     async with connection_to(service.dsn) as connection:
-        new, secret = await oauth.create_client(connection, merchant_id, scope)
+        new, secret = await oauth.create_client(
+            connection, merchant_id, scope, name=name, expires_at=expires_at
+        )
     return {**described(new), "client_secret": secret}
 
 

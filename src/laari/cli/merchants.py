@@ -1,5 +1,6 @@
 """`laari merchant`: merchants and their secret keys."""
 
+from datetime import timedelta
 from typing import Any, Literal
 
 import click
@@ -8,6 +9,7 @@ from laari.cli.terminal import fields
 from laari.cli.terminal.operation import operation
 from laari.errors import LaariError
 from laari.process.open import Service
+from laari.rules.calendar import show_or_none
 from laari.rules.webhooks import check_webhook_url
 from laari.store.people import merchants
 from laari.store.people.merchants import described
@@ -93,9 +95,12 @@ async def update(
 @click.argument("merchant_id")
 @operation
 async def show(service: Service, merchant_id: str) -> dict[str, object]:
-    """Show a merchant, with its balance in each mode in laari."""
+    """Show a merchant, with its balance in each mode in laari.
+
+    After a rotation with an overlap, `old_key_until` is the end of the old key.
+    """
     async with connection_to(service.dsn) as connection:
-        found = described(await merchants.show(connection, merchant_id))
+        found = _with_old_key(await merchants.show(connection, merchant_id))
         return {**found, "balance": await balances(connection, merchant_id)}
 
 
@@ -107,14 +112,44 @@ async def list_all(service: Service) -> list[dict[str, object]]:
         return [described(found) for found in await merchants.every(connection)]
 
 
+def _with_old_key(found: merchants.Merchant) -> dict[str, object]:
+    return {**described(found), "old_key_until": show_or_none(found.old_key_until)}
+
+
 @merchant.command("rotate-key")
 @click.argument("merchant_id")
+@click.option(
+    "--overlap",
+    type=fields.integer(0, merchants.MAX_OVERLAP_HOURS),
+    default=0,
+    show_default=True,
+    metavar="HOURS",
+    help="Time until the old key stops working; at most 168 (7 days).",
+)
 @operation
-async def rotate_key(service: Service, merchant_id: str) -> dict[str, object]:
+async def rotate_key(service: Service, merchant_id: str, overlap: int) -> dict[str, object]:
     """Replace a merchant's secret key.
 
-    The old key stops working at once.
+    Both keys work until the overlap ends. Webhooks are signed with the old key until then, and with
+    the new key from then on.
+
+    With --overlap 0 all earlier keys stop working at once, also the old key of a running overlap.
+    Use it if a key is stolen.
     """
     async with connection_to(service.dsn) as connection:
-        found, secret_key = await merchants.rotate_key(connection, service.master_key, merchant_id)
-    return {**described(found), "secret_key": secret_key}
+        found, secret_key = await merchants.rotate_key(
+            connection, service.master_key, merchant_id, timedelta(hours=overlap)
+        )
+    return {**_with_old_key(found), "secret_key": secret_key}
+
+
+@merchant.command("end-old-key")
+@click.argument("merchant_id")
+@operation
+async def end_old_key(service: Service, merchant_id: str) -> dict[str, object]:
+    """End the old key of a rotation now.
+
+    Webhooks are signed with the new key from now on.
+    """
+    async with connection_to(service.dsn) as connection:
+        return _with_old_key(await merchants.end_old_key(connection, merchant_id))

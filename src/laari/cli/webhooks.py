@@ -126,7 +126,7 @@ async def send_test(service: Service, merchant_id: str) -> dict[str, object]:
                 f"{merchant_id} has no webhook URL: "
                 f"set one with `laari merchant update {merchant_id} --webhook-url URL`"
             )
-        secret = await merchants.secret_key_of(connection, service.master_key, merchant_id)
+        secret = await merchants.signing_key_of(connection, service.master_key, merchant_id)
         tenant = await tenants.of_merchant(connection, merchant_id, merchant.mode)
     sample = sample_event(tenant, datetime.now(UTC), os.urandom)
     from laari.workers.webhooks.sender import Sender  # noqa: PLC0415  # aiohttp loads slowly

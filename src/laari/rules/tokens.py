@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 
+from laari.rules.calendar import LATEST
 from laari.rules.command import Command
 from laari.rules.records import AccessToken, Tenant
+from laari.rules.refusals import Refusal, refuse
 from laari.rules.scopes import SCOPES
 from laari.rules.world import Needs, World
 
@@ -50,17 +52,22 @@ class IssueToken(Command[AccessToken]):
     client_id: str
     scope: str
     sandbox_offset_seconds: int
+    client_expires_at: datetime | None = None
 
     def needs(self, needs: Needs) -> None:
         """Nothing: revoking a client ends all its tokens, new ones too."""
 
-    def decide(self, world: World) -> AccessToken:
+    def decide(self, world: World) -> AccessToken | Refusal:
+        """No token outlives its client, which may have expired since it was looked up."""
+        expires_at = min(world.now + LIFETIME, self.client_expires_at or LATEST)
+        if expires_at <= world.now:
+            return refuse("unauthorized")
         token = AccessToken(
             digest=self.digest,
             client_id=self.client_id,
             scope=self.scope,
             issued_at=world.now,
-            expires_at=world.now + LIFETIME,
+            expires_at=expires_at,
             sandbox_offset_seconds=self.sandbox_offset_seconds,
         )
         world.access_tokens.append(token)

@@ -77,6 +77,7 @@ async def _by_token(backend: Backend, token: str) -> Caller | Refusal:
     now = datetime.now(UTC)
     if not is_alive(found.expires_at, found.sandbox_offset_seconds, found.tenant, now):
         return _refused(_wrong_token(token))
+    backend.client_uses.note(found.client_id)
     return Caller(found.tenant, recognised(found.scope))
 
 

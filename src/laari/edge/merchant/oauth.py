@@ -18,7 +18,7 @@ from laari.edge.merchant.auth import read_basic
 from laari.http.messages import NO_STORE, Header, Reply, Request, read_parameters
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import to_json
-from laari.rules.tokens import LIFETIME, IssueToken, granted_scope
+from laari.rules.tokens import IssueToken, granted_scope
 from laari.store.people.oauth import TOKEN_PREFIX, ClientCredential, is_client_id
 from laari.store.secrets import digest, new_secret
 
@@ -160,11 +160,16 @@ class TokenEndpoint:
     async def _issue(self, client: ClientCredential, scope: str) -> Reply:
         token = new_secret(TOKEN_PREFIX)
         outcome = await self._backend.spine.submit(
-            IssueToken(digest(token), client.id, scope, client.sandbox_offset_seconds)
+            IssueToken(
+                digest(token), client.id, scope, client.sandbox_offset_seconds, client.expires_at
+            )
         )
-        if isinstance(outcome, Refusal):  # the spine is full
-            return _later(503, outcome.message, 1)
-        seconds = int(LIFETIME.total_seconds())
+        if isinstance(outcome, Refusal):
+            if outcome.code == "unauthorized":  # the client expired in this moment
+                return _unknown_client()
+            return _later(503, outcome.message, 1)  # the spine is full
+        self._backend.client_uses.note(client.id)
+        seconds = int((outcome.expires_at - outcome.issued_at).total_seconds())
         return Reply(200, to_json(TokenResponse(token, "Bearer", seconds, scope or None)))
 
     def _failure_buckets(self, client_id: str, request: Request) -> list[Bucket]:

@@ -2,7 +2,7 @@
 
 import base64
 import os
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
@@ -17,6 +17,7 @@ from laari.store.people.customers import create_sandbox_customer, new_account
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.people.staff import add_user
 from laari.store.people.wallet_keys import add_key, sandbox_wallet_key
+from laari.store.reads.tenants import SIGNED_WITH
 from laari.store.secrets import decrypt, digest, encrypt, new_secret
 
 KEY_PREFIX = "sk_"
@@ -25,8 +26,21 @@ SANDBOX_BALANCE = 10_000_000  # laari: MVR 100,000.00
 
 _COLUMNS = (
     "id, name, mode, active, webhook_url, webhooks_enabled, fee_bps, fee_fixed, created_at, "
+    "CASE WHEN old_secret_until > now() THEN old_secret_until END, "
     "EXISTS (SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = 'live')"
 )
+
+NO_OVERLAP = timedelta()
+MAX_OVERLAP_HOURS = 168
+# One statement decides: of two rotations with an overlap at once, the second finds the first.
+_ROTATE = f"""
+UPDATE merchants SET secret_digest = $2, secret_encrypted = $3,
+    old_secret_digest = CASE WHEN $4 > interval '0' THEN secret_digest END,
+    old_secret_encrypted = CASE WHEN $4 > interval '0' THEN secret_encrypted END,
+    old_secret_until = CASE WHEN $4 > interval '0' THEN now() + $4 END
+WHERE id = $1 AND ($4 = interval '0' OR (old_secret_until > now()) IS NOT TRUE)
+RETURNING {_COLUMNS}
+"""
 
 
 class Merchant(Struct, frozen=True):
@@ -39,7 +53,12 @@ class Merchant(Struct, frozen=True):
     fee_bps: int
     fee_fixed: int
     created_at: datetime
+    old_key_until: datetime | None  # None if only the present key works
     has_live: bool  # False for one that signed up for the sandbox alone
+
+
+class OldKeyWorksError(LaariError):
+    """A key cannot be rotated with an overlap during another one."""
 
 
 class NewMerchant(Struct, frozen=True):
@@ -178,18 +197,37 @@ async def every(connection: Connection) -> list[Merchant]:
 
 
 async def rotate_key(
-    connection: Connection, master_key: bytes, merchant_id: str
+    connection: Connection, master_key: bytes, merchant_id: str, overlap: timedelta = NO_OVERLAP
 ) -> tuple[Merchant, str]:
-    """Gives the merchant a new secret key; the old one stops working at once."""
+    """Gives the merchant a new secret key; the old one works until the overlap ends.
+
+    Without an overlap every earlier key stops working at once.
+    """
     secret_key = new_secret(KEY_PREFIX)
     row = await connection.fetchrow(
-        "UPDATE merchants SET secret_digest = $2, secret_encrypted = $3 "
-        f"WHERE id = $1 RETURNING {_COLUMNS}",
+        _ROTATE,
         merchant_id,
         digest(secret_key),
         encrypt(master_key, secret_key.encode(), _secret_context(merchant_id)),
+        overlap,
     )
-    return _found(row, merchant_id), secret_key
+    if row is None:
+        await show(connection, merchant_id)  # raises an error if there is none
+        raise OldKeyWorksError(
+            f"The old key of {merchant_id} still works. Use `laari merchant end-old-key "
+            f"{merchant_id}` first, or --overlap 0 to end all its keys at once."
+        )
+    return Merchant(*row), secret_key
+
+
+async def end_old_key(connection: Connection, merchant_id: str) -> Merchant:
+    """Ends the old key of a rotation now; without one this changes nothing."""
+    row = await connection.fetchrow(
+        "UPDATE merchants SET old_secret_digest = NULL, old_secret_encrypted = NULL, "
+        f"old_secret_until = NULL WHERE id = $1 RETURNING {_COLUMNS}",
+        merchant_id,
+    )
+    return _found(row, merchant_id)
 
 
 def open_secret(master_key: bytes, merchant_id: str, encrypted: bytes) -> str:
@@ -197,8 +235,8 @@ def open_secret(master_key: bytes, merchant_id: str, encrypted: bytes) -> str:
 
 
 async def rotate_marked_key(
-    connection: Connection, master_key: bytes, merchant_id: str, mark: str
-) -> str | None:
+    connection: Connection, master_key: bytes, merchant_id: str, mark: str, overlap: timedelta
+) -> tuple[Merchant, str] | None:
     """Replaces the marked secret key; None if it was replaced already."""
     async with connection.transaction():
         await connection.execute(
@@ -206,8 +244,7 @@ async def rotate_marked_key(
         )
         if await key_mark(connection, merchant_id) != mark:
             return None
-        _, secret_key = await rotate_key(connection, master_key, merchant_id)
-    return secret_key
+        return await rotate_key(connection, master_key, merchant_id, overlap)
 
 
 async def key_mark(connection: Connection, merchant_id: str) -> str:
@@ -221,6 +258,14 @@ async def key_mark(connection: Connection, merchant_id: str) -> str:
 async def secret_key_of(connection: Connection, master_key: bytes, merchant_id: str) -> str:
     encrypted = await connection.fetchval(
         "SELECT secret_encrypted FROM merchants WHERE id = $1", merchant_id
+    )
+    return open_secret(master_key, merchant_id, encrypted)
+
+
+async def signing_key_of(connection: Connection, master_key: bytes, merchant_id: str) -> str:
+    """The secret key that signs webhooks now: the old one until the overlap ends."""
+    encrypted = await connection.fetchval(
+        f"SELECT {SIGNED_WITH} FROM merchants m WHERE id = $1", merchant_id
     )
     return open_secret(master_key, merchant_id, encrypted)
 

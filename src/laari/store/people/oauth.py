@@ -13,20 +13,26 @@ from msgspec import Struct
 from laari.errors import LaariError
 from laari.rules.records import Tenant
 from laari.store.reads import tenants
+from laari.store.reads.wallets import USE_KNOWN_TO_SECONDS
 from laari.store.secrets import digest, new_secret
 
 SECRET_PREFIX = "cs_"  # noqa: S105  # what comes after it is the secret
 TOKEN_PREFIX = "at_"  # noqa: S105
+MAX_NAME = 80  # characters
 
 _CLIENT_ID = re.compile(r"cl_[a-z0-9]{20}", re.ASCII)
-_COLUMNS = "id, merchant_id, scope, created_at, revoked_at"
+_COLUMNS = "id, merchant_id, name, scope, created_at, expires_at, last_used_at, revoked_at"
+_USABLE = "c.revoked_at IS NULL AND (c.expires_at > now()) IS NOT FALSE AND m.active"
 
 
 class Client(Struct, frozen=True):
     id: str
     merchant_id: str
+    name: str | None
     scope: str
     created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None  # it got a token or used one; exact to about a minute
     revoked_at: datetime | None
 
 
@@ -34,6 +40,7 @@ class ClientCredential(NamedTuple):
     id: str
     secret_digest: bytes
     scope: str
+    expires_at: datetime | None
     sandbox_offset_seconds: int
 
 
@@ -41,6 +48,7 @@ class TokenCredential(NamedTuple):
     """A token, its tenant now, and what is left to check."""
 
     tenant: Tenant
+    client_id: str
     scope: str
     expires_at: datetime
     sandbox_offset_seconds: int
@@ -51,19 +59,27 @@ def is_client_id(text: str) -> bool:
 
 
 async def create_client(
-    connection: Connection, merchant_id: str, scope: str, secret: str | None = None
+    connection: Connection,
+    merchant_id: str,
+    scope: str,
+    secret: str | None = None,
+    *,
+    name: str | None = None,
+    expires_at: datetime | None = None,
 ) -> tuple[Client, str]:
     """Makes a client; its secret is shown only now."""
     client_id = "cl_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
     secret = secret or new_secret(SECRET_PREFIX)
     try:
         row = await connection.fetchrow(
-            "INSERT INTO oauth_clients (id, merchant_id, secret_digest, scope) "
-            f"VALUES ($1, $2, $3, $4) RETURNING {_COLUMNS}",
+            "INSERT INTO oauth_clients (id, merchant_id, secret_digest, scope, name, expires_at) "
+            f"VALUES ($1, $2, $3, $4, $5, $6) RETURNING {_COLUMNS}",
             client_id,
             merchant_id,
             digest(secret),
             scope,
+            name,
+            expires_at,
         )
     except asyncpg.ForeignKeyViolationError:
         raise LaariError(f"No merchant has the id {merchant_id}.") from None
@@ -71,7 +87,12 @@ async def create_client(
 
 
 async def create_next_client(
-    connection: Connection, merchant_id: str, scope: str, made_before: int
+    connection: Connection,
+    merchant_id: str,
+    scope: str,
+    made_before: int,
+    name: str | None,
+    expires_at: datetime | None,
 ) -> tuple[Client, str] | None:
     """Makes a client if the merchant has exactly `made_before`: no form makes two."""
     async with connection.transaction():
@@ -80,7 +101,7 @@ async def create_next_client(
         )
         if len(await list_clients(connection, merchant_id)) != made_before:
             return None
-        return await create_client(connection, merchant_id, scope)
+        return await create_client(connection, merchant_id, scope, name=name, expires_at=expires_at)
 
 
 async def list_clients(connection: Connection, merchant_id: str | None = None) -> list[Client]:
@@ -108,10 +129,11 @@ async def usable_clients(
     connection: Connection, client_ids: list[str]
 ) -> dict[str, ClientCredential]:
     rows = await connection.fetch(
-        "SELECT c.id, c.secret_digest, c.scope, t.clock_offset_seconds FROM oauth_clients c "
+        "SELECT c.id, c.secret_digest, c.scope, c.expires_at, t.clock_offset_seconds "
+        "FROM oauth_clients c "
         "JOIN merchants m ON m.id = c.merchant_id "
         "JOIN tenants t ON t.merchant_id = m.id AND t.mode = 'sandbox' "
-        "WHERE c.id = ANY($1) AND c.revoked_at IS NULL AND m.active",
+        f"WHERE c.id = ANY($1) AND {_USABLE}",
         client_ids,
     )
     return {row["id"]: ClientCredential(*row) for row in rows}
@@ -122,14 +144,25 @@ async def by_token_digest(
 ) -> dict[bytes, TokenCredential]:
     """Tokens of usable clients, in the present mode of their merchants."""
     rows = await connection.fetch(
-        f"SELECT a.digest, a.scope, a.expires_at, a.sandbox_offset_seconds, {tenants.COLUMNS} "
-        "FROM access_tokens a JOIN oauth_clients c ON c.id = a.client_id "
+        "SELECT a.digest, c.id, a.scope, a.expires_at, a.sandbox_offset_seconds, "
+        f"{tenants.COLUMNS} FROM access_tokens a JOIN oauth_clients c ON c.id = a.client_id "
         "JOIN merchants m ON m.id = c.merchant_id "
         "JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mode "
-        "WHERE a.digest = ANY($1) AND c.revoked_at IS NULL AND m.active",
+        f"WHERE a.digest = ANY($1) AND {_USABLE}",
         digests,
     )
     return {
-        digest: TokenCredential(Tenant(*tenant), scope, expires_at, offset)
-        for digest, scope, expires_at, offset, *tenant in rows
+        digest: TokenCredential(Tenant(*tenant), client_id, scope, expires_at, offset)
+        for digest, client_id, scope, expires_at, offset, *tenant in rows
     }
+
+
+async def note_uses(connection: Connection, client_ids: list[str]) -> None:
+    """Writes the last use of clients, unless it is known to the minute or being written."""
+    await connection.execute(
+        "UPDATE oauth_clients SET last_used_at = now() WHERE id IN ("
+        "SELECT id FROM oauth_clients WHERE id = ANY($1) AND (last_used_at < now() - "
+        f"interval '{USE_KNOWN_TO_SECONDS} seconds') IS NOT FALSE "
+        "FOR NO KEY UPDATE SKIP LOCKED)",
+        client_ids,
+    )

@@ -10,6 +10,7 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.rules.records import Event
+from laari.store.reads.tenants import SIGNED_WITH
 from laari.store.tables import EVENTS
 
 MAX_COUNTED = 100_000  # deliveries that wait: a scrape stays cheap however many there are
@@ -57,7 +58,7 @@ WITH RECURSIVE waiting (tenant_id, next_attempt_at, place) AS (
 SELECT tenant_id, next_attempt_at <= now() AS due FROM waiting ORDER BY tenant_id
 """
 
-_LEASE = """
+_LEASE = f"""
 WITH due AS (
     SELECT d.event_id FROM unnest($1::bigint[], $2::bigint[]) AS room (tenant_id, size)
     CROSS JOIN LATERAL (
@@ -71,7 +72,8 @@ WITH due AS (
     RETURNING d.event_id, d.tenant_id, d.leases, d.failed_attempts
 )
 SELECT c.event_id, c.tenant_id, c.leases, c.failed_attempts, e.body, m.id,
-       CASE WHEN m.webhooks_enabled THEN m.webhook_url END, m.secret_encrypted
+       CASE WHEN m.webhooks_enabled THEN m.webhook_url END,
+       {SIGNED_WITH}
 FROM leased c JOIN events e ON e.id = c.event_id
 JOIN tenants t ON t.id = c.tenant_id JOIN merchants m ON m.id = t.merchant_id
 ORDER BY c.event_id

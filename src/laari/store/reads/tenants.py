@@ -7,15 +7,23 @@ from laari.rules.records import Mode, Tenant
 COLUMNS = ", ".join(f"d.{field}" for field in Tenant.__struct_fields__)
 SELECT = f"SELECT {COLUMNS} FROM tenant_details d"
 
+# After a rotation with an overlap the old secret key authenticates and signs until its end.
+SIGNED_WITH = (
+    "CASE WHEN m.old_secret_until > now() THEN m.old_secret_encrypted ELSE m.secret_encrypted END"
+)
+_BY_SECRET_DIGEST = f"""
+SELECT k.digest, {COLUMNS} FROM (
+    SELECT secret_digest AS digest, id, mode FROM merchants WHERE secret_digest = ANY($1)
+    UNION ALL
+    SELECT old_secret_digest, id, mode FROM merchants
+    WHERE old_secret_digest = ANY($1) AND old_secret_until > now()
+) AS k JOIN tenant_details d ON d.merchant_id = k.id AND d.mode = k.mode
+"""
+
 
 async def by_secret_digest(connection: Connection, digests: list[bytes]) -> dict[bytes, Tenant]:
     """The tenants of these secret keys now, active or not."""
-    rows = await connection.fetch(
-        f"SELECT m.secret_digest, {COLUMNS} FROM merchants m "
-        "JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mode "
-        "WHERE m.secret_digest = ANY($1)",
-        digests,
-    )
+    rows = await connection.fetch(_BY_SECRET_DIGEST, digests)
     return {digest: Tenant(*tenant) for digest, *tenant in rows}
 
 

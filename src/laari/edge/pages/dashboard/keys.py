@@ -3,6 +3,8 @@
 Each form names the state it was shown for, so that a reload does not make a second secret.
 """
 
+from datetime import timedelta
+
 from laari.edge.pages.dashboard.request import MODES, DashboardRequest
 from laari.edge.pages.request import Problem, read_count
 from laari.edge.pages.routes import PageRoute
@@ -15,6 +17,26 @@ from laari.store.people import merchants, oauth
 CHANGED = refuse("conflict", "Something has changed since this page was shown. Nothing was done.")
 SANDBOX_ONLY = refuse("invalid_request", "This merchant exists only in the sandbox.")
 NO_SCOPE = refuse("invalid_request", "Choose at least one scope for the client.")
+BAD_NAME = refuse(
+    "invalid_request", f"The name may have at most {oauth.MAX_NAME} printable characters."
+)
+OLD_KEY_WORKS = refuse(
+    "conflict", "The old key still works. End it first, or let all keys end now."
+)
+
+# In the words of the forms.
+OVERLAPS = {
+    "now": merchants.NO_OVERLAP,
+    "in 1 hour": timedelta(hours=1),
+    "in 24 hours": timedelta(hours=24),
+    "in 7 days": timedelta(days=7),
+}
+LIFETIMES = {
+    "never": None,
+    "in 30 days": timedelta(days=30),
+    "in 90 days": timedelta(days=90),
+    "in 1 year": timedelta(days=365),
+}
 
 
 async def show(
@@ -29,6 +51,8 @@ async def show(
         clients=await request.backend.ask(oauth.list_clients, request.merchant.id),
         scopes=SCOPES,
         chosen=_chosen(request) or SCOPES,
+        written=request.form if request.problem else {},
+        lifetimes=LIFETIMES,
         secret_key=secret_key,
         client=client,
         client_secret=client_secret,
@@ -41,29 +65,61 @@ def _chosen(request: DashboardRequest) -> frozenset[str]:
 
 async def ask_rotation(request: DashboardRequest) -> Reply:
     mark = await request.backend.ask(merchants.key_mark, request.merchant.id)
-    return request.page("rotate.html", mark=mark)
+    overlaps = ["now"] if request.merchant.old_key_until else OVERLAPS
+    return request.page("rotate.html", mark=mark, overlaps=overlaps)
 
 
 async def rotate(request: DashboardRequest) -> Reply | Problem:
+    overlap = OVERLAPS.get(request.form.get("overlap", "now"))
+    if overlap is None:
+        return refuse("invalid_request")
     if problem := await request.confirm(always=True):
         return problem
-    secret_key = await request.backend.write(
-        merchants.rotate_marked_key,
-        request.backend.master_key,
-        request.merchant.id,
-        request.form.get("mark", ""),
-    )
-    return CHANGED if secret_key is None else await show(request, secret_key)
+    try:
+        rotated = await request.backend.write(
+            merchants.rotate_marked_key,
+            request.backend.master_key,
+            request.merchant.id,
+            request.form.get("mark", ""),
+            overlap,
+        )
+    except merchants.OldKeyWorksError:
+        return OLD_KEY_WORKS
+    if rotated is None:
+        return CHANGED
+    request.merchant, secret_key = rotated
+    return await show(request, secret_key)
+
+
+async def ask_end(request: DashboardRequest) -> Reply:
+    return request.page("end_old_key.html")
+
+
+async def end_old_key(request: DashboardRequest) -> Reply | Problem:
+    if problem := await request.confirm(always=True):
+        return problem
+    await request.backend.write(merchants.end_old_key, request.merchant.id)
+    return request.redirect("/keys", done="old_key")
 
 
 async def create_client(request: DashboardRequest) -> Reply | Problem:
     scope = write_scope(_chosen(request))
     if not scope:
         return NO_SCOPE
+    name = request.form.get("name", "").strip() or None
+    if name and not (len(name) <= oauth.MAX_NAME and name.isprintable()):
+        return BAD_NAME
+    expiry = request.form.get("expires", "never")
+    if expiry not in LIFETIMES:
+        return refuse("invalid_request")
+    lifetime = LIFETIMES[expiry]
+    expires_at = None if lifetime is None else request.now + lifetime
     if problem := await request.confirm():
         return problem
     before = read_count(request.form.get("clients", ""))
-    made = await request.backend.write(oauth.create_next_client, request.merchant.id, scope, before)
+    made = await request.backend.write(
+        oauth.create_next_client, request.merchant.id, scope, before, name, expires_at
+    )
     if made is None:
         return CHANGED
     client, secret = made
@@ -110,6 +166,7 @@ async def set_mode(request: DashboardRequest) -> Reply | Problem:
 ROUTES = [
     PageRoute(DashboardRequest, "/keys", get=show),
     PageRoute(DashboardRequest, "/keys/rotate", get=ask_rotation, post=rotate),
+    PageRoute(DashboardRequest, "/keys/end-old", get=ask_end, post=end_old_key),
     PageRoute(DashboardRequest, "/keys/mode", get=ask_mode, post=set_mode),
     PageRoute(DashboardRequest, "/keys/clients", post=create_client, page=show),
     PageRoute(DashboardRequest, "/keys/clients/{id}", get=ask_revocation, post=revoke_client),

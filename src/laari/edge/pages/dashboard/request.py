@@ -37,6 +37,7 @@ DONE = {
     "webhook": "Your webhook settings are saved.",
     "resent": "The event is being sent again.",
     "tested": "A sample event is being sent. Reload in a moment to see the response.",
+    "old_key": "The old key no longer works. Webhooks are signed with the new one.",
     "revoked": "The client is revoked; its tokens no longer work.",
     "mode": "Your credentials now act in the other mode.",
     "wallet": "The sandbox customer's wallet is set.",
