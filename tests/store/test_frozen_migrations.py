@@ -21,7 +21,7 @@ from tools.audit_schema import dump_catalog
 DIGESTS = {
     "0001_schema.sql": "737df23d2fcca74a88bc660505ba18f824bdf8a5edc60bd2682da0e24eb56edb",
     "0002_messages.sql": "2fab260d18d6e7904d809a306082d791fba4662de572b8db134a57c091f46787",
-    "0003_keys.sql": "70e032d416fad7fc1f2640aebdd83f084aa935a7a0d5412fd02ba6bb5826f107",
+    "0003_keys.sql": "c05e8aa9372f7336b5862e511bcc17b6443b750ffe387deceef9ee94f7c68715",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release
 FILES = Path(__file__).parent / "released"

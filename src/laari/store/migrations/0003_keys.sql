@@ -4,7 +4,7 @@
 -- The key before the last rotation. It authenticates and signs webhooks until `old_secret_until`;
 -- from then on `secret_encrypted` signs. All three are null if the rotation had no overlap.
 ALTER TABLE merchants
-    -- Looked up like `secret_digest`, in the same statement.
+    -- A key that is not a merchant's `secret_digest` is looked up here.
     ADD COLUMN old_secret_digest bytea UNIQUE CHECK (length(old_secret_digest) = 32),
     ADD COLUMN old_secret_encrypted bytea,  -- because it signs
     ADD COLUMN old_secret_until timestamptz,  -- no longer valid at this moment

@@ -8,23 +8,32 @@ COLUMNS = ", ".join(f"d.{field}" for field in Tenant.__struct_fields__)
 SELECT = f"SELECT {COLUMNS} FROM tenant_details d"
 
 # After a rotation with an overlap the old secret key authenticates and signs until its end.
-SIGNED_WITH = (
-    "CASE WHEN m.old_secret_until > now() THEN m.old_secret_encrypted ELSE m.secret_encrypted END"
-)
-_BY_SECRET_DIGEST = f"""
-SELECT k.digest, {COLUMNS} FROM (
-    SELECT secret_digest AS digest, id, mode FROM merchants WHERE secret_digest = ANY($1)
-    UNION ALL
-    SELECT old_secret_digest, id, mode FROM merchants
-    WHERE old_secret_digest = ANY($1) AND old_secret_until > now()
-) AS k JOIN tenant_details d ON d.merchant_id = k.id AND d.mode = k.mode
-"""
+_OLD_KEY_WORKS = "m.old_secret_until > now()"
+SIGNED_WITH = f"CASE WHEN {_OLD_KEY_WORKS} THEN m.old_secret_encrypted ELSE m.secret_encrypted END"
+
+
+async def _by_digest(
+    connection: Connection, column: str, valid: str, digests: list[bytes]
+) -> dict[bytes, Tenant]:
+    rows = await connection.fetch(
+        f"SELECT m.{column}, {COLUMNS} FROM merchants m "
+        "JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mode "
+        f"WHERE m.{column} = ANY($1) AND {valid}",
+        digests,
+    )
+    return {digest: Tenant(*tenant) for digest, *tenant in rows}
 
 
 async def by_secret_digest(connection: Connection, digests: list[bytes]) -> dict[bytes, Tenant]:
-    """The tenants of these secret keys now, active or not."""
-    rows = await connection.fetch(_BY_SECRET_DIGEST, digests)
-    return {digest: Tenant(*tenant) for digest, *tenant in rows}
+    """The tenants of these secret keys now, active or not.
+
+    Old keys are rare: looking for both in one statement would cost every request a fifth more.
+    """
+    found = await _by_digest(connection, "secret_digest", "true", digests)
+    if missing := [digest for digest in digests if digest not in found]:
+        old = await _by_digest(connection, "old_secret_digest", _OLD_KEY_WORKS, missing)
+        found.update(old)
+    return found
 
 
 async def by_id(connection: Connection, tenant_ids: list[int]) -> dict[int, Tenant]:
