@@ -1,8 +1,9 @@
 """The token endpoint, and what a token is good for and for how long."""
 
 import base64
+import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -247,6 +248,87 @@ def test_revoking_the_client_ends_its_tokens_at_once(shop: Merchant) -> None:
     assert [reads(caller) for caller in callers] == [401] * 3
     assert token_error(ask_for_token(shop.service, auth=client)) == (401, "invalid_client")
     assert reads(shop.bearer(other)) == 200
+
+
+def expire(shop: Merchant, client_id: str, when: str) -> None:
+    shop.service.execute(
+        "UPDATE oauth_clients SET created_at = now() - interval '1 day', "
+        f"expires_at = {when} WHERE id = $1",
+        client_id,
+    )
+
+
+def test_an_expired_client_gets_no_token_and_its_tokens_end(shop: Merchant) -> None:
+    client, other = shop.client(), shop.client()
+    expire(shop, client[0], "now() + interval '1 hour'")
+    granted = ask_for_token(shop.service, auth=client).json()
+    assert 3500 < granted["expires_in"] <= 3600
+    callers = [
+        shop.bearer(granted["access_token"]),
+        shop.bearer(ask_for_token(shop.service, auth=other).json()["access_token"]),
+    ]
+    assert [reads(caller) for caller in callers] == [200, 200]
+    expire(shop, client[0], "now()")
+    assert [reads(caller) for caller in callers] == [401, 200]
+    assert token_error(ask_for_token(shop.service, auth=client)) == (401, "invalid_client")
+    assert ask_for_token(shop.service, auth=other).status_code == 200
+
+
+def last_use(shop: Merchant, client_id: str) -> Any:
+    statement = "SELECT last_used_at FROM oauth_clients WHERE id = $1"
+    return shop.service.execute(statement, client_id)[0]["last_used_at"]
+
+
+def test_a_client_has_its_last_use_from_its_tokens(shop: Merchant) -> None:
+    client, unused = shop.client(), shop.client()
+    assert ask_for_token(shop.service, auth=(client[0], "cs_wrong")).status_code == 401
+    token = ask_for_token(shop.service, auth=client).json()["access_token"]
+    eventually(lambda: last_use(shop, client[0]) is not None)
+    by_token = last_use(shop, client[0])
+    caller = shop.bearer(token)
+    assert [reads(caller) for _ in range(20)] == [200] * 20
+    time.sleep(0.3)
+    assert last_use(shop, client[0]) == by_token  # not a minute later
+    assert last_use(shop, unused[0]) is None
+
+
+def test_a_token_is_a_use_of_its_client(shop: Merchant) -> None:
+    client, token = shop.client(), "at_" + "x" * 43 + shop.id
+    shop.service.execute(
+        "INSERT INTO access_tokens VALUES (sha256($1), $2, 'payments:read', now(), "
+        "now() + interval '1 hour', 0)",
+        token.encode(),
+        client[0],
+    )
+    assert reads(shop.bearer(token)) == 200
+    eventually(lambda: last_use(shop, client[0]) is not None)
+
+
+def eventually(is_true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not is_true():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_both_secret_keys_work_until_the_overlap_ends(shop: Merchant) -> None:
+    rotate = ("merchant", "rotate-key", shop.id, "--json")
+    new = json.loads(shop.service.laari(*rotate, "--overlap", "24").stdout)["secret_key"]
+    base = f"{shop.service.origin}/merchant/payments"
+
+    def statuses() -> list[int]:
+        return [
+            httpx.get(base, **ways).status_code
+            for key in (shop.secret_key, new)
+            for ways in ({"headers": {"X-API-Key": key}}, {"auth": (shop.id, key)})
+        ]
+
+    assert statuses() == [200] * 4
+    refused = shop.service.laari(*rotate, "--overlap", "1")
+    assert refused.returncode == 1
+    assert statuses() == [200] * 4
+    shop.service.execute("UPDATE merchants SET old_secret_until = now() WHERE id = $1", shop.id)
+    assert statuses() == [401, 401, 200, 200]
 
 
 def test_a_token_follows_its_merchant(service: Service) -> None:

@@ -1,6 +1,7 @@
 """`laari client`, run as the shell would run it."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -49,6 +50,49 @@ def test_a_client_is_made_listed_and_revoked(laari: Shell) -> None:
     revoked = laari.json("client", "revoke", new["client_id"])
     assert revoked["revoked_at"] is not None
     assert laari.json("client", "revoke", new["client_id"]) == revoked
+
+
+def test_a_client_has_a_name_an_expiry_and_a_last_use(laari: Shell) -> None:
+    merchant = laari.json("merchant", "create", "Shop")["merchant_id"]
+    plain = laari.json("client", "create", merchant)
+    assert (plain["name"], plain["expires_at"], plain["last_used_at"]) == (None, None, None)
+    named = laari.json(
+        "client", "create", merchant, "--name", " Till 1 ", "--expires", "2099-12-31"
+    )
+    assert (named["name"], named["expires_at"]) == ("Till 1", "2099-12-31T00:00:00+05:00")
+    before = datetime.now(UTC).replace(microsecond=0)
+    days = laari.json("client", "create", merchant, "--expires", "90")
+    expires = datetime.fromisoformat(days["expires_at"])
+    assert timedelta(days=90) <= expires - before < timedelta(days=90, minutes=5)
+    listed = laari.json("client", "list", merchant)
+    assert [each["name"] for each in listed] == [None, "Till 1", None]
+    assert listed[2]["expires_at"] == days["expires_at"]
+
+
+@pytest.mark.parametrize(
+    "expires",
+    [
+        "0",
+        "-1",
+        "1.5",
+        "99999",
+        "2020-01-01",
+        "tomorrow",
+        "2099-02-30",
+        "9999-12-31T23:59:59-12:00",
+    ],
+)
+def test_an_expiry_is_in_the_future(laari: Shell, expires: str) -> None:
+    status, _, err = laari("client", "create", "mer_none", f"--expires={expires}")
+    assert status in (1, 2)
+    assert "a number of days or a later date" in err
+
+
+def test_a_client_name_has_at_most_80_characters(laari: Shell) -> None:
+    merchant = laari.json("merchant", "create", "Shop")["merchant_id"]
+    assert laari.json("client", "create", merchant, "--name", "é" * 80)["name"] == "é" * 80
+    _, _, err = laari("client", "create", merchant, "--name", "é" * 81)
+    assert "1 to 80 printable characters" in err
 
 
 @pytest.mark.parametrize(

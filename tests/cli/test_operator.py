@@ -80,6 +80,7 @@ def test_a_merchant_is_made_shown_and_listed(laari: Laari) -> None:
     secrets = {"secret_key", "email", "password"}
     shown = laari("merchant", "show", made["merchant_id"], "--json").json
     assert shown.pop("balance") == {"live": 0, "sandbox": 0}
+    assert shown.pop("old_key_until") is None
     assert shown == {name: value for name, value in made.items() if name not in secrets}
     assert shown.pop("created_at").endswith("+05:00")
     assert shown == {
@@ -119,6 +120,23 @@ def test_a_new_secret_key_replaces_the_old(laari: Laari) -> None:
     rotated = laari("merchant", "rotate-key", made["merchant_id"], "--json").json
     assert rotated["secret_key"].startswith("sk_")
     assert rotated["secret_key"] != made["secret_key"]
+    assert rotated["old_key_until"] is None
+
+
+def test_a_new_secret_key_can_overlap_with_the_old(laari: Laari) -> None:
+    merchant_id = laari("merchant", "create", "Shop", "--json").json["merchant_id"]
+    rotate = ("merchant", "rotate-key", merchant_id, "--overlap")
+    until = laari(*rotate, "168", "--json").json["old_key_until"]
+    assert laari("merchant", "show", merchant_id, "--json").json["old_key_until"] == until
+    refused = laari(*rotate, "1")
+    assert refused.status == 1
+    assert f"laari merchant end-old-key {merchant_id}" in refused.err
+    ended = laari("merchant", "end-old-key", merchant_id, "--json").json
+    assert ended["old_key_until"] is None
+    assert laari(*rotate, "1", "--json").json["old_key_until"] is not None
+    assert laari(*rotate, "0", "--json").json["old_key_until"] is None
+    for hours in ("169", "-1", "1.5"):
+        assert "from 0 to 168" in laari(*rotate, hours).err
 
 
 def test_a_customer_is_made_with_money(laari: Laari) -> None:

@@ -1,10 +1,20 @@
+import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from laari.rules.records import Mode, Tenant
+from laari.rules.records import AccessToken, Mode, Tenant
+from laari.rules.refusals import Refusal
 from laari.rules.scopes import SCOPES
-from laari.rules.tokens import LIFETIME, granted_scope, is_alive, recognised, write_scope
+from laari.rules.tokens import (
+    LIFETIME,
+    IssueToken,
+    granted_scope,
+    is_alive,
+    recognised,
+    write_scope,
+)
+from laari.rules.world import World
 
 NOW = datetime(2027, 7, 1, tzinfo=UTC)
 DAY = 86_400
@@ -41,6 +51,32 @@ def test_how_long_a_token_lives(
     user = tenant(mode, offset_now)
     used_at = NOW + timedelta(seconds=age)
     assert is_alive(NOW + LIFETIME, offset_at_issue, user, used_at) is alive
+
+
+@pytest.mark.parametrize(
+    ("client_expires_in", "token_lives"),
+    [
+        (None, DAY),
+        (DAY + 1, DAY),
+        (DAY, DAY),
+        (DAY - 1, DAY - 1),
+        (1, 1),
+        (0, None),
+        (-1, None),
+    ],
+)
+def test_no_token_outlives_its_client(
+    client_expires_in: int | None, token_lives: int | None
+) -> None:
+    world = World(NOW, "", os.urandom)
+    expires_at = None if client_expires_in is None else NOW + timedelta(seconds=client_expires_in)
+    token = IssueToken(bytes(32), "cl_x", "", 0, expires_at).decide(world)
+    if token_lives is None:
+        assert isinstance(token, Refusal)
+        assert list(world.access_tokens) == []
+    else:
+        assert isinstance(token, AccessToken)
+        assert token.expires_at == NOW + timedelta(seconds=token_lives)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The delivery loop on a real database: at least once, three times at most, fair to all."""
 
 import asyncio
+from datetime import timedelta
 from time import monotonic
 from typing import Any
 
@@ -19,7 +20,7 @@ from laari.workers.webhooks.sender import TIMEOUT_SECONDS, Sender
 from laari.workers.webhooks.windows import WindowLimits
 from tests.silence import proxy_to
 from tests.webhooks.conftest import NAME
-from tests.webhooks.receivers import Receiver, answering
+from tests.webhooks.receivers import Received, Receiver, answering
 from tests.webhooks.shops import (
     MASTER_KEY,
     QUICK,
@@ -165,6 +166,38 @@ async def test_the_process_does_not_keep_a_secret_that_was_rotated(
         header = got.headers["service-signature"]
         stamp = int(header.split(",")[0].removeprefix("t="))
         assert header == signature(secret, stamp, got.body)
+
+
+async def test_the_old_key_signs_until_the_overlap_ends_also_what_is_pending(
+    dsn: str, connection: asyncpg.Connection, open_sender: Sender, plain: Receiver
+) -> None:
+    plain.answers["/"] = answering(503)
+    shop, other = await open_shop(connection, at(plain)), await open_shop(connection, at(plain))
+    _, new = await merchants.rotate_key(
+        connection, MASTER_KEY, shop.merchant_id, timedelta(hours=1)
+    )
+    async with delivering(dsn, open_sender, retry_seconds=(1.0, 60)):
+        await emit(connection, shop)
+        await until(lambda: len(plain.received) == 1)
+        await connection.execute(
+            "UPDATE merchants SET old_secret_until = now() WHERE id = $1", shop.merchant_id
+        )
+        plain.answers.clear()
+        await until(lambda: settled(connection))
+        await emit(connection, shop)
+        await until(lambda: len(plain.received) == 3)
+        await emit(connection, other)
+        await until(lambda: len(plain.received) == 4)
+    keys = {"old": shop.secret, "new": new, "other": other.secret}
+    assert [signed_with(got, keys) for got in plain.received] == ["old", "new", "new", "other"]
+
+
+def signed_with(got: Received, keys: dict[str, str]) -> str:
+    """The one key that verifies a delivery."""
+    header = got.headers["service-signature"]
+    stamp = int(header.split(",")[0].removeprefix("t="))
+    (name,) = (name for name, key in keys.items() if header == signature(key, stamp, got.body))
+    return name
 
 
 async def test_sent_again_with_the_same_id_after_failing(
