@@ -127,6 +127,104 @@ async def test_the_secret_key_is_rotated_after_a_confirmation_and_shown_once(
 
 
 @both_sizes
+async def test_the_old_key_works_until_the_chosen_moment_or_until_it_is_ended(
+    visitors: Visitors, owner: Owner, size: str
+) -> None:
+    visitors.expected_statuses = {400, 409}
+    page = await owner.open(visitors, "/sandbox/keys/rotate", size)
+    await page.get_by_label("The old key ends").select_option("in 24 hours")
+    await page.get_by_label("enter your password").fill("wrong")
+    await page.get_by_role("button", name="Rotate the key").click()
+    await expect(page.get_by_label("The old key ends")).to_have_value("in 24 hours")
+    await page.get_by_label("enter your password").fill(PASSWORD)
+    await page.get_by_role("button", name="Rotate the key").click()
+    new = await page.locator("#secret_key").input_value()
+    assert await serious_violations(page) == []
+    await expect(page.get_by_role("status")).to_contain_text("The old key also works")
+    await expect(page.get_by_text("The old key works until")).to_be_visible()
+    base = f"{owner.shop.service.origin}/merchant"
+
+    def statuses() -> list[int]:
+        keys = ({"X-API-Key": key} for key in (owner.shop.secret_key, new))
+        return [httpx.get(f"{base}/payments", headers=key).status_code for key in keys]
+
+    assert statuses() == [200, 200]
+    await page.get_by_role("link", name="Rotate the key").click()
+    assert await page.get_by_label("The old key ends").locator("option").all_inner_texts() == [
+        "now"
+    ]
+    await page.get_by_role("link", name="End only the old key").click()
+    assert await serious_violations(page) == []
+    await page.get_by_label("enter your password").fill("wrong")  # however recent the log-in
+    await page.get_by_role("button", name="End the old key").click()
+    await expect(page.get_by_role("alert")).to_contain_text("not your password")
+    assert statuses() == [200, 200]
+    await page.get_by_label("enter your password").fill(PASSWORD)
+    await page.get_by_role("button", name="End the old key").click()
+    await expect(page.get_by_role("status")).to_contain_text("no longer works")
+    assert statuses() == [401, 200]
+    assert await page.get_by_text("The old key works until").count() == 0
+
+
+async def test_a_second_overlap_is_refused_by_the_page(visitors: Visitors, owner: Owner) -> None:
+    page = await owner.open(visitors, "/sandbox/keys/rotate")
+    rotated = owner.shop.service.laari("merchant", "rotate-key", owner.shop.id, "--overlap", "1")
+    assert rotated.returncode == 0, rotated.stderr
+    await page.reload()
+    form = page.locator("form[action$='/keys/rotate']")
+    fields = {
+        name: await form.locator(f"[name={name}]").input_value() for name in ("form_token", "mark")
+    }
+    for overlap, status, words in (
+        ("in 1 hour", 409, "The old key still works"),
+        ("in 1 year", 400, ""),
+        ("now", 200, "your new secret key"),
+    ):
+        response = await page.context.request.post(
+            page.url,
+            form={**fields, "password": PASSWORD, "overlap": overlap},
+            headers={"Sec-Fetch-Site": "same-origin"},
+        )
+        assert response.status == status
+        assert words in await response.text()
+
+
+async def test_a_client_has_a_name_an_expiry_and_a_last_use(
+    visitors: Visitors, owner: Owner
+) -> None:
+    visitors.expected_statuses = {400}
+    page = await owner.open(visitors, "/sandbox/keys")
+    await page.get_by_text("Create a client").click()
+    await page.get_by_label("Name").evaluate("field => field.removeAttribute('maxlength')")
+    await page.get_by_label("Name").fill("n" * 81)
+    await page.get_by_label("Expires").select_option("in 90 days")
+    await page.get_by_role("button", name="Create the client").click()
+    await expect(page.get_by_role("alert")).to_contain_text("at most 80 printable characters")
+    await expect(page.get_by_label("Expires")).to_have_value("in 90 days")
+    await page.get_by_label("Name").fill("Till <1>")
+    await page.get_by_role("button", name="Create the client").click()
+    client_id = await page.get_by_label("Client id").input_value()
+    secret = await page.get_by_label("Client secret").input_value()
+    listed = page.get_by_role("listitem").filter(has_text=client_id)
+    await expect(listed).to_contain_text("Till <1>")
+    await expect(listed).to_contain_text("Expires")
+    await expect(listed).to_contain_text("Never used")
+    service = owner.shop.service
+    assert ask_for_token(service, auth=(client_id, secret)).status_code == 200
+    service.execute("UPDATE oauth_clients SET last_used_at = now() WHERE id = $1", client_id)
+    await page.goto(f"{service.origin}/dashboard/sandbox/keys")
+    await expect(listed).to_contain_text("Last used")
+    assert await serious_violations(page) == []
+    service.execute(
+        "UPDATE oauth_clients SET created_at = now() - interval '1 day', expires_at = now() "
+        "WHERE id = $1",
+        client_id,
+    )
+    await page.reload()
+    await expect(listed).to_contain_text("expired")
+
+
+@both_sizes
 async def test_a_client_is_made_with_chosen_scopes_and_revoked(
     visitors: Visitors, owner: Owner, size: str
 ) -> None:

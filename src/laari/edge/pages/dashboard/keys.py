@@ -70,11 +70,11 @@ async def ask_rotation(request: DashboardRequest) -> Reply:
 
 
 async def rotate(request: DashboardRequest) -> Reply | Problem:
+    if problem := await request.confirm(always=True):
+        return problem
     overlap = OVERLAPS.get(request.form.get("overlap", "now"))
     if overlap is None:
         return refuse("invalid_request")
-    if problem := await request.confirm(always=True):
-        return problem
     try:
         rotated = await request.backend.write(
             merchants.rotate_marked_key,
