@@ -304,6 +304,22 @@ def test_a_token_is_a_use_of_its_client(shop: Merchant) -> None:
     eventually(lambda: last_use(shop, client[0]) is not None)
 
 
+def test_a_use_that_cannot_be_written_fails_no_request(shop: Merchant) -> None:
+    client = shop.client()
+    shop.service.execute(
+        "ALTER TABLE oauth_clients ADD CONSTRAINT unwritable "
+        f"CHECK (id <> '{client[0]}' OR last_used_at IS NULL)"
+    )
+    try:
+        response = ask_for_token(shop.service, auth=client)
+        assert response.status_code == 200
+        assert reads(shop.bearer(response.json()["access_token"])) == 200
+        time.sleep(0.3)
+        assert last_use(shop, client[0]) is None
+    finally:
+        shop.service.execute("ALTER TABLE oauth_clients DROP CONSTRAINT unwritable")
+
+
 def eventually(is_true: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 20
     while not is_true():
