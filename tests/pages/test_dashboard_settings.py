@@ -215,6 +215,9 @@ async def test_a_client_has_a_name_an_expiry_and_a_last_use(
     await page.goto(f"{service.origin}/dashboard/sandbox/keys")
     await expect(listed).to_contain_text("Last used")
     assert await serious_violations(page) == []
+    await listed.get_by_role("link", name="Revoke").click()
+    await expect(page.get_by_text("Till <1>")).to_be_visible()
+    await page.get_by_role("link", name="No, go back").click()
     service.execute(
         "UPDATE oauth_clients SET created_at = now() - interval '1 day', expires_at = now() "
         "WHERE id = $1",
