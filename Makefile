@@ -13,6 +13,7 @@ TEST_PACKAGES := chromium-headless-shell curl jq
 CI_PACKAGES := pgbouncer php-cli php-curl php-sqlite3 postgresql $(NODE_PACKAGES)
 # What the campaigns use besides; the last three compile generated clients.
 FAULT_PACKAGES := nginx-light haproxy caddy etcd-server iproute2 faketime \
+	buildah debootstrap docker-compose systemd \
 	golang-go golang-golang-x-oauth2-dev golang-gopkg-validator.v2-dev
 
 # Tests wait for services, browsers and the database: more workers than processors.
