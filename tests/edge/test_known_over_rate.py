@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from laari.edge.load.admission import Admission
-from laari.edge.load.rate import RateBuckets
+from laari.edge.load.token_buckets import RateBuckets
 from laari.edge.merchant import app
 from laari.edge.merchant.app import (
     BODY_BYTES_OF_A_REQUEST,

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from laari.edge.load.rate import RateBuckets
+from laari.edge.load.token_buckets import RateBuckets
 from laari.edge.merchant import payment_requests
 from laari.edge.merchant.operations import Context
 from laari.rules.refusals import refuse

@@ -22,7 +22,7 @@ from laari.rules.lifecycle import (
     shown_state,
     state_of,
 )
-from laari.rules.payable import PAYMENTS, move
+from laari.rules.payment_commands import PAYMENTS, move
 from laari.rules.records import Payment, PaymentStatus, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet

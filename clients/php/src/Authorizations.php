@@ -15,7 +15,7 @@ final class Authorizations
     /**
      * List authorizations, newest first.
      *
-     * @param int $limit Clamped to 1-100.
+     * @param int $limit Values outside 1 to 100 become the nearest of the two.
      * @return \Generator<int, array<string, mixed>> all items, page by page
      */
     public function list(
@@ -28,12 +28,12 @@ final class Authorizations
     /**
      * Create an authorization for the customer to approve.
      *
-     * @param string $reference Your own name for the authorization; no other authorization may have it.
-     * @param string $title What the customer agrees to.
-     * @param string $type `unscheduled` where it is left out.
-     * @param array $limits All that are given apply at once.
-     * @param string $expiresAt When charges end; never where it is left out. RFC 3339; without an offset it is read as +05:00.
-     * @param string $returnUrl Where the customer goes after deciding. An absolute http or https URL without credentials.
+     * @param string $reference Your unique name for the authorization.
+     * @param string $title The purpose that the customer agrees to.
+     * @param string $type Default: `unscheduled`.
+     * @param array $limits All given limits apply together.
+     * @param string $expiresAt The end of all charges; default: never. RFC 3339; the default offset is +05:00.
+     * @param string $returnUrl The customer's browser goes here after the decision. An absolute http or https URL without credentials.
      * @return array<string, mixed>
      */
     public function create(
@@ -62,9 +62,9 @@ final class Authorizations
     /**
      * Charge an active authorization.
      *
-     * @param string $reference Your own name for the payment; no other payment, charge or payment request may have it.
+     * @param string $reference Your name for the payment, unique among your payments, charges and payment requests.
      * @param int $amount In laari: `12500` is MVR 125.00.
-     * @param string $title What the customer pays for.
+     * @param string $title The purpose of the payment.
      * @param string $billNumber May contain only letters, digits, space, - _ . and /.
      * @return array<string, mixed>
      */
@@ -81,7 +81,7 @@ final class Authorizations
     }
 
     /**
-     * Say what a charge would answer now, and what remains of each limit.
+     * Preview a charge, and show the rest of each limit.
      *
      * @param int $amount In laari: `12500` is MVR 125.00.
      * @return array<string, mixed>
@@ -96,10 +96,10 @@ final class Authorizations
     /**
      * List the payments of an authorization, newest first.
      *
-     * @param int $limit Clamped to 1-100.
-     * @param string $billNumber Exactly this bill number. May contain only letters, digits, space, - _ . and /.
-     * @param string $createdFrom Created at or after. A date means midnight; without an offset it is +05:00.
-     * @param string $createdTo Created before. A date means midnight; without an offset it is +05:00.
+     * @param int $limit Values outside 1 to 100 become the nearest of the two.
+     * @param string $billNumber The exact bill number. May contain only letters, digits, space, - _ . and /.
+     * @param string $createdFrom Created at or after this time. A date means midnight; the default offset is +05:00.
+     * @param string $createdTo Created before this time. A date means midnight; the default offset is +05:00.
      * @return \Generator<int, array<string, mixed>> all items, page by page
      */
     public function payments(

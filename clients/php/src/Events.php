@@ -15,9 +15,9 @@ final class Events
     /**
      * List events, newest first.
      *
-     * @param int $limit Clamped to 1-100.
-     * @param string $createdFrom Created at or after. A date means midnight; without an offset it is +05:00.
-     * @param string $createdTo Created before. A date means midnight; without an offset it is +05:00.
+     * @param int $limit Values outside 1 to 100 become the nearest of the two.
+     * @param string $createdFrom Created at or after this time. A date means midnight; the default offset is +05:00.
+     * @param string $createdTo Created before this time. A date means midnight; the default offset is +05:00.
      * @return \Generator<int, array<string, mixed>> all items, page by page
      */
     public function list(

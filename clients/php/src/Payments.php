@@ -15,11 +15,11 @@ final class Payments
     /**
      * List payments, newest first.
      *
-     * @param int $limit Clamped to 1-100.
-     * @param string $terminalLabel Exactly this label.
-     * @param string $billNumber Exactly this bill number. May contain only letters, digits, space, - _ . and /.
-     * @param string $createdFrom Created at or after. A date means midnight; without an offset it is +05:00.
-     * @param string $createdTo Created before. A date means midnight; without an offset it is +05:00.
+     * @param int $limit Values outside 1 to 100 become the nearest of the two.
+     * @param string $terminalLabel The exact label.
+     * @param string $billNumber The exact bill number. May contain only letters, digits, space, - _ . and /.
+     * @param string $createdFrom Created at or after this time. A date means midnight; the default offset is +05:00.
+     * @param string $createdTo Created before this time. A date means midnight; the default offset is +05:00.
      * @return \Generator<int, array<string, mixed>> all items, page by page
      */
     public function list(
@@ -36,14 +36,14 @@ final class Payments
     /**
      * Create a hosted payment.
      *
-     * @param string $reference Your own name for the payment; no other payment, charge or payment request may have it.
+     * @param string $reference Your name for the payment, unique among your payments, charges and payment requests.
      * @param int $amount In laari: `12500` is MVR 125.00.
-     * @param string $title What the customer pays for.
-     * @param string $terminalLabel The till; may be used again.
+     * @param string $title The purpose of the payment.
+     * @param string $terminalLabel The till; need not be unique.
      * @param string $billNumber May contain only letters, digits, space, - _ . and /.
-     * @param string $returnUrl Where the customer goes from the checkout page. An absolute http or https URL without credentials.
-     * @param string $expiresAt In the future; 24 hours from now where it is left out. RFC 3339; without an offset it is read as +05:00.
-     * @param array $metadata Strings of your own, kept as sent; the customer does not see them.
+     * @param string $returnUrl The customer's browser goes here from the checkout page. An absolute http or https URL without credentials.
+     * @param string $expiresAt In the future; default: 24 hours from now. RFC 3339; the default offset is +05:00.
+     * @param array $metadata Your own strings, stored as sent; the customer does not see them.
      * @return array<string, mixed>
      */
     public function create(

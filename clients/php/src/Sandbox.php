@@ -35,8 +35,8 @@ final class Sandbox
     /**
      * Move the sandbox's time.
      *
-     * @param int $advanceSeconds Adds to what the clock was moved before.
-     * @param bool $reset `true` goes back to real time.
+     * @param int $advanceSeconds Added to the present offset of the clock.
+     * @param bool $reset `true` returns to real time.
      * @return array<string, mixed>
      */
     public function moveClock(

@@ -13,7 +13,7 @@ final class SandboxAuthorizations
     }
 
     /**
-     * The sandbox customer approves.
+     * Approve as the sandbox customer.
      *
      * @return array<string, mixed>
      */
@@ -24,7 +24,7 @@ final class SandboxAuthorizations
     }
 
     /**
-     * The sandbox customer declines.
+     * Decline as the sandbox customer.
      *
      * @return array<string, mixed>
      */
@@ -35,7 +35,7 @@ final class SandboxAuthorizations
     }
 
     /**
-     * Charges are stopped until the authorization is resumed.
+     * Stop charges until the authorization is resumed.
      *
      * @return array<string, mixed>
      */
@@ -46,7 +46,7 @@ final class SandboxAuthorizations
     }
 
     /**
-     * Charges are let go on.
+     * Allow charges again.
      *
      * @return array<string, mixed>
      */

@@ -13,7 +13,7 @@ final class SandboxPaymentRequests
     }
 
     /**
-     * The sandbox customer pays a request.
+     * Pay a request as the sandbox customer.
      *
      * @return array<string, mixed>
      */
@@ -24,7 +24,7 @@ final class SandboxPaymentRequests
     }
 
     /**
-     * The sandbox customer declines a request.
+     * Decline a request as the sandbox customer.
      *
      * @return array<string, mixed>
      */
@@ -35,7 +35,7 @@ final class SandboxPaymentRequests
     }
 
     /**
-     * An attempt to pay a request starts and stays processing.
+     * Start an attempt to pay a request that stays in processing.
      *
      * @return array<string, mixed>
      */
@@ -46,7 +46,7 @@ final class SandboxPaymentRequests
     }
 
     /**
-     * The attempt in processing on a request is given up.
+     * Release the attempt in processing on a request.
      *
      * @return array<string, mixed>
      */

@@ -13,7 +13,7 @@ final class SandboxPayments
     }
 
     /**
-     * The sandbox customer pays.
+     * Pay as the sandbox customer.
      *
      * @return array<string, mixed>
      */
@@ -24,7 +24,7 @@ final class SandboxPayments
     }
 
     /**
-     * The sandbox customer declines.
+     * Decline as the sandbox customer.
      *
      * @return array<string, mixed>
      */
@@ -35,7 +35,7 @@ final class SandboxPayments
     }
 
     /**
-     * An attempt to pay starts and stays processing.
+     * Start an attempt to pay that stays in processing.
      *
      * @return array<string, mixed>
      */
@@ -46,7 +46,7 @@ final class SandboxPayments
     }
 
     /**
-     * The attempt in processing is given up.
+     * Release the attempt in processing.
      *
      * @return array<string, mixed>
      */

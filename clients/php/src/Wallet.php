@@ -35,7 +35,7 @@ final class Wallet
     /**
      * Read the history, newest first.
      *
-     * @param int $limit How many transactions a page holds.
+     * @param int $limit The number of transactions on a page.
      * @return \Generator<int, array<string, mixed>> all items, page by page
      */
     public function transactions(

@@ -7,9 +7,9 @@ from laari.edge import signup
 from laari.edge.backend import Backend
 from laari.edge.load.admission import Admission
 from laari.edge.load.metrics import Metrics
-from laari.edge.load.rate import RateBuckets
 from laari.edge.load.scrapes import PATH as METRICS_PATH
 from laari.edge.load.scrapes import Scrapes
+from laari.edge.load.token_buckets import RateBuckets
 from laari.edge.merchant.app import OPERATIONS, MerchantInterface
 from laari.edge.merchant.oauth import TOKEN, TOKEN_ADDRESS, TOKEN_ERRORS, TokenEndpoint
 from laari.edge.pages.app import FIRST_SEGMENTS, PAGE_OPERATIONS, Pages

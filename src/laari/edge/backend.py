@@ -14,7 +14,7 @@ from laari.edge.load.admission import MAX_PAGES_IN_FLIGHT, Admission
 from laari.edge.load.hashing import Hashing
 from laari.edge.load.heavy import Heavy, Reports
 from laari.edge.load.metrics import Metrics
-from laari.edge.load.rate import RateBuckets
+from laari.edge.load.token_buckets import RateBuckets
 from laari.errors import UnavailableError
 from laari.rules.periods import Counted, Moment, others
 from laari.rules.records import Mode, Tenant, TenantClock

@@ -10,7 +10,7 @@ from laari.edge.backend import Backend
 from laari.edge.endpoint import Endpoint
 from laari.edge.input.fields import Body, Field, amount, choice, described, integer, text
 from laari.edge.load.admission import Overloaded
-from laari.edge.load.rate import Bucket, named_bucket
+from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.merchant.envelope import MAX_BODY_BYTES, read_json_object, refused
 from laari.http.addresses import client_prefix
 from laari.http.messages import NO_STORE, Reply, Request

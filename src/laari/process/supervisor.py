@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from laari.edge.load.token_buckets import SHARED_BYTES
 from laari.engine.embedded import revive
 from laari.engine.programs import EngineError
 from laari.errors import LaariError
@@ -36,7 +37,6 @@ HEALTHY_SECONDS = 0.5
 FIRST_START_ATTEMPTS = 4
 STOP_SECONDS = 30.0  # for the work in flight
 ENGINE_LOOK_SECONDS = 1.0
-RATE_MEMORY_BYTES = 1 << 20
 DEFAULT_METRICS_ADDRESS = ("127.0.0.1", 9464)
 METRICS_BYTES = 1 << 16  # per interface process
 
@@ -96,7 +96,7 @@ class Supervisor:
         self._on_ready: Callable[[], None] | None = None
         # The children read its end, which comes when this process ends.
         self._life, self._own_life = os.pipe()
-        self._rates = _shared_memory("laari-rates", RATE_MEMORY_BYTES)
+        self._rates = _shared_memory("laari-rates", SHARED_BYTES)
         self._metrics = _shared_memory("laari-metrics", workers * METRICS_BYTES)
 
     async def run(self, on_ready: Callable[[], None]) -> None:

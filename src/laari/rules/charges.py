@@ -10,7 +10,7 @@ from laari.rules.authorizations import CURRENCY, find, move
 from laari.rules.command import TenantCommand
 from laari.rules.lifecycle import AuthorizationAction
 from laari.rules.limits import counted, current_period, exceeded, remaining, usage_after
-from laari.rules.payable import PAYMENTS, announce
+from laari.rules.payment_commands import PAYMENTS, announce
 from laari.rules.payments import PaymentDraft, book_payment, new_payment
 from laari.rules.records import Authorization, Payment, ReferenceClaim, Tenant
 from laari.rules.refusals import Refusal, refuse

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from laari.rules import ids, references
 from laari.rules.command import TenantCommand
 from laari.rules.messages import ReceiptContent, RequestContent, emit
-from laari.rules.payable import (
+from laari.rules.payment_commands import (
     PAYMENTS,
     REQUESTS,
     Cancel,

@@ -13,7 +13,7 @@ from laari.rules import ledger, references
 from laari.rules.command import TenantCommand
 from laari.rules.money import fee_for
 from laari.rules.operator import Operator
-from laari.rules.payable import (
+from laari.rules.payment_commands import (
     PAYMENTS,
     REQUESTS,
     Cancel,

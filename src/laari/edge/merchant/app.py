@@ -11,7 +11,7 @@ from typing import TypeVar
 from laari.edge.backend import Backend
 from laari.edge.input.warnings import warned
 from laari.edge.load.admission import credential_of
-from laari.edge.load.rate import Bucket
+from laari.edge.load.token_buckets import Bucket
 from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
 from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import (

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from laari.edge.backend import Backend
 from laari.edge.endpoint import Endpoint
-from laari.edge.load.rate import Bucket, named_bucket
+from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.merchant.auth import read_basic
 from laari.http.messages import NO_STORE, Header, Reply, Request, read_parameters
 from laari.rules.refusals import Refusal

@@ -12,7 +12,7 @@ from laari.edge.input.fields import (
     timestamp,
     web_address,
 )
-from laari.edge.load.rate import Bucket, named_bucket
+from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.merchant.operations import Context, Operation, Write
 from laari.edge.merchant.payments import (
     AMOUNT,

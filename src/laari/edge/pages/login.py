@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from laari.edge.load.admission import Overloaded
 from laari.edge.load.hashing import FIRST
-from laari.edge.load.rate import Bucket, named_bucket
+from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.request import FormProblem, PageRequest
 from laari.http.addresses import client_prefix, neighbourhood

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, quote
 import msgspec
 
 from laari.edge.backend import Backend
-from laari.edge.load.rate import Bucket, named_bucket
+from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.pages.cookies import HOST_PREFIX, own_cookies, set_cookie
 from laari.edge.pages.language import ENGLISH, Language, choose
 from laari.edge.pages.render import render, render_long

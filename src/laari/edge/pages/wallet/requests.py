@@ -3,7 +3,7 @@
 import math
 import time
 
-from laari.edge.load.rate import Bucket, named_bucket
+from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.pages.decisions import Asked, all_asked, decided, show_status
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laari.edge.load.rate import SHARED_BYTES, Bucket, RateBuckets, named_bucket
+from laari.edge.load.token_buckets import SHARED_BYTES, Bucket, RateBuckets, named_bucket
 
 NOW = 1_234_567.891  # two weeks after boot
 
@@ -91,7 +91,9 @@ def test_more_keys_than_slots_find_room_in_time() -> None:
 def test_a_crowded_neighbourhood_replaces_the_longest_unused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("laari.edge.load.rate._hash", lambda key: (key << 16) + 7)  # all collide
+    monkeypatch.setattr(
+        "laari.edge.load.token_buckets._hash", lambda key: (key << 16) + 7
+    )  # all collide
     buckets = RateBuckets(None)
     for key in range(1, 9):
         assert passed(buckets, key, 10, NOW + key * 0.01) == 10
@@ -130,7 +132,7 @@ def test_a_file_too_small_is_an_error_at_the_start() -> None:
 
 OTHER_PROCESS = """
 import sys, time
-from laari.edge.load.rate import Bucket, RateBuckets
+from laari.edge.load.token_buckets import Bucket, RateBuckets
 buckets = RateBuckets(int(sys.argv[1]))
 rate, until = float(sys.argv[2]), float(sys.argv[3])
 passed = 0
