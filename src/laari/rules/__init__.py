@@ -5,7 +5,7 @@
 3. `command` and `refusals`: a command names its needs, then returns a resource or a refusal.
 4. `lifecycle`: the states of payments, payment requests and authorizations.
 5. `wallets`, `periods` and `ledger`: limits, the periods they apply to, and movements of money.
-6. `payment_commands`, then `payments` and `payment_requests`: what a merchant requests and a customer pays.
+6. `payment_commands`, `payments` and `payment_requests`: a merchant asks, a customer pays.
 7. `authorizations`, `limits` and `charges`: permission to charge, and its use.
 8. `events`, `webhooks` and `shapes`: notifications, and resources as JSON.
 9. `idempotency` and `tokens`; `operator` and `sandbox_clock`: commands from outside the APIs.
