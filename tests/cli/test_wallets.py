@@ -168,6 +168,7 @@ def test_a_customer_is_shown_by_id_and_by_account(laari: Laari) -> None:  # noqa
         "frozen_reason": None,
         "mobile": "7771234",
         "email": "a@b.mv",
+        "language": "en",
         "vpa": "aisha",
         "merchant_id": None,
         "freezes": [],
