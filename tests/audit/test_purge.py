@@ -33,6 +33,8 @@ from tests.audit.aging import (
 )
 from tests.audit.books import ORIGIN, pool_of
 
+pytestmark = pytest.mark.ci
+
 ENDED = "SELECT count(*) FROM deliveries WHERE status <> 'pending'"
 WAITING = "SELECT count(*) FROM deliveries WHERE status = 'pending'"
 

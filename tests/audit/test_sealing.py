@@ -33,6 +33,8 @@ from tests.audit.books import (
 )
 from tests.databases import Engine
 
+pytestmark = pytest.mark.ci
+
 
 async def seal_once(dsn: str, chunk: int = 10_000) -> list[Seal]:
     async with connection_to(dsn) as connection, connection.transaction():

@@ -16,6 +16,8 @@ from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures
 from tests.audit.books import KEY, seal_all, write_books, write_more
 
+pytestmark = pytest.mark.ci
+
 CATALOGUE = tomllib.loads(Path(__file__).with_name("catalogue.toml").read_text())["tampering"]
 
 

@@ -25,6 +25,8 @@ from laari.store.secrets import load_master_key
 from tests.cli.installations import Commands, environment
 from tests.store.engines import ask
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

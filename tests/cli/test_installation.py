@@ -23,6 +23,8 @@ from laari.store.postgres.pool import connection_to
 from laari.store.secrets import MasterKeyError
 from tests.cli.commands import COMMANDS, arguments
 
+pytestmark = pytest.mark.ci
+
 LATEST = len(known_migrations())
 RIGHT, WRONG = bytes(32), b"\x01" * 32
 

@@ -12,6 +12,8 @@ import pytest
 from laari.store.postgres.pool import connection_to
 from tests.serving import Merchant
 
+pytestmark = pytest.mark.ci
+
 AtOnce = Callable[..., list[Any]]
 
 

@@ -8,6 +8,8 @@ import pytest
 from laari.store.postgres.pool import connection_to
 from tests.serving import Merchant
 
+pytestmark = pytest.mark.ci
+
 WAITS = """
 SELECT EXISTS (SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'
                AND datname = current_database() AND query LIKE '%FROM merchants%FOR SHARE')

@@ -8,6 +8,8 @@ import pytest
 from laari.store.postgres.pool import connection_to
 from tests.serving import Merchant
 
+pytestmark = pytest.mark.ci
+
 
 def test_a_held_payment_is_a_conflict_and_delays_its_neighbours_little(shop: Merchant) -> None:
     held, free = shop.payment(), shop.payment()

@@ -5,8 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.serving import Merchant, ask_for_token
+
+pytestmark = pytest.mark.ci
 
 AtOnce = Callable[..., list[Any]]
 

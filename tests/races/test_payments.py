@@ -5,8 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.serving import Merchant
+
+pytestmark = pytest.mark.ci
 
 AtOnce = Callable[..., list[Any]]
 
