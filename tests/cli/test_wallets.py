@@ -341,3 +341,23 @@ def test_what_cannot_be_done_is_one_line_and_status_1(laari: Laari, arguments: s
     assert (ended.status, ended.out) == (1, "")
     assert ended.err.startswith("laari: ")
     assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_status", "said"),
+    [
+        (["-500", "--reson", "x"], 2, "No such option"),
+        (["-500", "--reason", "-5"], 0, ""),
+        (["--reason", "x", "--", "-500"], 0, ""),
+        (["-x", "--reason", "x"], 2, "No such option"),
+    ],
+)
+def test_a_negative_amount_is_no_option(
+    laari: Laari,  # noqa: F811
+    arguments: list[str],
+    exit_status: int,
+    said: str,
+) -> None:
+    made = laari("customer", "create", "Aisha", "--balance", "5000", "--json").json
+    ended = laari("wallet", "adjust", made["account_number"], *arguments)
+    assert (ended.status, said in ended.err) == (exit_status, True)

@@ -22,10 +22,23 @@ _NEGATIVE = re.compile(r"-[0-9]+", re.ASCII)
 
 
 class SignedAmount(click.Command):
-    """Accepts a negative amount, which looks like an option."""
+    """Accepts a negative amount, which looks like an option: it is moved behind `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.ignore_unknown_options = any(_NEGATIVE.fullmatch(arg) for arg in args)
+        with_value = {
+            name
+            for each in self.params
+            if isinstance(each, click.Option) and not each.is_flag
+            for name in each.opts
+        }
+        amounts = [
+            place
+            for place, (before, arg) in enumerate(zip(["", *args], args, strict=False))
+            if _NEGATIVE.fullmatch(arg) and before not in with_value
+        ]
+        if amounts and "--" not in args:
+            others = [arg for place, arg in enumerate(args) if place not in amounts]
+            args = [*others, "--", *(args[place] for place in amounts)]
         return super().parse_args(ctx, args)
 
 
