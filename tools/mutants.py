@@ -31,6 +31,7 @@ FIELDS = {"name", "why", "file", "original", "replacement", "tests"}
 PARALLEL = 2
 # Far more than the tests of one mutant need: a test that hangs shows nothing.
 TIMEOUT_SECONDS = 180
+SECONDS_EACH = 5  # more for the first run, which has the tests of all mutants
 END_SECONDS = 20  # for tests to end
 
 # Tests that run now: each has a session of its own, so Ctrl-C in the terminal does not reach them.
@@ -129,7 +130,9 @@ class Run:
     trouble: str | None = None
 
 
-def run_tests(node_ids: Iterable[str], source: Path, scratch: Path) -> Run:
+def run_tests(
+    node_ids: Iterable[str], source: Path, scratch: Path, seconds: int = TIMEOUT_SECONDS
+) -> Run:
     """The tests of the checkout on another copy of the sources."""
     report = scratch / "report.xml"
     report.unlink(missing_ok=True)
@@ -153,10 +156,10 @@ def run_tests(node_ids: Iterable[str], source: Path, scratch: Path) -> Run:
     )
     _under_way.add(process)
     try:
-        output, _ = process.communicate(timeout=TIMEOUT_SECONDS)
+        output, _ = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         _end(process)
-        return Run(frozenset(), frozenset(), f"no end after {TIMEOUT_SECONDS} s")
+        return Run(frozenset(), frozenset(), f"no end after {seconds} s")
     except BaseException:  # interrupted
         _end(process)
         raise
@@ -250,7 +253,8 @@ def check_first(mutants: Sequence[Mutant], folder: Path) -> str | None:
             ).stdout
             if not used.startswith(str(source)):
                 return f"the tests would run on {used.strip()} and not on the copy"
-        run = run_tests((test for mutant in mutants for test in mutant.tests), source, scratch)
+        tests = (test for mutant in mutants for test in mutant.tests)
+        run = run_tests(tests, source, scratch, TIMEOUT_SECONDS + SECONDS_EACH * len(mutants))
     if run.trouble is not None:
         return run.trouble
     return (
