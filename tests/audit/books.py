@@ -11,7 +11,7 @@ from laari.rules import authorizations, charges, payment_requests
 from laari.rules import payments as rules
 from laari.rules.actors import Payer
 from laari.rules.idempotency import Keyed, Response
-from laari.rules.operator import OPERATOR, MoveMoney
+from laari.rules.operator import MoveMoney
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import Data, refusal_body, to_json
@@ -23,6 +23,7 @@ from laari.store.ledger.seals import Seal, sealing_key
 from laari.store.people import customers, merchants
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.reads import deliveries, tenants
+from tests.actors import OPERATOR
 
 MASTER_KEY = bytes(32)
 KEY = sealing_key(MASTER_KEY)

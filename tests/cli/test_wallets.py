@@ -9,11 +9,12 @@ import asyncpg
 import pytest
 
 from laari.rules.money import MAX_MONEY
-from laari.rules.operator import OPERATOR, MoveMoney
+from laari.rules.operator import MoveMoney
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
 
 TRANSACTION = {"tid", "account", "time", "type", "name", "details", "amount", "status"}

@@ -18,6 +18,7 @@ from laari.edge.merchant.app import (
 from laari.edge.merchant.operations import Caller
 from laari.http.messages import Reply
 from laari.rules.refusals import Refusal, refuse
+from tests.actors import OPERATOR
 from tests.edge.sent import sent
 
 
@@ -43,7 +44,7 @@ class Place:
         if not self.active:
             return refuse("unauthorized")
         tenant: Any = SimpleNamespace(id=7, mode="live")
-        return Caller(tenant, scopes=frozenset())  # which may do nothing: 403
+        return Caller(tenant, frozenset(), OPERATOR)  # without a scope: 403
 
     async def ask(self, key: str = "sk_a", body: bytes = b"") -> int:
         request = sent("/merchant/payments", body=body, x_api_key=key)

@@ -18,6 +18,7 @@ from laari.http.messages import Reply
 from laari.rules.payments import ExpirePayment
 from laari.rules.records import Payment, Tenant
 from laari.store.reads.listing import Found
+from tests.actors import OPERATOR
 
 NOW = datetime.now(UTC)
 ROW = Payment(
@@ -44,7 +45,7 @@ class SharedPage:
         return replace(ROW, status="expired")
 
     def asked_by(self, tenant: Tenant) -> tuple[bytes, str]:
-        context = Context(cast(Backend, self), Caller(tenant, None))
+        context = Context(cast(Backend, self), Caller(tenant, None, OPERATOR))
         reply = asyncio.run(LIST.get(context, ListQuery()))
         assert isinstance(reply, Reply)
         body: Any = json.decode(reply.body)

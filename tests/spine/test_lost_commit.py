@@ -9,12 +9,13 @@ import asyncpg
 import pytest
 
 from laari.rules.command import Command
-from laari.rules.operator import OPERATOR, MoveMoney
+from laari.rules.operator import MoveMoney
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
 
 
 class CutAt(BatchRunner):

@@ -17,7 +17,6 @@ from laari.rules import authorizations as auth
 from laari.rules import ledger, payment_requests, payments
 from laari.rules.actors import Payer
 from laari.rules.charges import ChargeAuthorization
-from laari.rules.operator import OPERATOR
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.sandbox_clock import MoveClock
@@ -27,6 +26,7 @@ from laari.store.batch.runner import BatchRunner
 from laari.store.people import customers, merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
+from tests.actors import OPERATOR
 
 MODES: tuple[Mode, Mode] = ("live", "sandbox")
 _numbers = count(1)

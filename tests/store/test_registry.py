@@ -16,7 +16,7 @@ from laari.rules.command import Command
 from laari.rules.payments import CancelPayment, CreatePayment, PaymentDraft
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
-from laari.rules.tables import Journal, Lookup, Table, UnlockedRowError
+from laari.rules.tables import Additions, Lookup, Table, UnlockedRowError
 from laari.rules.world import REGISTRY, Needs, World
 from laari.store.batch.load import load
 from laari.store.batch.runner import BatchRunner
@@ -29,7 +29,7 @@ NOW = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)
 TENANT = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
 TABLES = [each for each in REGISTRY if isinstance(each, Table)]
 LOOKUPS = [each for each in REGISTRY if isinstance(each, Lookup)]
-JOURNALS = [each for each in REGISTRY if isinstance(each, Journal)]
+JOURNALS = [each for each in REGISTRY if isinstance(each, Additions)]
 SAMPLES: dict[str, Any] = {
     "bigint": 7,
     "numeric": 7,
@@ -53,7 +53,7 @@ def key_of(table: Table[Any, Any]) -> Any:
     return key if len(key) > 1 else key[0]
 
 
-def sample(stored: Table[Any, Any] | Journal[Any]) -> Any:
+def sample(stored: Table[Any, Any] | Additions[Any]) -> Any:
     return stored.record(*(SAMPLES[kind] for kind in Statements(stored).types.values()))
 
 
@@ -103,9 +103,9 @@ async def test_a_batch_loads_and_locks_in_the_order_of_the_registry() -> None:
 
 def test_a_batch_writes_in_the_order_of_the_registry() -> None:
     world = World(NOW, "http://laari.test", os.urandom)
-    stored = [each for each in REGISTRY if isinstance(each, Table | Journal)]
+    stored = [each for each in REGISTRY if isinstance(each, Table | Additions)]
     for each in reversed(stored):
-        if isinstance(each, Journal):
+        if isinstance(each, Additions):
             each.__get__(world, World).append(sample(each))
         else:
             each.of(world).add(key_of(each), sample(each))
@@ -134,7 +134,7 @@ async def test_every_table_has_its_statements_and_the_schemas_columns(
 
 @pytest.mark.parametrize("journal", JOURNALS, ids=lambda journal: journal.name)
 async def test_every_journal_has_its_statement_and_the_schemas_columns(
-    dsn: str, journal: Journal[Any]
+    dsn: str, journal: Additions[Any]
 ) -> None:
     async with connection_to(dsn) as connection:
         await _has_columns(connection, journal)
@@ -142,7 +142,7 @@ async def test_every_journal_has_its_statement_and_the_schemas_columns(
 
 
 async def _has_columns(
-    connection: asyncpg.Connection, stored: Table[Any, Any] | Journal[Any]
+    connection: asyncpg.Connection, stored: Table[Any, Any] | Additions[Any]
 ) -> None:
     found = await connection.fetch(
         "SELECT attname, format_type(atttypid, NULL) AS type FROM pg_attribute "

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from laari.errors import ConnectionLostError, LaariError, UnavailableError
-from laari.rules.operator import OPERATOR, MoveMoney
+from laari.rules.operator import MoveMoney
 from laari.rules.records import AccessToken
 from laari.rules.refusals import refuse
 from laari.rules.tokens import IssueToken
@@ -27,6 +27,7 @@ from laari.store.postgres.connect import (
     hosts_of,
 )
 from laari.store.postgres.pool import Pool, connection_to, open_pool
+from tests.actors import OPERATOR
 from tests.silence import Proxy, proxy_to
 
 pytestmark = pytest.mark.ci

@@ -13,7 +13,6 @@ from laari.rules import authorizations as auth
 from laari.rules import payment_requests, payments
 from laari.rules.actors import Payer
 from laari.rules.charges import ChargeAuthorization
-from laari.rules.operator import OPERATOR
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
@@ -22,6 +21,7 @@ from laari.store.people import customers, merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.search import search
+from tests.actors import OPERATOR
 
 TABLES = ("payments", "payment_requests", "authorizations", "wallets", "transfers")
 

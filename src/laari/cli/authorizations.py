@@ -2,12 +2,11 @@
 
 import click
 
-from laari.cli.terminal.operation import operation, origin_of, submit
+from laari.cli.terminal.operation import actor, operation, origin_of, submit
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.authorizations import PauseCommand, ResumeAuthorization, SuspendAuthorization
-from laari.rules.operator import OPERATOR
 from laari.rules.shapes.authorizations import authorization_shape
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import authorizations, tenants
@@ -41,5 +40,5 @@ async def _turn(service: Service, command: type[PauseCommand], authorization_id:
         if found is None:
             raise LaariError(f"no authorization has the id {authorization_id}")
         tenant = (await tenants.by_id(connection, [found.tenant_id]))[found.tenant_id]
-    turned = await submit(service, command(tenant, found.id, OPERATOR))
+    turned = await submit(service, command(tenant, found.id, actor()))
     return authorization_shape(turned, await origin_of(service))

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import operation, submit
+from laari.cli.terminal.operation import actor, operation, submit
 from laari.cli.terminal.output import complain
 from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
 from laari.errors import LaariError
@@ -18,7 +18,7 @@ from laari.rules.calendar import show_or_none
 from laari.rules.command import Command
 from laari.rules.contacts import read_email, read_mobile, read_vpa
 from laari.rules.money import MAX_MONEY
-from laari.rules.operator import OPERATOR, FreezeWallet, SetTier, UnfreezeWallet
+from laari.rules.operator import FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.records import Language, Mode
 from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
@@ -132,7 +132,7 @@ async def set_tier(service: Service, customer: str, tier: str) -> dict[str, obje
 
     CUSTOMER is an id or an account number. See `laari tier list` for the tiers.
     """
-    return await _change(service, customer, lambda account: SetTier(OPERATOR, account, tier))
+    return await _change(service, customer, lambda account: SetTier(actor(), account, tier))
 
 
 @customer.command("set-language")
@@ -161,7 +161,7 @@ async def freeze(service: Service, customer: str, reason: str) -> dict[str, obje
     still arrive, and the customer can still log in and read. A second freeze keeps the first
     reason.
     """
-    return await _change(service, customer, lambda account: FreezeWallet(OPERATOR, account, reason))
+    return await _change(service, customer, lambda account: FreezeWallet(actor(), account, reason))
 
 
 @customer.command()
@@ -169,7 +169,7 @@ async def freeze(service: Service, customer: str, reason: str) -> dict[str, obje
 @operation
 async def unfreeze(service: Service, customer: str) -> dict[str, object]:
     """Let money leave a frozen wallet again."""
-    return await _change(service, customer, lambda account: UnfreezeWallet(OPERATOR, account))
+    return await _change(service, customer, lambda account: UnfreezeWallet(actor(), account))
 
 
 async def _change(

@@ -5,7 +5,14 @@ from typing import get_args
 import click
 import msgspec
 
-from laari.cli.terminal.operation import in_service, json_option, operation, origin_of, submit
+from laari.cli.terminal.operation import (
+    actor,
+    in_service,
+    json_option,
+    operation,
+    origin_of,
+    submit,
+)
 from laari.cli.terminal.operation import show as show_answer
 from laari.cli.terminal.output import confirm, is_interactive
 from laari.errors import LaariError
@@ -13,7 +20,6 @@ from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
 from laari.rules.money import rufiyaa
-from laari.rules.operator import OPERATOR
 from laari.rules.payments import RefundPayment
 from laari.rules.records import Payment, RefundReason, Tenant
 from laari.rules.shapes.envelopes import to_json
@@ -73,7 +79,7 @@ async def _question(service: Service, payment_id: str) -> str | None:
 
 async def _refund(service: Service, payment_id: str, reason: RefundReason | None) -> object:
     found, tenant = await _find(service, payment_id)
-    refunded = await submit(service, RefundPayment(tenant, found.id, OPERATOR, reason))
+    refunded = await submit(service, RefundPayment(tenant, found.id, actor(), reason))
     return payment_shape(refunded, await origin_of(service))
 
 

@@ -7,12 +7,12 @@ import click
 from msgspec.structs import asdict
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import operation, submit
+from laari.cli.terminal.operation import actor, operation, submit
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
-from laari.rules.operator import OPERATOR, MoveMoney
+from laari.rules.operator import MoveMoney
 from laari.rules.records import Transaction
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import holders, tenants, wallets
@@ -109,7 +109,7 @@ async def _move(service: Service, account: int, **how: Any) -> dict[str, object]
     async with connection_to(service.dsn) as connection:
         tenant = await tenants.of_wallet(connection, account)
         holder = await holders.by_account(connection, account)
-    made = await submit(service, MoveMoney(OPERATOR, tenant, account, **how))
+    made = await submit(service, MoveMoney(actor(), tenant, account, **how))
     assert holder is not None  # or the command was refused
     return described(made.transaction) | {
         "slip": how.get("slip"),

@@ -1,8 +1,30 @@
-"""The actors of commands; only the command line may import the operator (`rules/operator.py`)."""
+"""The actors of commands: a payer pays, and an `Actor` is named in the journal."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from laari.rules.records import Mode, Tenant
+
+ActorKind = Literal["person", "operator", "command_line", "credential", "customer", "service"]
+
+
+class Actor(Struct, frozen=True):
+    """Who causes a change.
+
+    `name` is the email of a person or operator, the system user of the command line, the id of an
+    OAuth client or "secret key", a customer's id, or a part of the service.
+    """
+
+    kind: ActorKind
+    name: str
+    role: str | None = None
+    address: str | None = None  # the network address of the request
+
+    @property
+    def is_operator(self) -> bool:
+        """The organisation that runs the service."""
+        return self.kind in ("operator", "command_line")
 
 
 class Payer(NamedTuple):

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules.actors import Payer
+from laari.rules.actors import Actor, Payer
 from laari.rules.calendar import Interval
 from laari.rules.command import TenantCommand
 from laari.rules.events import EventType, emit
@@ -21,7 +21,6 @@ from laari.rules.lifecycle import (
     TransitionError,
     authorization_state,
 )
-from laari.rules.operator import Operator
 from laari.rules.payments import default_deadline
 from laari.rules.records import Authorization, AuthorizationStatus, AuthorizationType, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -252,7 +251,7 @@ class PauseCommand(OneAuthorization):
 
     action: ClassVar[AuthorizationAction]
     done: ClassVar[AuthorizationStatus]
-    actor: Payer | Operator | Tenant
+    actor: Payer | Actor | Tenant
 
     def needs(self, needs: Needs) -> None:
         needs.lock(World.authorizations, self.authorization_id)
@@ -263,8 +262,8 @@ class PauseCommand(OneAuthorization):
         match self.actor:
             case Payer():
                 return _is_payer(world, self.tenant, authorization, self.actor)
-            case Operator():
-                return True
+            case Actor():
+                return self.actor.is_operator
             case Tenant():
                 return self.actor.id == self.tenant.id and self.actor.mode == "sandbox"
 

@@ -1,28 +1,21 @@
 """The operator's commands about a wallet: move money, set the tier, freeze, unfreeze.
 
-Only the command line imports this: a person who can run it on the machine is the operator.
+The command line and the operator's desk use them, never a page of a merchant or a customer.
 """
 
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.money import MAX_MONEY, rufiyaa
 from laari.rules.records import MODES, Tenant, TopupSlip, Transaction, Wallet, WalletFreeze
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import move_outside_money
 from laari.rules.world import Needs, World
-
-
-class Operator(Struct, frozen=True):
-    """The organisation that runs the service."""
-
-
-OPERATOR = Operator()
 
 
 class MovedMoney(NamedTuple):
@@ -44,7 +37,7 @@ class MoveMoney(Command[MovedMoney]):
     `tenant` is for a sandbox's clock. `slip` is the bank's reference of a top-up: it counts once.
     """
 
-    operator: Operator
+    actor: Actor
     tenant: Tenant | None
     account: int
     kind: Literal["topup", "adjustment"]
@@ -92,7 +85,7 @@ class MoveMoney(Command[MovedMoney]):
 class OneWallet(Command[Wallet]):
     """The operator changes one wallet, locked."""
 
-    operator: Operator
+    actor: Actor
     account: int
 
     def needs(self, needs: Needs) -> None:

@@ -10,9 +10,9 @@ from uuid import UUID
 from msgspec import Struct
 
 from laari.rules import ledger, references
+from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.money import fee_for
-from laari.rules.operator import Operator
 from laari.rules.payment_commands import (
     PAYMENTS,
     REQUESTS,
@@ -184,7 +184,7 @@ class RefundPayment(OnePayable[Payment]):
 
     kind = PAYMENTS
     action = "refund"
-    actor: Operator | Tenant  # the operator, or the merchant's own people
+    actor: Actor | Tenant  # the operator, or the merchant's own people
     reason: RefundReason | None = None
 
     def needs(self, needs: Needs) -> None:

@@ -1,4 +1,4 @@
-"""How the rules name the tables of the database: tables, lookups and journals.
+"""How the rules name the tables of the database: tables, lookups and additions.
 
 `World.payments` is the table, for a command's needs; `world.payments` are the loaded rows.
 """
@@ -139,7 +139,7 @@ class Lookup(Declared[dict[K, V]], Generic[K, V]):
     holder = dict
 
 
-class Journal(Declared[list[R]], Stored[R], Generic[R]):
+class Additions(Declared[list[R]], Stored[R], Generic[R]):
     """Rows that are only added."""
 
     holder = list

@@ -35,7 +35,7 @@ from laari.rules.records import (
     Wallet,
     WalletFreeze,
 )
-from laari.rules.tables import Journal, K, Loaded, Lookup, R, Table
+from laari.rules.tables import Additions, K, Loaded, Lookup, R, Table
 
 # A tenant, an operation, and the idempotency key that was sent to it.
 ResponseKey: TypeAlias = tuple[int, str, str]
@@ -89,8 +89,8 @@ class World:
     )
     # Top-ups by their bank slip.
     topups = Lookup[tuple[Mode, str], Transaction]()
-    freezes = Journal(WalletFreeze, "wallet_freezes")
-    slips = Journal(TopupSlip, "topup_slips", contested=("mode", "slip"))
+    freezes = Additions(WalletFreeze, "wallet_freezes")
+    slips = Additions(TopupSlip, "topup_slips", contested=("mode", "slip"))
     # References of payments, charges and payment requests: one name space.
     references = Table[ReferenceKey, ReferenceClaim](
         ReferenceClaim,
@@ -100,12 +100,12 @@ class World:
     )
     # References of authorizations, a name space of their own.
     authorization_ids = Lookup[ReferenceKey, UUID]()
-    transfers = Journal(Transfer, "transfers")
-    transactions = Journal(Transaction, "transactions")
-    refund_reasons = Journal(ReasonedRefund, "refund_reasons")
-    access_tokens = Journal(AccessToken, "access_tokens")
-    messages = Journal(Message, "messages")
-    events = Journal(Event, "events")
+    transfers = Additions(Transfer, "transfers")
+    transactions = Additions(Transaction, "transactions")
+    refund_reasons = Additions(ReasonedRefund, "refund_reasons")
+    access_tokens = Additions(AccessToken, "access_tokens")
+    messages = Additions(Message, "messages")
+    events = Additions(Event, "events")
 
     def __init__(
         self, now: datetime, origin: str, random: ids.Random, channels: frozenset[str] = frozenset()
@@ -167,11 +167,13 @@ class World:
         return payer.mode == tenant.mode and self.same_mode(tenant, payer.account)
 
 
-Registered: TypeAlias = Table[Hashable, Struct] | Lookup[Hashable, object] | Journal[Struct]
+Registered: TypeAlias = Table[Hashable, Struct] | Lookup[Hashable, object] | Additions[Struct]
 
 # In the order in which every batch loads, locks and writes.
 REGISTRY: tuple[Registered, ...] = tuple(
-    declared for declared in vars(World).values() if isinstance(declared, Table | Lookup | Journal)
+    declared
+    for declared in vars(World).values()
+    if isinstance(declared, Table | Lookup | Additions)
 )
 
 

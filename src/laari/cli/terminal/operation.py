@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import getpass
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Concatenate, ParamSpec, TypeGuard, TypeVar
@@ -12,6 +13,7 @@ import msgspec
 from laari.cli.terminal.output import say, say_json, say_table
 from laari.errors import LaariError
 from laari.process.open import Service, open_service
+from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import to_json
@@ -41,6 +43,21 @@ def operation(
         show(in_service(function, *arguments, **options), as_json)
 
     return command
+
+
+def actor() -> Actor:
+    """The system user who runs the command: a person who can run it on the machine is the operator.
+
+    `sudo` keeps the name of the person who used it.
+    """
+    return Actor("command_line", os.environ.get("SUDO_USER") or _system_user(), "admin")
+
+
+def _system_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container may run under a number without a name
+        return str(os.getuid())
 
 
 def in_service(

@@ -15,6 +15,7 @@ from laari.edge.input.missing_key import (
 )
 from laari.edge.merchant.operations import Caller
 from laari.http.messages import Request
+from laari.rules.actors import Actor
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.tokens import is_alive, recognised
 from laari.store.secrets import digest
@@ -34,15 +35,15 @@ async def authenticate(backend: Backend, request: Request) -> Caller | Refusal:
     scheme, _, credentials = request.headers.get(b"authorization", "").strip().partition(" ")
     scheme, credentials = scheme.lower(), credentials.strip()
     if scheme == "bearer":
-        return await _by_token(backend, credentials)
+        return await _by_token(backend, request, credentials)
     if b"x-api-key" in request.headers:
-        return await _by_secret(backend, request.headers[b"x-api-key"].strip())
+        return await _by_secret(backend, request, request.headers[b"x-api-key"].strip())
     if scheme == "basic":
         pair = read_basic(credentials)
         if pair is None:
             return _refused("The Basic credentials cannot be read. " + _HOW_BASIC)
         merchant_id, secret = pair
-        return await _by_secret(backend, secret, merchant_id)
+        return await _by_secret(backend, request, secret, merchant_id)
     return _refused(_nothing_sent(request, scheme))
 
 
@@ -58,7 +59,7 @@ def read_basic(credentials: str) -> tuple[str, str] | None:
 
 
 async def _by_secret(
-    backend: Backend, secret: str, merchant_id: str | None = None
+    backend: Backend, request: Request, secret: str, merchant_id: str | None = None
 ) -> Caller | Refusal:
     basic = merchant_id is not None
     # The look-up by digest takes no longer for a near miss.
@@ -67,10 +68,10 @@ async def _by_secret(
         return _refused(_WRONG_BASIC if basic else _wrong_key(secret))
     if merchant_id is not None and merchant_id != found.merchant_id:
         return _refused(_WRONG_BASIC)
-    return Caller(found, scopes=None)
+    return Caller(found, None, Actor("credential", "secret key", address=request.client))
 
 
-async def _by_token(backend: Backend, token: str) -> Caller | Refusal:
+async def _by_token(backend: Backend, request: Request, token: str) -> Caller | Refusal:
     found = await backend.access_tokens.get(digest(token))
     if found is None:
         return _refused(_wrong_token(token))
@@ -78,7 +79,8 @@ async def _by_token(backend: Backend, token: str) -> Caller | Refusal:
     if not is_alive(found.expires_at, found.sandbox_offset_seconds, found.tenant, now):
         return _refused(_wrong_token(token))
     backend.client_uses.note(found.client_id)
-    return Caller(found.tenant, recognised(found.scope))
+    actor = Actor("credential", found.client_id, address=request.client)
+    return Caller(found.tenant, recognised(found.scope), actor)
 
 
 def _refused(why: str) -> Refusal:

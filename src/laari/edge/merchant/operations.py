@@ -15,6 +15,7 @@ from laari.edge.endpoint import Endpoint
 from laari.edge.input.fields import Body, Query
 from laari.http.messages import Reply
 from laari.rules import ids
+from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.records import Tenant
 from laari.rules.refusals import Refusal, refuse
@@ -31,10 +32,11 @@ NO_SUCH_ID = UUID(int=0)  # never minted: looked for, it is not found
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A merchant in its current mode, and the scopes of its credential."""
+    """A merchant in its current mode, the scopes of its credential, and who used it."""
 
     tenant: Tenant
     scopes: frozenset[str] | None  # None is every scope
+    actor: Actor
 
     def may(self, scope: str) -> bool:
         if self.scopes is None:

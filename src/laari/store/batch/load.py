@@ -11,7 +11,7 @@ import asyncpg
 
 from laari.rules import limits, wallets
 from laari.rules.periods import PeriodKey, others
-from laari.rules.tables import Journal, K, Lookup, R, Table
+from laari.rules.tables import Additions, K, Lookup, R, Table
 from laari.rules.world import REGISTRY, Needs, ResponseKey, World
 from laari.store.batch import sandbox_periods
 from laari.store.batch.load_charge import load_charging
@@ -198,7 +198,7 @@ def _loader(registered: Table[K, R] | Lookup[K, object]) -> _Load:
 
 
 _LOADS: list[tuple[object, _Load]] = [
-    (each, _loader(each)) for each in REGISTRY if not isinstance(each, Journal)
+    (each, _loader(each)) for each in REGISTRY if not isinstance(each, Additions)
 ]
 
 

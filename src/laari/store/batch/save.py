@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import asyncpg
 
-from laari.rules.tables import Journal, K, R, Table
+from laari.rules.tables import Additions, K, R, Table
 from laari.rules.world import REGISTRY, World
 from laari.store.reads.deliveries import saving_events
 from laari.store.tables import EVENTS, KeyedStatements, Statements
@@ -53,7 +53,7 @@ def _rows(table: Table[K, R]) -> Callable[[World], list[_Branch]]:
     return branches
 
 
-def _additions(journal: Journal[R]) -> Callable[[World], list[_Branch]]:
+def _additions(journal: Additions[R]) -> Callable[[World], list[_Branch]]:
     statements = Statements(journal)
 
     def branches(world: World) -> list[_Branch]:
@@ -68,7 +68,7 @@ def _additions(journal: Journal[R]) -> Callable[[World], list[_Branch]]:
 _BRANCHES: list[Callable[[World], list[_Branch]]] = [
     _rows(each) if isinstance(each, Table) else _additions(each)
     for each in REGISTRY
-    if isinstance(each, Table | Journal) and each is not World.events
+    if isinstance(each, Table | Additions) and each is not World.events
 ]
 
 

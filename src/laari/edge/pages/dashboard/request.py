@@ -10,6 +10,7 @@ from laari.edge.merchant.operations import Caller, Context, Write
 from laari.edge.pages.login import confirm, is_fresh
 from laari.edge.pages.request import Access, FormProblem, PageRequest
 from laari.http.messages import Reply
+from laari.rules.actors import Actor
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
@@ -100,6 +101,10 @@ class DashboardRequest(DashboardVisitor):
         return None
 
     @property
+    def actor(self) -> Actor:
+        return Actor("person", self.user.email, address=self.http.client)
+
+    @property
     def done(self) -> str | None:
         return DONE.get(self.query.get("done", ""))
 
@@ -129,7 +134,7 @@ class DashboardRequest(DashboardVisitor):
         self, operation: Write[B, T], source: Mapping[str, object] = NOTHING
     ) -> T | Refusal:
         """Runs an operation of the merchant API on the resource in the address."""
-        caller = Caller(self.tenant, scopes=None)
+        caller = Caller(self.tenant, None, self.actor)
         context = Context(self.backend, caller, self.params.get("id", ""))
         return await operation.run(context, source)
 
