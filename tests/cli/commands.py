@@ -19,6 +19,9 @@ SPECIAL = {
     ("tier set", "name"): "tier",
     ("customer set-tier", "tier"): "verified",
     ("merchant user add", "email"): "new_email",
+    ("operator create", "email"): "new_email",
+    ("operator create", "role"): "support",
+    ("operator set-role", "role"): "support",
     ("authorization resume", "authorization_id"): "suspended_id",
 }
 # Well-formed, and nobody's.
@@ -44,6 +47,8 @@ NOBODY = {
     "reason": "because",
     "url": "http://127.0.0.1:9/hook",
     "event": "payment.paid",
+    "role": "owner",
+    "support": "support",
 }
 
 

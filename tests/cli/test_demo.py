@@ -44,7 +44,7 @@ async def test_a_second_start_finds_the_demo_again(dsn: str) -> None:
         )
         assert account == credential.sandbox_account
         [password] = re.findall(rf"{EMAIL}  (\S+)", first)
-        stored = await connection.fetchval("SELECT password_hash FROM merchant_users")
+        stored = await connection.fetchval("SELECT password_hash FROM persons")
         assert password_fits(password, stored)
         [client_id], [client_secret] = re.findall(r"cl_\w+", first), re.findall(r"cs_\w+", first)
         found = await oauth.usable_clients(connection, [client_id])
@@ -203,7 +203,7 @@ async def test_only_a_demos_sandbox_customer_logs_in(dsn: str) -> None:
         login = await logins.of_customer(connection, "sandbox", **who)
         assert login is not None
         account = await connection.fetchval(
-            "SELECT account FROM wallets WHERE customer_id = $1", login.whose
+            "SELECT account FROM wallets WHERE customer_id = $1", login.whose.id
         )
         assert account != other.sandbox_account
         assert demo["customer"]["account_number"] == str(account)

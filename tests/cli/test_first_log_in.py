@@ -13,7 +13,7 @@ def first_password(dsn: str) -> dict[str, bool]:
         async with connection_to(dsn) as connection:
             rows = await connection.fetch(
                 "SELECT name, password_first FROM customers WHERE sandbox_of IS NULL "
-                "UNION ALL SELECT email, password_first FROM merchant_users"
+                "UNION ALL SELECT email, password_first FROM persons"
             )
             return {row[0]: row[1] for row in rows}
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -11,10 +10,9 @@ from uuid import UUID
 import pytest
 
 from laari.cli.main import run
-from laari.store.people import sessions
-from laari.store.people.logins import password_hash_of
 from laari.store.people.passwords import password_fits
 from laari.store.postgres.pool import connection_to
+from tests.logins import opened
 
 EMAIL = "owner@shop.mv"
 
@@ -58,14 +56,12 @@ def refused(ended: Ended, words: str) -> None:
 
 
 def log_in(dsn: str, whose: UUID | str, times: int = 1) -> None:
-    async def opened() -> None:
+    async def log_in_all() -> None:
         async with connection_to(dsn) as connection:
-            verified = await password_hash_of(connection, whose)
-            assert verified is not None
             for _ in range(times):
-                assert await sessions.open_for(connection, whose, datetime.now(UTC), verified)
+                await opened(connection, whose)
 
-    asyncio.run(opened())
+    asyncio.run(log_in_all())
 
 
 def ask(dsn: str, query: str, *values: object) -> Any:
@@ -81,13 +77,14 @@ def open_sessions(dsn: str) -> int:
 
 
 def password_hash(dsn: str, email: str = EMAIL) -> str:
-    return str(ask(dsn, "SELECT password_hash FROM merchant_users WHERE email = $1", email))
+    return str(ask(dsn, "SELECT password_hash FROM persons WHERE email = $1", email))
 
 
 def test_a_merchant_gets_a_log_in_later(laari: Laari, shop: str, dsn: str) -> None:
     assert laari("merchant", "user", "list", shop).json == []
     added = laari("merchant", "user", "add", shop, "Owner@Shop.mv").json
-    assert {**added, "password": None} == {"merchant_id": shop, "email": EMAIL, "password": None}
+    named = {"merchant_id": shop, "email": EMAIL, "role": "owner", "till": None}
+    assert added == {**named, "password": added["password"]}
     assert password_fits(added["password"], password_hash(dsn))
     given = "three grey herons"
     laari("merchant", "user", "add", shop, "second@shop.mv", "--password", given)
@@ -107,11 +104,11 @@ def test_an_operators_password_is_to_be_changed(laari: Laari, shop: str, dsn: st
     laari("customer", "reset-password", made)
     waiting = (
         "SELECT bool_and(password_must_change) FROM "
-        "(SELECT password_must_change FROM merchant_users UNION ALL "
+        "(SELECT password_must_change FROM persons UNION ALL "
         "SELECT password_must_change FROM customers WHERE sandbox_of IS NULL) p"
     )
     assert ask(dsn, waiting) is True
-    for table in ("customers", "merchant_users"):
+    for table in ("customers", "persons"):
         ask(dsn, f"UPDATE {table} SET password_must_change = false RETURNING true")
     laari("merchant", "user", "reset-password", shop, EMAIL)
     laari("customer", "reset-password", made)
@@ -121,7 +118,10 @@ def test_an_operators_password_is_to_be_changed(laari: Laari, shop: str, dsn: st
 def test_what_cannot_be_added_is_refused(laari: Laari, shop: str, dsn: str) -> None:
     other = laari("merchant", "create", "Other", "--email", "taken@shop.mv").json["merchant_id"]
     add = ("merchant", "user", "add")
-    refused(laari(*add, shop, "taken@shop.mv"), "already logs in")
+    refused(laari(*add, other, "taken@shop.mv"), "already logs in")
+    refused(laari(*add, shop, EMAIL, "--role", "manager"), "has to be an owner")
+    refused(laari(*add, other, EMAIL, "--role", "cashier"), "--till")
+    refused(laari(*add, other, EMAIL, "--till", "1"), "--till")
     refused(laari(*add, "mer_none", EMAIL), "no merchant has the id")
     refused(laari(*add, shop, "nobody"), "email")
     refused(laari(*add, shop, EMAIL, "--password", "short"), "--password")
@@ -214,3 +214,49 @@ def test_sessions_are_ended_and_the_password_stays(laari: Laari, shop: str, dsn:
     refused(laari("session", "end", "--email", EMAIL, "--customer", made), "--email")
     refused(laari("session", "end", "--email", "nobody@shop.mv"), "does not log in")
     refused(laari("session", "end", "--customer", f"cus_{'0' * 32}"), "no customer")
+
+
+def test_a_person_who_exists_keeps_the_password(laari: Laari, shop: str, dsn: str) -> None:
+    first = laari("merchant", "user", "add", shop, EMAIL).json["password"]
+    again = laari("merchant", "create", "Other", "--mode", "live", "--email", EMAIL).json
+    assert (again["email"], again["password"]) == (EMAIL, None)
+    third = laari("merchant", "create", "Third").json["merchant_id"]
+    assert laari("merchant", "user", "add", third, EMAIL).json["password"] is None
+    assert laari("operator", "create", EMAIL, "--role", "support").json["password"] is None
+    assert password_fits(first, password_hash(dsn))
+    # The sessions last as long as one of the places does.
+    log_in(dsn, EMAIL, 2)
+    for place in (shop, again["merchant_id"], third):
+        assert laari("merchant", "user", "remove", place, EMAIL).json["sessions_ended"] == 0
+    assert laari("operator", "remove", EMAIL).json == {"email": EMAIL, "sessions_ended": 2}
+    assert laari("merchant", "user", "add", shop, EMAIL).json["password"] is not None
+
+
+def test_roles_are_given_and_changed(laari: Laari, shop: str) -> None:
+    laari("merchant", "user", "add", shop, EMAIL)
+    till = ("--role", "cashier", "--till", "Till 1")
+    added = laari("merchant", "user", "add", shop, "till@shop.mv", *till).json
+    assert (added["role"], added["till"]) == ("cashier", "Till 1")
+    role = ("merchant", "user", "set-role", shop)
+    refused(laari(*role, EMAIL, "--role", "manager"), "only owner")
+    refused(laari(*role, "none@shop.mv", "--role", "owner"), "does not log in")
+    laari(*role, "till@shop.mv", "--role", "owner")
+    laari(*role, EMAIL, "--role", "accountant")
+    listed = laari("merchant", "user", "list", shop).json
+    assert [(each["email"], each["role"], each["till"]) for each in listed] == [
+        (EMAIL, "accountant", None),
+        ("till@shop.mv", "owner", None),
+    ]
+
+
+def test_people_of_the_operator(laari: Laari, dsn: str) -> None:
+    assert laari("operator", "list").json == []
+    made = laari("operator", "create", EMAIL, "--role", "finance").json
+    assert password_fits(made["password"], password_hash(dsn))
+    assert ask(dsn, "SELECT password_must_change FROM persons") is True
+    laari("operator", "set-role", EMAIL, "--role", "admin")
+    [listed] = laari("operator", "list").json
+    assert (listed["email"], listed["role"], listed["sessions"]) == (EMAIL, "admin", 0)
+    refused(laari("operator", "set-role", "none@shop.mv", "--role", "admin"), "does not log in")
+    laari("operator", "remove", EMAIL)
+    assert laari("operator", "list").json == []

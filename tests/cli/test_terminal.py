@@ -156,10 +156,17 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
             "UPDATE merchants SET name = $1",
             "UPDATE customers SET name = $1, vpa = CASE WHEN sandbox_of IS NULL THEN lower($1) END",
             "UPDATE oauth_clients SET scope = $1",
-            "INSERT INTO merchant_users (email, merchant_id, password_hash) "
-            f"VALUES (lower($1), '{merchant_id}', 'x')",
+            "WITH hostile AS (INSERT INTO persons (id, email, password_hash, proven) "
+            "VALUES (gen_random_uuid(), lower($1), 'x', true) RETURNING id) "
+            "INSERT INTO memberships (person_id, merchant_id, role) "
+            f"SELECT id, unnest(ARRAY['{merchant_id}', NULL]), unnest(ARRAY['owner', 'admin']) "
+            "FROM hostile",
         ):
             await connection.execute(statement, HOSTILE)
+        await connection.execute(
+            "INSERT INTO memberships (person_id, role) "
+            "SELECT id, 'admin' FROM persons WHERE email = 'evil@shop.mv'"
+        )
         await connection.execute(
             "UPDATE authorizations SET status = 'suspended' WHERE id = $1", held[1]
         )

@@ -3,13 +3,12 @@
 import itertools
 import secrets
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 import asyncpg
 
-from laari.store.people import customers, logins, merchants, oauth, sessions
+from laari.store.people import customers, merchants, oauth
+from tests.logins import opened
 from tests.model.reference.access import SCOPES
 from tests.model.reference.state import Line, Merchant, State, Wallet
 from tests.model.reference.unknowns import Unknown
@@ -54,14 +53,6 @@ class Accounts:
     wallet_keys: dict[str, str]  # by wallet; the sandboxes' own are learnt
 
 
-async def _session(connection: asyncpg.Connection, whose: UUID | str) -> str:
-    verified = await logins.password_hash_of(connection, whose)
-    assert verified is not None
-    token = await sessions.open_for(connection, whose, datetime.now(UTC), verified)
-    assert token is not None
-    return token
-
-
 async def _shop(connection: asyncpg.Connection, service: Service, name: str, mode: Any) -> Shop:
     email = f"{secrets.token_hex(6)}@shop.example"
     bps, fixed = _FEES[name]
@@ -79,7 +70,7 @@ async def _shop(connection: asyncpg.Connection, service: Service, name: str, mod
     for kind, scopes in CLIENTS.items():
         client, secret = await oauth.create_client(connection, made.merchant.id, " ".join(scopes))
         clients[kind] = (client.id, secret)
-    return Shop(made.merchant.id, made.secret_key, clients, await _session(connection, email))
+    return Shop(made.merchant.id, made.secret_key, clients, await opened(connection, email))
 
 
 def _opening(wallet: str, amount: int, kind: str, name: str, details: str) -> Line:
@@ -113,7 +104,7 @@ async def _new_case(
         made = await customers.create(
             connection, name=name, mode="live", tier=tier, balance=balance, **contacts
         )
-        session = await _session(connection, made.id)
+        session = await opened(connection, made.id)
         people[name] = Person(made.api_key, session)
         keys[name] = made.api_key
         line = _opening(name, balance, "topup", "Top-up", "Opening balance")

@@ -13,8 +13,9 @@ from uuid import UUID
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page
 
-from laari.store.people import customers, logins, sessions
+from laari.store.people import customers, sessions
 from laari.store.postgres.pool import connection_to
+from tests.logins import opened
 from tests.serving import Service
 
 SIZES = {"phone": {"width": 390, "height": 844}, "desktop": {"width": 1280, "height": 900}}
@@ -117,10 +118,7 @@ class Visitors:
         now = datetime.now(UTC)
         person = whose.id if isinstance(whose, Customer) else whose
         async with connection_to(self.service.dsn) as connection:
-            verified = await logins.password_hash_of(connection, person)
-            assert verified is not None
-            token = await sessions.open_for(connection, person, now, verified)
-            assert token is not None
+            token = await opened(connection, person, now)
             session = await connection.fetchval(
                 "UPDATE sessions SET authenticated_at = $2 WHERE digest = $1 RETURNING digest",
                 sessions.digest(token),

@@ -10,6 +10,7 @@ from playwright.async_api import expect
 
 from laari.store.people import logins
 from laari.store.postgres.pool import connection_to
+from tests.logins import whose
 from tests.pages.forms import token_in
 from tests.pages.owners import PASSWORD, Owner, new_owner
 from tests.pages.people import (
@@ -185,7 +186,7 @@ async def test_the_first_password_leads_to_its_change_and_holds_nothing_up(
     await page.get_by_role("button", name="Change the password").click()
     await expect(page.get_by_role("status")).to_contain_text("Your password is changed")
     rows = await asyncio.to_thread(
-        service.execute, "SELECT password_first FROM merchant_users WHERE email = $1", owner.email
+        service.execute, "SELECT password_first FROM persons WHERE email = $1", owner.email
     )
     assert [row["password_first"] for row in rows] == [False]
 
@@ -262,11 +263,12 @@ async def test_a_confirmation_is_of_the_password_that_is_stored(
         change = connection.transaction()
         await change.start()
         await connection.execute(
-            "UPDATE merchant_users SET password_hash = $2 WHERE email = $1", owner.email, "new"
+            "UPDATE persons SET password_hash = $2 WHERE email = $1", owner.email, "new"
         )
         answer = asyncio.create_task(asyncio.to_thread(old.post, "/webhooks", data=form))
         await asyncio.sleep(1)
         assert not answer.done()
         await change.commit()
         assert (await answer).status_code == 422
-        assert await logins.password_hash_of(connection, owner.email) == "new"
+        person = await whose(connection, owner.email)
+        assert await logins.password_hash_of(connection, person) == "new"

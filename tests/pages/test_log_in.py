@@ -15,6 +15,7 @@ import pytest
 from laari.edge.load.hashing import MOST_WAITING
 from laari.edge.pages.login import PER_IDENTITY, PER_IDENTITY_EVERYWHERE
 from laari.store.people import logins
+from laari.store.people.logins import CustomerId
 from laari.store.postgres.pool import connection_to
 from tests.pages.forms import Forms
 from tests.pages.people import Customer, new_customer
@@ -160,7 +161,7 @@ async def test_a_password_that_changes_while_it_is_verified_opens_nothing(
     async with connection_to(service.dsn) as connection:
         change = connection.transaction()
         await change.start()
-        await logins.set_password(connection, customer.id, SLOW)
+        await logins.set_password(connection, CustomerId(customer.id), SLOW)
         # It is looked up and verified as it was; then the session waits for the change.
         answer = asyncio.create_task(asyncio.to_thread(browser.send, app(service), fields))
         await asyncio.sleep(1)

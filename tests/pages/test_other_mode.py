@@ -1,25 +1,21 @@
 """The pages keep live and sandbox apart themselves, before any rule has to refuse."""
 
-from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from laari.store.people import logins, sessions
-from laari.store.people.logins import Whose
 from laari.store.postgres.pool import connection_to
+from tests.logins import opened
 from tests.pages.forms import Forms
 from tests.pages.owners import new_owner
 from tests.pages.people import new_customer
 from tests.serving import Merchant, Service
 
 
-async def logged_in(service: Service, whose: Whose, cookie: str) -> Forms:
+async def logged_in(service: Service, whose: UUID | str, cookie: str) -> Forms:
     async with connection_to(service.dsn) as connection:
-        verified = await logins.password_hash_of(connection, whose)
-        assert verified is not None
-        token = await sessions.open_for(connection, whose, datetime.now(UTC), verified)
-    assert token is not None
+        token = await opened(connection, whose)
     forms = Forms()
     forms.http.cookies.set(cookie, token)
     return forms

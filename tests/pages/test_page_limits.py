@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from uuid import UUID
 
 import httpx
@@ -12,8 +11,8 @@ import pytest
 
 from laari.edge.load.heavy import MOST_EXPORTS_OF_A_MERCHANT
 from laari.edge.pages.request import PAGES_OVER_SECONDS, PAGES_PER_SECOND
-from laari.store.people import logins, sessions
 from laari.store.postgres.pool import connection_to
+from tests.logins import opened
 from tests.pages.owners import Owner, new_owner
 from tests.pages.people import new_customer
 from tests.serving import Service
@@ -27,10 +26,7 @@ ROWS = 60_000  # a file that is longer than what fits between us and a client th
 async def browser(service: Service, whose: UUID | str) -> AsyncIterator[httpx.AsyncClient]:
     """Somebody who is logged in."""
     async with connection_to(service.dsn) as connection:
-        verified = await logins.password_hash_of(connection, whose)
-        assert verified is not None
-        token = await sessions.open_for(connection, whose, datetime.now(UTC), verified)
-        assert token is not None
+        token = await opened(connection, whose)
     name = "laari" if isinstance(whose, UUID) else "laari-dashboard"
     async with httpx.AsyncClient(
         base_url=service.origin, cookies={name: token}, timeout=60

@@ -22,6 +22,7 @@ DIGESTS = {
     "0001_schema.sql": "737df23d2fcca74a88bc660505ba18f824bdf8a5edc60bd2682da0e24eb56edb",
     "0002_messages.sql": "2fab260d18d6e7904d809a306082d791fba4662de572b8db134a57c091f46787",
     "0003_keys.sql": "c05e8aa9372f7336b5862e511bcc17b6443b750ffe387deceef9ee94f7c68715",
+    "0004_people.sql": "afde925f06648d0a302dcc0c928dfcfdd8ed20c220ad2d226c017e2d87923dde",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release
 FILES = Path(__file__).parent / "released"
@@ -45,6 +46,14 @@ async def test_a_filled_database_of_a_release_is_upgraded(
     connection = await asyncpg.connect(empty_dsn)
     try:
         await connection.execute((FILES / f"{release}.sql").read_text())
+        await connection.execute(
+            "INSERT INTO merchant_users (email, merchant_id, password_hash) "
+            "SELECT 'old@shop.mv', id, 'hash' FROM merchants ORDER BY id LIMIT 1"
+        )
+        await connection.execute(
+            "INSERT INTO sessions (digest, email, created_at, authenticated_at, seen_at) "
+            "VALUES (sha256('token'), 'old@shop.mv', now(), now(), now())"
+        )
         # Its rows name transactions that this server has to have passed.
         last = await connection.fetchval(
             "SELECT greatest(max(upto_xid), (SELECT xid FROM figures_upto)) FROM seals"
@@ -69,3 +78,10 @@ async def test_a_filled_database_of_a_release_is_upgraded(
         languages = await connection.fetch("SELECT DISTINCT language FROM customers")
         assert [row["language"] for row in languages] == ["en"]
         assert await connection.fetchval("SELECT count(*) FROM messages") == 0
+        # 0004: everybody who logged in to a merchant is one of its owners, and stays logged in.
+        rows = await connection.fetch(
+            "SELECT p.email, p.password_hash, p.proven, b.role, b.till, length(s.digest) "
+            "FROM persons p JOIN memberships b ON b.person_id = p.id "
+            "JOIN merchants m ON m.id = b.merchant_id JOIN sessions s ON s.person_id = p.id"
+        )
+        assert [tuple(row) for row in rows] == [("old@shop.mv", "hash", True, "owner", None, 32)]

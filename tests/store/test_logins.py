@@ -16,7 +16,7 @@ async def test_a_contact_of_the_other_mode_logs_nobody_in(dsn: str, mode: Mode) 
         other: Mode = "sandbox" if mode == "live" else "live"
         own = await logins.of_customer(connection, mode, mobile=None, email="a@b.example", vpa=None)
         assert own is not None
-        assert own.whose == made.id
+        assert own.whose == logins.CustomerId(made.id)
         assert (
             await logins.of_customer(connection, other, mobile=None, email="a@b.example", vpa=None)
             is None

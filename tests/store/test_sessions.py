@@ -2,13 +2,16 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
 
-from laari.store.people import customers, logins, merchants, sessions
+from laari.store.people import customers, logins, memberships, merchants, sessions
+from laari.store.people.logins import CustomerId, PersonId
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_sessions
+from tests.logins import opened, whose
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 
@@ -26,17 +29,6 @@ async def person(connection: asyncpg.Connection, **contacts: str) -> customers.N
     )
 
 
-async def opened(
-    connection: asyncpg.Connection, whose: logins.Whose, now: datetime, page: str | None = None
-) -> str:
-    """A session of somebody who has just given their password."""
-    verified = await logins.password_hash_of(connection, whose)
-    assert verified is not None
-    token = await sessions.open_for(connection, whose, now, verified, page)
-    assert token is not None
-    return token
-
-
 async def test_a_session_ends_when_idle_and_at_the_end_of_its_life(connection) -> None:
     customer = await person(connection)
     token = await opened(connection, customer.id, NOW)
@@ -52,7 +44,7 @@ async def test_a_session_ends_when_idle_and_at_the_end_of_its_life(connection) -
         await sessions.note_seen(connection, session, NOW + timedelta(minutes=minutes))
     assert await found(timedelta(hours=11, minutes=59)) is not None
     assert await found(timedelta(hours=12, minutes=1)) is None
-    assert await sessions.of_user(connection, token, NOW) is None
+    assert await sessions.of_person(connection, token, NOW) is None
     assert await sessions.of_customer(connection, token + "x", NOW) is None
 
 
@@ -67,12 +59,12 @@ async def test_a_new_password_ends_all_sessions_of_one_person(connection) -> Non
     customer, neighbour = await person(connection), await person(connection, vpa="b")
     tokens = [await opened(connection, customer.id, NOW) for _ in range(3)]
     other = await opened(connection, neighbour.id, NOW)
-    assert await logins.set_password(connection, customer.id, "new hash") == 3
+    assert await logins.set_password(connection, CustomerId(customer.id), "new hash") == 3
     left = [await sessions.of_customer(connection, token, NOW) for token in (*tokens, other)]
     assert [session is not None for session in left] == [False, False, False, True]
     await opened(connection, customer.id, NOW)
-    assert await logins.end_all(connection, customer.id) == 1
-    assert await logins.end_all(connection, customer.id) == 0
+    assert await logins.end_all(connection, CustomerId(customer.id)) == 1
+    assert await logins.end_all(connection, CustomerId(customer.id)) == 0
     assert await sessions.of_customer(connection, other, NOW) is not None
 
 
@@ -91,7 +83,7 @@ async def test_a_session_of_one_page_is_good_there_alone(connection) -> None:
 
 async def test_a_password_that_is_no_longer_the_one_opens_nothing(connection) -> None:
     customer = await person(connection)
-    old = await logins.password_hash_of(connection, customer.id)
+    old = await logins.password_hash_of(connection, CustomerId(customer.id))
     assert old is not None
     token = await opened(connection, customer.id, NOW)
     session = await sessions.of_customer(connection, token, NOW)
@@ -99,22 +91,24 @@ async def test_a_password_that_is_no_longer_the_one_opens_nothing(connection) ->
     later = NOW + timedelta(minutes=20)
     assert await sessions.note_authenticated(connection, session, later, old)
     await connection.execute("UPDATE customers SET password_hash = 'new'")
-    assert await sessions.open_for(connection, customer.id, NOW, old) is None
+    assert await sessions.open_for(connection, CustomerId(customer.id), NOW, old) is None
     assert not await sessions.note_authenticated(connection, session, NOW, old)
     found = await sessions.of_customer(connection, token, NOW)
     assert found is not None
     assert found.authenticated_at == later
-    assert await logins.set_password(connection, customer.id, "newer", verified=old) is None
-    assert await logins.password_hash_of(connection, customer.id) == "new"
+    who = CustomerId(customer.id)
+    assert await logins.set_password(connection, who, "newer", verified=old) is None
+    assert await logins.password_hash_of(connection, who) == "new"
 
 
-@pytest.mark.parametrize("whose", ["customer", "user"])
+@pytest.mark.parametrize("kind", ["customer", "person"])
 async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards(
-    connection, dsn: str, whose: str
+    connection, dsn: str, kind: str
 ) -> None:
     """The session is being opened while the change is under way, in each order of the two."""
     await merchants.create(connection, bytes(32), name="S", mode="live", email="a@s.mv")
-    who = (await person(connection)).id if whose == "customer" else "a@s.mv"
+    named = (await person(connection)).id if kind == "customer" else "a@s.mv"
+    who = await whose(connection, named)
     old = await logins.password_hash_of(connection, who)
     assert old is not None
     other = await connect(dsn)
@@ -142,14 +136,14 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
 
 
 async def test_an_operators_password_has_to_be_changed_where_people_are_real(connection) -> None:
-    async def must_change(who: logins.Whose) -> bool:
+    async def must_change(who: UUID | str) -> bool:
         token = await opened(connection, who, NOW)
-        find = sessions.of_user if isinstance(who, str) else sessions.of_customer
+        find = sessions.of_person if isinstance(who, str) else sessions.of_customer
         session = await find(connection, token, NOW)
         assert session is not None
         return session.must_change
 
-    made: dict[str, logins.Whose] = {}
+    made: dict[str, UUID | str] = {}
     for mode in ("live", "sandbox"):
         customer = await customers.create(
             connection, name="Ali", mode=mode, tier="basic", must_change=True
@@ -163,12 +157,13 @@ async def test_an_operators_password_has_to_be_changed_where_people_are_real(con
     flags = {name: await must_change(who) for name, who in made.items()}
     assert flags == {name: "live" in name for name in made}
     for who in made.values():
-        assert await logins.set_password(connection, who, "own") == 1
+        assert await logins.set_password(connection, await whose(connection, who), "own") == 1
     assert not any([await must_change(who) for who in made.values()])
     for who in made.values():
-        assert await logins.set_password(connection, who, "reset", must_change=True) == 1
+        found = await whose(connection, who)
+        assert await logins.set_password(connection, found, "reset", must_change=True) == 1
     assert {name: await must_change(who) for name, who in made.items()} == flags
-    assert await logins.set_password(connection, "nobody@shop.mv", "x") is None
+    assert await logins.set_password(connection, PersonId(uuid4()), "x") is None
 
 
 async def test_merchants_people_have_sessions_of_their_own(connection) -> None:
@@ -176,11 +171,13 @@ async def test_merchants_people_have_sessions_of_their_own(connection) -> None:
         connection, bytes(32), name="Shop", mode="live", email="a@shop.mv", password="secret"
     )
     token = await opened(connection, "a@shop.mv", NOW)
-    session = await sessions.of_user(connection, token, NOW)
+    session = await sessions.of_person(connection, token, NOW)
     assert session is not None
-    assert (session.merchant_id, session.merchant_name) == (made.merchant.id, "Shop")
+    [place] = await memberships.of_person(connection, session.whose)
+    assert (place.merchant_id, place.merchant_name) == (made.merchant.id, "Shop")
+    assert (place.role, place.till) == ("owner", None)
     assert await sessions.of_customer(connection, token, NOW) is None
-    assert session.whose == "a@shop.mv"
+    assert session.email == "a@shop.mv"
 
 
 async def test_what_ended_is_forgotten(connection) -> None:
@@ -200,7 +197,7 @@ async def test_a_customer_is_found_by_each_contact_and_a_number_is_a_mobile_firs
     async def found(**contact: str | None):
         named = {"mobile": None, "email": None, "vpa": None, **contact}
         login = await logins.of_customer(connection, "live", **named)
-        return None if login is None else login.whose
+        return None if login is None else login.whose.id
 
     assert await found(mobile="7771234", vpa="7771234") == first.id
     assert await found(email="a@b.mv") == await found(vpa="ali") == first.id

@@ -15,6 +15,7 @@ from laari.cli.customers import customer
 from laari.cli.database import init_command, migrate_command
 from laari.cli.merchants import merchant
 from laari.cli.messages import message
+from laari.cli.operators import operator
 from laari.cli.payments import payment
 from laari.cli.people import session
 from laari.cli.serve.command import serve_command
@@ -42,6 +43,7 @@ for command in (
     client,
     customer,
     session,
+    operator,
     wallet,
     tier,
     payment,

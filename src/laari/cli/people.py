@@ -1,5 +1,6 @@
 """Logins and sessions: `laari merchant user`, `laari customer reset-password`, `laari session`."""
 
+from typing import get_args
 from uuid import UUID
 
 import click
@@ -7,18 +8,26 @@ import click
 from laari.cli.customers import customer
 from laari.cli.merchants import merchant
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import operation
+from laari.cli.terminal.operation import actor, operation
 from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
+from laari.rules.calendar import show_or_none
+from laari.rules.permissions import MAX_TILL, MerchantRole, Role
 from laari.rules.records import Mode
-from laari.store.people import logins, merchants, staff
+from laari.store.people import customers, logins, memberships, merchants, persons
+from laari.store.people.logins import CustomerId
+from laari.store.people.memberships import Member
 from laari.store.people.passwords import hash_password, new_password
+from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import Connection, connection_to
 
 _customer_id = fields.id_of(ids.CUSTOMER, "a customer id")
+
+
+ROLES = click.Choice(get_args(MerchantRole))
 
 
 @merchant.group()
@@ -29,30 +38,79 @@ def user() -> None:
 @user.command()
 @click.argument("merchant_id")
 @click.argument("email", type=fields.email)
+@click.option("--role", type=ROLES, default="owner", show_default=True, help="The person's role.")
+@click.option("--till", type=fields.text(MAX_TILL), help="The till of a cashier.")
 @password_options
 @operation
 async def add(
-    service: Service, merchant_id: str, email: str, password: str | None
+    service: Service,
+    merchant_id: str,
+    email: str,
+    role: MerchantRole,
+    till: str | None,
+    password: str | None,
 ) -> dict[str, object]:
-    """Create a dashboard login and print its password.
+    """Add a person to a merchant and print the password.
 
-    The password is not shown again. A user of a live merchant changes it at the first login.
+    The password is not shown again. A user of a live merchant changes it at the first login. A
+    person who exists keeps the password, and `password` is null.
     """
-    password = _checked_or_new(password)
+    check_till(role, till)
+    password = checked_or_new(password)
+    login = NewLogin(hash_password(password), must_change=True)
     async with connection_to(service.dsn) as connection:
-        await staff.add_user(connection, merchant_id, email, hash_password(password))
-    return {"merchant_id": merchant_id, "email": email, "password": printed(password)}
+        added = await memberships.add(connection, actor(), merchant_id, email, role, till, login)
+    return {
+        "merchant_id": merchant_id,
+        "email": email,
+        "role": role,
+        "till": till,
+        "password": printed(password) if added.has_new_password else None,
+    }
 
 
 @user.command("list")
 @click.argument("merchant_id")
 @operation
 async def list_users(service: Service, merchant_id: str) -> list[dict[str, object]]:
-    """List a merchant's users and their open sessions."""
+    """List a merchant's users, their roles and their open sessions."""
     async with connection_to(service.dsn) as connection:
         await merchants.show(connection, merchant_id)  # raises an error if there is none
-        found = await staff.users_of(connection, merchant_id)
-    return [each._asdict() | {"created_at": show_time(each.created_at)} for each in found]
+        found = await memberships.list_members(connection, merchant_id)
+    return [{"merchant_id": merchant_id, **shown_member(each)} for each in found]
+
+
+def shown_member(member: Member) -> dict[str, object]:
+    return {
+        "email": member.email,
+        "role": member.role,
+        "till": member.till,
+        "created_at": show_time(member.created_at),
+        "last_seen_at": show_or_none(member.last_seen_at),
+        "sessions": member.sessions,
+    }
+
+
+def check_till(role: Role, till: str | None) -> None:
+    if (role == "cashier") != (till is not None):
+        raise LaariError("use --till for a cashier, and for nobody else")
+
+
+@user.command("set-role")
+@click.argument("merchant_id")
+@click.argument("email", type=fields.email)
+@click.option("--role", type=ROLES, required=True, help="The person's new role.")
+@click.option("--till", type=fields.text(MAX_TILL), help="The till of a cashier.")
+@operation
+async def set_user_role(
+    service: Service, merchant_id: str, email: str, role: MerchantRole, till: str | None
+) -> dict[str, object]:
+    """Change a person's role at a merchant. A merchant always has an owner."""
+    check_till(role, till)
+    async with connection_to(service.dsn) as connection:
+        found = await memberships.find_member(connection, merchant_id, email)
+        await memberships.set_role(connection, actor(), merchant_id, found.person_id, role, till)
+    return {"merchant_id": merchant_id, "email": email, "role": role, "till": till}
 
 
 @user.command()
@@ -60,9 +118,15 @@ async def list_users(service: Service, merchant_id: str) -> list[dict[str, objec
 @click.argument("email", type=fields.email)
 @operation
 async def remove(service: Service, merchant_id: str, email: str) -> dict[str, object]:
-    """Remove a login and end its sessions at once."""
+    """End a person's access to a merchant at once.
+
+    Sessions end if the person works for nobody else.
+    """
     async with connection_to(service.dsn) as connection:
-        ended = await staff.remove_user(connection, merchant_id, email)
+        found = await memberships.find_member(connection, merchant_id, email)
+        ended = await memberships.remove(
+            connection, actor(), merchant_id, found.person_id, may_be_last=True
+        )
     return {"merchant_id": merchant_id, "email": email, "sessions_ended": ended}
 
 
@@ -78,9 +142,12 @@ async def reset_user_password(
 
     The password is not shown again. A user of a live merchant changes it at the next login.
     """
-    password = _checked_or_new(password)
+    password = checked_or_new(password)
     async with connection_to(service.dsn) as connection:
-        ended = await staff.reset_user(connection, merchant_id, email, hash_password(password))
+        found = await memberships.find_member(connection, merchant_id, email)
+        ended = await persons.reset_password(
+            connection, actor(), found.person_id, hash_password(password)
+        )
     return {
         "merchant_id": merchant_id,
         "email": email,
@@ -102,9 +169,9 @@ async def reset_customer_password(
     """
     async with connection_to(service.dsn) as connection:
         is_live = await _mode_of_customer(connection, customer_id) == "live"
-        password = _checked_or_new(password) if is_live else password or new_password()
+        password = checked_or_new(password) if is_live else password or new_password()
         ended = await logins.set_password(
-            connection, customer_id, hash_password(password), must_change=True
+            connection, CustomerId(customer_id), hash_password(password), must_change=True
         )
     return {
         "customer_id": ids.show_id(ids.CUSTOMER, customer_id),
@@ -131,24 +198,25 @@ async def end(service: Service, email: str | None, customer_id: UUID | None) -> 
         if customer_id is not None and email is None:
             await _mode_of_customer(connection, customer_id)
             shown = ids.show_id(ids.CUSTOMER, customer_id)
-            ended = await logins.end_all(connection, customer_id)
+            ended = await logins.end_all(connection, CustomerId(customer_id))
             return {"customer_id": shown, "sessions_ended": ended}
         if email is None or customer_id is not None:
             raise LaariError("use one of --email (a merchant's user) and --customer (an id)")
-        if not await staff.is_user(connection, email):
+        person = await persons.find(connection, email)
+        if person is None:
             raise LaariError(f"{email} does not log in to any merchant")
-        return {"email": email, "sessions_ended": await logins.end_all(connection, email)}
+        return {"email": email, "sessions_ended": await logins.end_all(connection, person)}
 
 
 async def _mode_of_customer(connection: Connection, customer_id: UUID) -> Mode:
-    mode = await staff.mode_of_customer(connection, customer_id)
+    mode = await customers.mode_of(connection, customer_id)
     if mode is None:
         shown = ids.show_id(ids.CUSTOMER, customer_id)
         raise LaariError(f"no customer with a login has the id {shown}")
     return mode
 
 
-def _checked_or_new(password: str | None) -> str:
+def checked_or_new(password: str | None) -> str:
     if password is None:
         return new_password()
     refuse_weak_password(password)

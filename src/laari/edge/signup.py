@@ -20,10 +20,11 @@ from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import Timestamp
 from laari.rules.webhooks import MAX_URL_LENGTH, check_webhook_url
 from laari.store.people import merchants
+from laari.store.people.logins import PersonId
 from laari.store.people.merchants import SANDBOX_BALANCE, SANDBOX_TIER, NewMerchant
 from laari.store.people.passwords import new_password
+from laari.store.people.persons import EmailTakenError
 from laari.store.people.signup import LiveError, sign_up
-from laari.store.people.staff import EmailTakenError
 from laari.store.people.wallet_keys import sandbox_wallet_key
 
 ENDPOINT = Endpoint(
@@ -49,6 +50,8 @@ MAX_NAME = 255
 MAX_FEE_FIXED = 9_999_999_999  # laari
 WINDOW_SECONDS = 60.0
 LAST = math.inf  # the rank: everybody who logs in goes first
+# It does not say why: the address may belong to somebody else.
+EMAIL_REFUSED = "This email address cannot be used to sign up."
 _OWN_SITES = ("same-origin", "none")
 
 
@@ -177,9 +180,16 @@ def _read_fields(request: Request) -> SignUpFields | Refusal:
 
 
 async def make_merchant(
-    backend: Backend, request: Request, fields: SignUpFields, password: str | None = None
+    backend: Backend,
+    request: Request,
+    fields: SignUpFields,
+    password: str | None = None,
+    owner: PersonId | None = None,
 ) -> NewMerchant | Refusal:
-    """A merchant for the sender of the request, or a refusal; the sign-up page uses it too."""
+    """A merchant for the sender of the request, or a refusal; the sign-up page uses it too.
+
+    `owner` is a person who has logged in. Nobody else can sign up with an email that a person has.
+    """
     if not fields.name.isprintable():
         return invalid("name", "name must have only printable characters.")
     if fields.webhook_url is not None:
@@ -209,11 +219,12 @@ async def make_merchant(
             email=fields.email,
             password=password,
             password_hash=password_hash,
+            owner=owner,
         )
     except Overloaded as full:
         return refuse("service_unavailable")._replace(retry_after=full.retry_after)
     except EmailTakenError:
-        return invalid("email", "This email address already has a login.")
+        return invalid("email", EMAIL_REFUSED)
     except LiveError:
         return refuse("not_found", "Sign-up is closed: this installation has live merchants.")
     if made is None:

@@ -56,7 +56,7 @@ async def prepare(service: Service) -> dict[str, Any]:
     password = _text(derive(service.master_key, "demo-password", EMAIL))[:20]
     customer_password = _text(derive(service.master_key, "demo-password", CUSTOMER_EMAIL))[:20]
     async with connection_to(service.dsn) as connection:
-        found = await merchants.of_login(connection, EMAIL)
+        found = await merchants.of_owner(connection, EMAIL)
         if found is None:
             new = await merchants.create(
                 connection,

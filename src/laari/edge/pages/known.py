@@ -26,7 +26,7 @@ def _read(request: PageRequest) -> tuple[str, list[str]] | None:
 
 
 def _mark(request: PageRequest, browser: str, login: Login) -> str:
-    bound_to = f"{browser} {login.whose} {login.password_hash}"
+    bound_to = f"{browser} {login.whose.id} {login.password_hash}"
     return derive(request.backend.master_key, "known-browser", bound_to).hex()[:_MARK_LENGTH]
 
 

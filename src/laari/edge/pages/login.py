@@ -58,10 +58,10 @@ async def log_in_customer(request: PageRequest, mode: Mode) -> Login | FormProbl
     return await _log_in(request, find, f"{mode} {mobile or email or vpa or identity}")
 
 
-async def log_in_user(request: PageRequest) -> Login | FormProblem:
-    """Logs in one of a merchant's people by email."""
+async def log_in_person(request: PageRequest) -> Login | FormProblem:
+    """Logs in one of the people of merchants or of the operator, by email."""
     email = read_email(request.form.get("identity", "")[:300])
-    return await _log_in(request, partial(logins.of_user, email=email or ""), f"user {email}")
+    return await _log_in(request, partial(logins.of_person, email=email or ""), f"user {email}")
 
 
 async def _log_in(

@@ -20,6 +20,7 @@ import msgspec
 from laari.edge.backend import Backend
 from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.pages.cookies import HOST_PREFIX, own_cookies, set_cookie
+from laari.edge.pages.devices import device_of
 from laari.edge.pages.language import ENGLISH, Language, choose
 from laari.edge.pages.render import render, render_long
 from laari.errors import UnavailableError
@@ -29,7 +30,15 @@ from laari.rules.refusals import Refusal
 from laari.spine.engine import OutcomeUnknown
 from laari.store.people import sessions
 from laari.store.people.logins import Whose
-from laari.store.people.sessions import IDLE, LIFE, SEEN_EVERY, CustomerSession, UserSession
+from laari.store.people.sessions import (
+    IDLE,
+    LIFE,
+    SEEN_EVERY,
+    CustomerSession,
+    Opened,
+    PersonSession,
+    Session,
+)
 from laari.store.secrets import derive, digest
 
 MAX_FIELDS = 50  # of a query or a form
@@ -41,7 +50,7 @@ PAGES_OVER_SECONDS = 20.0
 _SEGMENTS = r"(/[A-Za-z0-9_-]+)*"
 _SAFE_IN_LOCATION = "/:%#?=@[]!$&'()*+,;"
 
-S = TypeVar("S", CustomerSession, UserSession)
+S = TypeVar("S", CustomerSession, PersonSession)
 
 _PAGE_COOKIE = "laari-page"  # followed by a digest of the page: two pages have two log-ins
 _BROWSER_COOKIE = "laari-visit"
@@ -184,28 +193,34 @@ class PageRequest:
         self, mode: Mode | None = None, *, polled: bool = False
     ) -> CustomerSession | None:
         """The customer who is logged in on this browser, if their wallet is in this mode."""
-        customer = await self._session(sessions.of_customer, self.page_alone, polled=polled)
+        customer = await self._session(sessions.of_customer, self.page_alone)
+        if customer is not None and not polled and self.is_unseen(customer):
+            await self.note_seen(sessions.note_seen, customer, self.now)
         return customer if customer is not None and mode in (None, customer.mode) else None
 
     async def _session(
-        self, find: Callable[..., Awaitable[S | None]], *args: str | None, polled: bool
+        self, find: Callable[..., Awaitable[S | None]], *args: str | None
     ) -> S | None:
         for token in self._session_tokens.values():
             session: S | None = await self.backend.ask(find, token, self.now, *args)
             if session is not None:
                 self._count(session.whose)
-                if not polled and self.now - session.seen_at > SEEN_EVERY:
-                    with suppress(UnavailableError, OutcomeUnknown):  # the next request notes it
-                        await self.backend.write(sessions.note_seen, session, self.now)
                 return session
         return None
+
+    def is_unseen(self, session: Session) -> bool:
+        return self.now - session.seen_at > SEEN_EVERY
+
+    async def note_seen(self, note: Callable[..., Awaitable[None]], *args: object) -> None:
+        with suppress(UnavailableError, OutcomeUnknown):  # the next request notes it
+            await self.backend.write(note, *args)
 
     def _count(self, whose: Whose) -> None:
         """Counts this request once for the person who is logged in."""
         if self._counted:
             return
         self._counted = True
-        bucket = Bucket(named_bucket("pages", whose), PAGES_PER_SECOND, PAGES_OVER_SECONDS)
+        bucket = Bucket(named_bucket("pages", whose.id), PAGES_PER_SECOND, PAGES_OVER_SECONDS)
         seconds = self.backend.rates.take(bucket, time.monotonic())
         if seconds > 0:
             raise TooFast(seconds)
@@ -213,7 +228,7 @@ class PageRequest:
     async def start_session(self, whose: Whose, verified: str) -> bool:
         """Replaces the session after a log-in; False if the password changed since `verified`."""
         token = await self.backend.write(
-            sessions.open_for, whose, self.now, verified, self.page_alone
+            sessions.open_for, whose, self.now, verified, self.page_alone, self._opened
         )
         if token is None:
             return False
@@ -225,6 +240,11 @@ class PageRequest:
         self.keep_cookie(cookie, token, int(life.total_seconds()))
         self._cookies[self._cookie_name(cookie)] = token  # for a page in reply to this request
         return True
+
+    @property
+    def _opened(self) -> Opened:
+        device = device_of(self.http.headers.get(b"user-agent", ""))
+        return Opened(self.http.client[:64] or None, device)
 
     async def end_session(self) -> None:
         """Ends the log-in of this page and the general one."""

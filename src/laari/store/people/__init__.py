@@ -1,1 +1,1 @@
-"""Merchants, customers, staff, their credentials and their sessions."""
+"""Merchants, customers, people, their credentials and their sessions."""

@@ -133,3 +133,11 @@ async def open_wallet(
         world.wallets.lock(account, wallet)  # nobody else sees it yet
         move_outside_money(world, None, wallet, "topup", balance, "Opening balance")
         await save(connection, world)
+
+
+async def mode_of(connection: Connection, customer_id: UUID) -> Mode | None:
+    """Of a customer who can have a log-in: a merchant's own sandbox customer has none."""
+    mode: Mode | None = await connection.fetchval(
+        "SELECT mode FROM customers WHERE id = $1 AND sandbox_of IS NULL", customer_id
+    )
+    return mode

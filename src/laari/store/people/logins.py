@@ -1,13 +1,25 @@
-"""People who can log in: customers by their id, people of merchants by email."""
+"""Log-ins: customers and people (of merchants and of the operator), each found by their own id."""
 
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from asyncpg import Connection
+from msgspec import Struct
 
 from laari.rules.records import Mode
 
-Whose: TypeAlias = UUID | str  # a customer's id, or the email of one of a merchant's people
+
+class CustomerId(Struct, frozen=True):
+    """A type of its own, because a person's id is a UUID too."""
+
+    id: UUID
+
+
+class PersonId(Struct, frozen=True):
+    id: UUID
+
+
+Whose: TypeAlias = CustomerId | PersonId
 
 
 class Login(NamedTuple):
@@ -16,24 +28,23 @@ class Login(NamedTuple):
     first_password: bool = False  # it came with the account
 
 
-class Person(NamedTuple):
-    table: str
-    key: str
+class LoginTable(NamedTuple):
+    name: str
     column: str  # of the table `sessions`
     is_live: str  # whether real people and money are behind it
 
 
-_CUSTOMER = Person("customers", "id", "customer_id", "mode = 'live'")
-_USER = Person(
-    "merchant_users",
-    "email",
-    "email",
-    "EXISTS (SELECT FROM merchants m WHERE m.id = merchant_id AND m.mode = 'live')",
+_CUSTOMERS = LoginTable("customers", "customer_id", "mode = 'live'")
+_PERSONS = LoginTable(
+    "persons",
+    "person_id",
+    "EXISTS (SELECT FROM memberships b LEFT JOIN merchants m ON m.id = b.merchant_id "
+    "WHERE b.person_id = persons.id AND (b.merchant_id IS NULL OR m.mode = 'live'))",
 )
 
 
-def person(whose: Whose) -> Person:
-    return _CUSTOMER if isinstance(whose, UUID) else _USER
+def table_of(whose: Whose) -> LoginTable:
+    return _CUSTOMERS if isinstance(whose, CustomerId) else _PERSONS
 
 
 async def of_customer(
@@ -53,20 +64,19 @@ async def of_customer(
         email,
         vpa,
     )
-    return None if row is None else Login(*row)
+    return None if row is None else Login(CustomerId(row[0]), *row[1:])
 
 
-async def of_user(connection: Connection, email: str) -> Login | None:
+async def of_person(connection: Connection, email: str) -> Login | None:
     row = await connection.fetchrow(
-        "SELECT email, password_hash, password_first FROM merchant_users WHERE email = $1", email
+        "SELECT id, password_hash, password_first FROM persons WHERE email = $1", email
     )
-    return None if row is None else Login(*row)
+    return None if row is None else Login(PersonId(row[0]), *row[1:])
 
 
 async def password_hash_of(connection: Connection, whose: Whose) -> str | None:
-    table, key, *_ = person(whose)
     password_hash: str | None = await connection.fetchval(
-        f"SELECT password_hash FROM {table} WHERE {key} = $1", whose
+        f"SELECT password_hash FROM {table_of(whose).name} WHERE id = $1", whose.id
     )
     return password_hash
 
@@ -83,14 +93,14 @@ async def set_password(
 
     None without such a person, or if `verified` is no longer the hash: of two changes one fails.
     """
-    table, key, _, is_live = person(whose)
+    table, _, is_live = table_of(whose)
     async with connection.transaction():
         # A log-in with the old password locks the row too: its session is ended here or not opened.
         changed = await connection.fetchval(
             f"UPDATE {table} SET password_hash = $2, password_must_change = $4 AND {is_live}, "
-            f"password_first = false WHERE {key} = $1 "
+            "password_first = false WHERE id = $1 "
             "AND password_hash = coalesce($3, password_hash) RETURNING true",
-            whose,
+            whose.id,
             password_hash,
             verified,
             must_change,
@@ -99,8 +109,7 @@ async def set_password(
 
 
 async def end_all(connection: Connection, whose: Whose) -> int:
-    column = person(whose).column
     ended = await connection.fetch(
-        f"DELETE FROM sessions WHERE {column} = $1 RETURNING true", whose
+        f"DELETE FROM sessions WHERE {table_of(whose).column} = $1 RETURNING true", whose.id
     )
     return len(ended)

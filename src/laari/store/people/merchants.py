@@ -14,8 +14,10 @@ from laari.errors import LaariError
 from laari.rules.calendar import show as show_time
 from laari.rules.records import Mode
 from laari.store.people.customers import create_sandbox_customer, new_account
+from laari.store.people.logins import PersonId
+from laari.store.people.memberships import join
 from laari.store.people.passwords import hash_password, new_password
-from laari.store.people.staff import add_user
+from laari.store.people.persons import NewLogin, enrol
 from laari.store.people.wallet_keys import add_key, sandbox_wallet_key
 from laari.store.reads.tenants import SIGNED_WITH
 from laari.store.secrets import decrypt, digest, encrypt, new_secret
@@ -96,12 +98,15 @@ async def create(
     must_change: bool = False,
     password_hash: str | None = None,
     first_password: bool = False,
+    owner: PersonId | None = None,
     sandbox_only: bool = False,
 ) -> NewMerchant:
-    """Makes a merchant with its sandbox customer and, with an email, a login.
+    """Makes a merchant with its sandbox customer and, with an email, a person who owns it.
 
-    The first log-in asks for (`first_password`) or requires (`must_change`) a new password. A
-    merchant that is `sandbox_only` has no live tenant and can never go live.
+    A person who exists keeps the password: then `password` of the result is None. The first log-in
+    of a new one asks for (`first_password`) or requires (`must_change`) a new password. `owner` is
+    a person who has logged in. A merchant that is `sandbox_only` has no live tenant and can never
+    go live; it came by sign-up, so nobody has proved the email.
     """
     merchant_id = "mer_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
     secret_key = new_secret(KEY_PREFIX)
@@ -130,14 +135,22 @@ async def create(
         )
         await create_sandbox_customer(connection, sandbox, account, SANDBOX_TIER, SANDBOX_BALANCE)
         await add_key(connection, account, sandbox_wallet_key(master_key, account))
-        if email is not None:
+        if owner is not None:
+            await join(connection, merchant_id, owner, "owner")
+        elif email is not None:
             password = password or new_password()
-            password_hash = password_hash or hash_password(password)
-            await add_user(
-                connection, merchant_id, email, password_hash, must_change, first_password
+            is_live = mode == "live"  # a sandbox has no real people
+            login = NewLogin(
+                password_hash or hash_password(password),
+                must_change and is_live,
+                first_password and is_live,
+                proven=not sandbox_only,
             )
+            enrolled = await enrol(connection, email, login)
+            await join(connection, merchant_id, enrolled.id, "owner")
+            password = password if enrolled.has_new_password else None
     made = replace(Merchant(*row), has_live=not sandbox_only)  # the row came before its tenants
-    return NewMerchant(made, secret_key, password if email is not None else None, account)
+    return NewMerchant(made, secret_key, None if email is None else password, account)
 
 
 def _secret_context(merchant_id: str) -> bytes:
@@ -270,10 +283,12 @@ async def signing_key_of(connection: Connection, master_key: bytes, merchant_id:
     return open_secret(master_key, merchant_id, encrypted)
 
 
-async def of_login(connection: Connection, email: str) -> Merchant | None:
+async def of_owner(connection: Connection, email: str) -> Merchant | None:
+    """The oldest merchant that the person with this email owns."""
     row = await connection.fetchrow(
-        f"SELECT {_COLUMNS} FROM merchants WHERE id = "
-        "(SELECT merchant_id FROM merchant_users WHERE email = $1)",
+        f"SELECT {_COLUMNS} FROM merchants WHERE id = (SELECT merchant_id FROM memberships b "
+        "JOIN persons p ON p.id = b.person_id WHERE p.email = $1 AND b.role = 'owner' "
+        "ORDER BY b.created_at LIMIT 1)",
         email,
     )
     return None if row is None else Merchant(*row)

@@ -11,7 +11,7 @@ from asyncpg import Connection
 
 from laari.rules.actors import Payer
 from laari.rules.records import Contact, Language, Mode
-from laari.store.people.logins import Whose, person
+from laari.store.people.logins import CustomerId, PersonId, Whose, table_of
 from laari.store.secrets import digest, new_secret
 
 IDLE = timedelta(minutes=30)
@@ -34,8 +34,8 @@ class CustomerSession(NamedTuple):
     language: Language
 
     @property
-    def whose(self) -> UUID:
-        return self.customer_id
+    def whose(self) -> CustomerId:
+        return CustomerId(self.customer_id)
 
     @property
     def contact(self) -> Contact:
@@ -47,21 +47,21 @@ class CustomerSession(NamedTuple):
         return Payer(self.account, self.mode)
 
 
-class UserSession(NamedTuple):
+class PersonSession(NamedTuple):
     digest: bytes
     authenticated_at: datetime
     seen_at: datetime
+    person_id: UUID
     email: str
-    merchant_id: str
-    merchant_name: str
     must_change: bool
+    merchant_id: str | None  # whose pages it opened last
 
     @property
-    def whose(self) -> str:
-        return self.email
+    def whose(self) -> PersonId:
+        return PersonId(self.person_id)
 
 
-Session: TypeAlias = CustomerSession | UserSession
+Session: TypeAlias = CustomerSession | PersonSession
 
 
 async def of_customer(
@@ -82,40 +82,55 @@ async def of_customer(
     return None if row is None else CustomerSession(*row)
 
 
-async def of_user(connection: Connection, token: str, now: datetime) -> UserSession | None:
+async def of_person(connection: Connection, token: str, now: datetime) -> PersonSession | None:
     row = await connection.fetchrow(
-        "SELECT s.digest, s.authenticated_at, s.seen_at, u.email, m.id, m.name, "
-        "u.password_must_change FROM sessions s JOIN merchant_users u ON u.email = s.email "
-        f"JOIN merchants m ON m.id = u.merchant_id WHERE s.digest = $1 AND {_OPEN}",
+        "SELECT s.digest, s.authenticated_at, s.seen_at, p.id, p.email, p.password_must_change, "
+        "s.merchant_id FROM sessions s JOIN persons p ON p.id = s.person_id "
+        f"WHERE s.digest = $1 AND {_OPEN}",
         digest(token),
         now - IDLE,
         now - LIFE,
     )
-    return None if row is None else UserSession(*row)
+    return None if row is None else PersonSession(*row)
+
+
+class Opened(NamedTuple):
+    """The address and device of a log-in, shown to the person and to owners."""
+
+    address: str | None = None
+    device: str | None = None  # "Firefox on Android"
+
+
+NOWHERE = Opened()
 
 
 async def open_for(
-    connection: Connection, whose: Whose, now: datetime, verified: str, page: str | None = None
+    connection: Connection,
+    whose: Whose,
+    now: datetime,
+    verified: str,
+    page: str | None = None,
+    opened: Opened = NOWHERE,
 ) -> str | None:
     """Opens a session after the password fitted the hash `verified`; returns its token.
 
     None if the password was changed while it was verified.
     """
     token = new_secret("")
-    table, key, column, _ = person(whose)
-    opened = await connection.fetchval(
+    table, column, _ = table_of(whose)
+    made = await connection.fetchval(
         # The lock makes a change of the password wait for this, or this for the change.
-        f"WITH person AS (SELECT {key} FROM {table} WHERE {key} = $2 AND password_hash = $4 "
-        "FOR SHARE) "
-        f"INSERT INTO sessions (digest, {column}, created_at, authenticated_at, seen_at, page) "
-        f"SELECT $1, {key}, $3, $3, $3, $5 FROM person RETURNING true",
+        f"WITH login AS (SELECT id FROM {table} WHERE id = $2 AND password_hash = $4 FOR SHARE) "
+        f"INSERT INTO sessions (digest, {column}, created_at, authenticated_at, seen_at, page, "
+        "address, device) SELECT $1, id, $3, $3, $3, $5, $6, $7 FROM login RETURNING true",
         digest(token),
-        whose,
+        whose.id,
         now,
         verified,
         page,
+        *opened,
     )
-    return token if opened else None
+    return token if made else None
 
 
 async def note_seen(connection: Connection, session: Session, now: datetime) -> None:
@@ -124,19 +139,33 @@ async def note_seen(connection: Connection, session: Session, now: datetime) -> 
     )
 
 
+async def note_seen_at(
+    connection: Connection, session: PersonSession, now: datetime, merchant_id: str
+) -> None:
+    """Notes the visit for the session and for the membership."""
+    await connection.execute(
+        "WITH seen AS (UPDATE sessions SET seen_at = greatest(seen_at, $2), merchant_id = $3 "
+        "WHERE digest = $1 RETURNING person_id) "
+        "UPDATE memberships b SET last_seen_at = greatest(last_seen_at, $2) FROM seen "
+        "WHERE b.person_id = seen.person_id AND b.merchant_id = $3",
+        session.digest,
+        now,
+        merchant_id,
+    )
+
+
 async def note_authenticated(
     connection: Connection, session: Session, now: datetime, verified: str
 ) -> bool:
     """Notes that the password was given again; False if it was changed meanwhile."""
-    table, key, column, _ = person(session.whose)
+    table, column, _ = table_of(session.whose)
     noted = await connection.fetchval(
-        f"WITH person AS (SELECT {key} FROM {table} WHERE {key} = $3 AND password_hash = $4 "
-        "FOR SHARE) "
-        f"UPDATE sessions s SET authenticated_at = $2, seen_at = $2 FROM person p "
-        f"WHERE s.digest = $1 AND s.{column} = p.{key} RETURNING true",
+        f"WITH login AS (SELECT id FROM {table} WHERE id = $3 AND password_hash = $4 FOR SHARE) "
+        "UPDATE sessions s SET authenticated_at = $2, seen_at = $2 FROM login "
+        f"WHERE s.digest = $1 AND s.{column} = login.id RETURNING true",
         session.digest,
         now,
-        session.whose,
+        session.whose.id,
         verified,
     )
     return noted is not None

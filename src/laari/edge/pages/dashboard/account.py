@@ -8,7 +8,7 @@ from laari.edge.pages.dashboard.request import (
     DashboardRequest,
     DashboardVisitor,
 )
-from laari.edge.pages.login import change_password, log_in_user
+from laari.edge.pages.login import change_password, log_in_person
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
@@ -19,10 +19,11 @@ WRONG = "These details do not match a login. Check the address and the password,
 
 async def home(request: DashboardVisitor) -> Reply:
     """Redirects to the mode in which the merchant's credentials act."""
-    user = await request.find_user()
-    if user is None:
+    person = await request.find_person()
+    found = {} if person is None else await request.merchants_of(person)
+    if not found:
         return request.go(LOGIN)
-    merchant = await request.backend.ask(merchants.show, user.merchant_id)
+    merchant = await request.backend.ask(merchants.show, next(iter(found)))
     return request.go(f"{HOME}/{merchant.mode}")
 
 
@@ -32,7 +33,7 @@ async def show_login(request: DashboardVisitor) -> Reply:
 
 
 async def log_in(request: DashboardVisitor) -> Reply | Problem:
-    outcome = await log_in_user(request)
+    outcome = await log_in_person(request)
     if isinstance(outcome, FormProblem):
         return outcome._replace(message=WRONG) if outcome.status == 422 else outcome
     if outcome.first_password:
@@ -47,7 +48,7 @@ async def log_out(request: DashboardVisitor) -> Reply:
 
 async def log_out_everywhere(request: DashboardRequest) -> Reply:
     """For a lost device, or a browser that was left open."""
-    await request.backend.write(logins.end_all, request.user.whose)
+    await request.backend.write(logins.end_all, request.person.whose)
     return await log_out(request)
 
 
@@ -56,7 +57,7 @@ async def show(request: DashboardRequest) -> Reply:
 
 
 async def set_password(request: DashboardRequest) -> Reply | Problem:
-    problem = await change_password(request, request.user)
+    problem = await change_password(request, request.person)
     return problem or request.redirect(ACCOUNT, done="password")
 
 

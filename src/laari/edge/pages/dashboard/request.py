@@ -14,9 +14,10 @@ from laari.rules.actors import Actor
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
-from laari.store.people import merchants, sessions
+from laari.store.people import memberships, merchants, sessions
+from laari.store.people.memberships import Membership
 from laari.store.people.merchants import Merchant
-from laari.store.people.sessions import UserSession
+from laari.store.people.sessions import PersonSession
 from laari.store.reads import tenants
 
 B = TypeVar("B")
@@ -56,8 +57,13 @@ class DashboardVisitor(PageRequest):
     session_cookie = "laari-dashboard"
     english_only = True
 
-    async def find_user(self, *, polled: bool = False) -> UserSession | None:
-        return await self._session(sessions.of_user, polled=polled)
+    async def find_person(self) -> PersonSession | None:
+        return await self._session(sessions.of_person)
+
+    async def merchants_of(self, person: PersonSession) -> dict[str, Membership]:
+        """The memberships by merchant; the operator has pages of its own."""
+        every = await self.backend.ask(memberships.of_person, person.whose)
+        return {each.merchant_id: each for each in every if each.merchant_id is not None}
 
     def no_such_page(self, status: int = 404) -> Reply:
         return self.page("no_page.html", status)
@@ -65,7 +71,8 @@ class DashboardVisitor(PageRequest):
 
 class DashboardRequest(DashboardVisitor):
     prefix = f"{HOME}/{{mode}}"
-    user: UserSession
+    person: PersonSession
+    membership: Membership
     merchant: Merchant
     tenant: Tenant
     tenant_now: datetime  # on the merchant's clock
@@ -81,7 +88,7 @@ class DashboardRequest(DashboardVisitor):
         stopped = await self.open(mode, polled=access.polled)
         if stopped is not None or access.own:
             return stopped
-        if self.user.must_change:
+        if self.person.must_change:
             return self.redirect(ACCOUNT)
         if not self.merchant.active and (self.http.method == "POST" or access.hands_out):
             return self.page("inactive.html", 403)
@@ -89,20 +96,24 @@ class DashboardRequest(DashboardVisitor):
 
     async def open(self, mode: Mode, *, polled: bool = False) -> Reply | None:
         """Looks up the person, their merchant and its tenant in this mode."""
-        user = await self.find_user(polled=polled)
-        if user is None:
+        person = await self.find_person()
+        found = {} if person is None else await self.merchants_of(person)
+        if person is None or not found:
             return self.go(f"{LOGIN}?{urlencode({'next': self.path})}")
-        self.user = user
-        self.merchant = await self.backend.ask(merchants.show, user.merchant_id)
+        merchant_id, self.membership = next(iter(found.items()))
+        self.person = person
+        self.merchant = await self.backend.ask(merchants.show, merchant_id)
+        if not polled and (self.is_unseen(person) or person.merchant_id != self.merchant.id):
+            await self.note_seen(sessions.note_seen_at, person, self.now, self.merchant.id)
         if mode == "live" and not self.merchant.has_live:
             return self.go(f"{HOME}/sandbox")
-        self.tenant = await self.backend.ask(tenants.of_merchant, user.merchant_id, mode)
+        self.tenant = await self.backend.ask(tenants.of_merchant, self.merchant.id, mode)
         self.tenant_now = local_time(self.now, self.tenant)
         return None
 
     @property
     def actor(self) -> Actor:
-        return Actor("person", self.user.email, address=self.http.client)
+        return Actor("person", self.person.email, self.membership.role, self.http.client)
 
     @property
     def done(self) -> str | None:
@@ -141,11 +152,11 @@ class DashboardRequest(DashboardVisitor):
     @property
     def asks_password(self) -> bool:
         """Whether credentials and actions without an undo need the password again."""
-        return not is_fresh(self, self.user)
+        return not is_fresh(self, self.person)
 
     async def confirm(self, *, always: bool = False) -> FormProblem | None:
         """Verifies the form's password: always, or if the log-in is older than ten minutes."""
-        return await confirm(self, self.user, always=always)
+        return await confirm(self, self.person, always=always)
 
     def redirect(self, rest: str = "", **query: str) -> Reply:
         return self.go(self.url(rest, **query))

@@ -11,7 +11,7 @@ from laari.rules.contacts import read_email
 from laari.rules.passwords import password_problem
 from laari.rules.refusals import Refusal
 from laari.store.people import logins
-from laari.store.people.logins import Login
+from laari.store.people.sessions import PersonSession
 from laari.store.people.signup import why_closed
 
 NO_NAME = FormProblem(422, f"The shop needs a name of 1 to {MAX_NAME} printable characters.")
@@ -19,9 +19,14 @@ NO_EMAIL = FormProblem(422, "This is not an email address.")
 
 
 class SignUpRequest(DashboardRequest):
-    """Anybody who signs up; the request of the new merchant's person after that."""
+    """Anybody who signs up; the request of the new merchant's person after that.
+
+    A person who is logged in adds a shop. Others need an email that no person has: a stranger must
+    not get a password for it.
+    """
 
     prefix = SIGN_UP
+    owner: PersonSession | None = None
 
     async def enter(self, access: Access) -> Reply | None:
         """Says that sign-up is closed before anybody fills in the form."""
@@ -30,7 +35,10 @@ class SignUpRequest(DashboardRequest):
             return self.page("signup_closed.html", 404, why="off")
         why = await self.backend.ask(why_closed, settings.sandbox_merchants)
         status = 503 if why == "full" else 404
-        return why and self.page("signup_closed.html", status, why=why)
+        if why is not None:
+            return self.page("signup_closed.html", status, why=why)
+        self.owner = await self.find_person()
+        return None
 
 
 async def show(request: SignUpRequest) -> Reply:
@@ -38,24 +46,36 @@ async def show(request: SignUpRequest) -> Reply:
 
 
 async def sign_up(request: SignUpRequest) -> Reply | Problem:
-    name, password = request.form.get("name", "").strip(), request.form.get("password", "")
-    email = read_email(request.form.get("email", "")[:300])
+    name = request.form.get("name", "").strip()
     if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
         return NO_NAME
+    if request.owner is not None:
+        return await _add_shop(request, name, request.owner)
+    password = request.form.get("password", "")
+    email = read_email(request.form.get("email", "")[:300])
     if email is None or not email.isprintable():
         return NO_EMAIL
     if problem := password_problem(password):
         return FormProblem(422, problem)
-    backend = request.backend
     fields = SignUpFields(name=name, email=email)
-    made = await make_merchant(backend, request.http, fields, password)
+    made = await make_merchant(request.backend, request.http, fields, password)
     if isinstance(made, Refusal):
         return made
-    password_hash = await backend.ask(logins.password_hash_of, email)
-    assert password_hash is not None  # the merchant was made a moment ago
-    await request.start_session(email, password_hash)
-    remember_browser(request, Login(email, password_hash))
+    login = await request.backend.ask(logins.of_person, email)
+    assert login is not None  # the merchant was made a moment ago
+    await request.start_session(login.whose, login.password_hash or "")
+    remember_browser(request, login)
     stopped = await request.open("sandbox")  # if the password was changed in this moment
+    return stopped or await overview.show(request, secret_key=made.secret_key)
+
+
+async def _add_shop(request: SignUpRequest, name: str, owner: PersonSession) -> Reply | Problem:
+    made = await make_merchant(
+        request.backend, request.http, SignUpFields(name=name), owner=owner.whose
+    )
+    if isinstance(made, Refusal):
+        return made
+    stopped = await request.open("sandbox")
     return stopped or await overview.show(request, secret_key=made.secret_key)
 
 

@@ -1,0 +1,33 @@
+"""Log-ins of customers and people, by the names that tests have for them."""
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+from asyncpg import Connection
+
+from laari.store.people import logins, persons, sessions
+from laari.store.people.logins import CustomerId, Whose
+
+
+async def whose(connection: Connection, who: UUID | str) -> Whose:
+    """The customer with this id, or the person with this email."""
+    if isinstance(who, UUID):
+        return CustomerId(who)
+    person = await persons.find(connection, who)
+    assert person is not None
+    return person
+
+
+async def opened(
+    connection: Connection,
+    who: UUID | str,
+    now: datetime | None = None,
+    page: str | None = None,
+) -> str:
+    """The token of a session of somebody who has just given their password."""
+    found = await whose(connection, who)
+    verified = await logins.password_hash_of(connection, found)
+    assert verified is not None
+    token = await sessions.open_for(connection, found, now or datetime.now(UTC), verified, page)
+    assert token is not None
+    return token

@@ -1,0 +1,223 @@
+"""People and their roles: one person at several merchants, and an owner at each of them."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import asyncpg
+import pytest
+
+from laari.errors import LaariError
+from laari.store.people import logins, memberships, merchants, persons, sessions
+from laari.store.people.logins import PersonId
+from laari.store.people.memberships import OnlyOwnerError
+from laari.store.people.persons import EmailTakenError, NewLogin
+from laari.store.people.signup import sign_up
+from laari.store.postgres.connect import connect
+from tests.actors import OPERATOR
+from tests.logins import opened
+
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+LOGIN = NewLogin("hash")
+
+
+@pytest.fixture
+async def connection(dsn: str):
+    connection = await connect(dsn)
+    yield connection
+    await connection.close()
+
+
+async def shop(connection: asyncpg.Connection, **options) -> str:
+    made = await merchants.create(
+        connection, bytes(32), **{"name": "Shop", "mode": "live", **options}
+    )
+    return made.merchant.id
+
+
+async def add(connection, merchant_id: str | None, email: str, role, till=None) -> PersonId:
+    added = await memberships.add(connection, OPERATOR, merchant_id, email, role, till, LOGIN)
+    return added.id
+
+
+async def roles(connection, merchant_id: str | None) -> dict[str, str]:
+    found = await memberships.list_members(connection, merchant_id)
+    return {member.email: member.role for member in found}
+
+
+async def test_one_person_works_for_several_merchants_with_one_password(connection) -> None:
+    first = await shop(connection, name="B", email="a@b.mv")
+    made = await merchants.create(
+        connection, bytes(32), name="A", mode="live", email="a@b.mv", password="ignored"
+    )
+    assert made.password is None
+    await add(connection, None, "a@b.mv", "support")
+    person = await persons.find(connection, "a@b.mv")
+    assert person is not None
+    found = await memberships.of_person(connection, person)
+    assert [(place.merchant_id, place.role) for place in found] == [
+        (None, "support"),
+        (made.merchant.id, "owner"),
+        (first, "owner"),
+    ]
+    assert await connection.fetchval("SELECT count(*) FROM persons") == 1
+
+
+async def test_one_person_has_one_role_at_one_merchant(connection) -> None:
+    merchant_id = await shop(connection, email="a@b.mv")
+    for place in (merchant_id, None):
+        if place is None:
+            await add(connection, None, "a@b.mv", "admin")
+        with pytest.raises(LaariError, match="already logs in"):
+            await add(connection, place, "a@b.mv", "manager" if place else "support")
+
+
+async def test_the_first_person_of_a_merchant_is_an_owner(connection) -> None:
+    merchant_id = await shop(connection)
+    with pytest.raises(OnlyOwnerError, match="first person"):
+        await add(connection, merchant_id, "a@b.mv", "manager")
+    assert await persons.find(connection, "a@b.mv") is None
+
+
+async def test_the_only_owner_keeps_the_role_and_the_membership(connection) -> None:
+    merchant_id = await shop(connection, email="a@b.mv")
+    owner = await persons.find(connection, "a@b.mv")
+    assert owner is not None
+    with pytest.raises(OnlyOwnerError):
+        await memberships.remove(connection, OPERATOR, merchant_id, owner)
+    other = await add(connection, merchant_id, "b@b.mv", "accountant")
+    with pytest.raises(OnlyOwnerError):
+        await memberships.set_role(connection, OPERATOR, merchant_id, owner, "manager")
+    with pytest.raises(OnlyOwnerError):
+        await memberships.remove(connection, OPERATOR, merchant_id, owner, may_be_last=True)
+    await memberships.transfer_ownership(connection, OPERATOR, merchant_id, owner, other)
+    assert await roles(connection, merchant_id) == {"a@b.mv": "manager", "b@b.mv": "owner"}
+    await memberships.remove(connection, OPERATOR, merchant_id, owner)
+    await memberships.remove(connection, OPERATOR, merchant_id, other, may_be_last=True)
+    assert await roles(connection, merchant_id) == {}
+
+
+async def test_two_owners_who_leave_at_once_do_not_both_leave(connection, dsn: str) -> None:
+    merchant_id = await shop(connection, email="a@b.mv")
+    owner = await persons.find(connection, "a@b.mv")
+    assert owner is not None
+    second = await add(connection, merchant_id, "b@b.mv", "owner")
+    await add(connection, merchant_id, "c@b.mv", "manager")
+    other = await connect(dsn)
+    try:
+        outcomes = await asyncio.gather(
+            memberships.remove(connection, OPERATOR, merchant_id, owner),
+            memberships.set_role(other, OPERATOR, merchant_id, second, "manager"),
+            return_exceptions=True,
+        )
+    finally:
+        await other.close()
+    assert sorted(type(outcome) for outcome in outcomes if isinstance(outcome, Exception)) == [
+        OnlyOwnerError
+    ]
+    assert "owner" in (await roles(connection, merchant_id)).values()
+
+
+async def test_the_database_keeps_an_owner_too(connection) -> None:
+    merchant_id = await shop(connection, email="a@b.mv")
+    await add(connection, merchant_id, "b@b.mv", "manager")
+    for statement in (
+        "UPDATE memberships SET role = 'manager'",
+        "DELETE FROM memberships WHERE role = 'owner'",
+    ):
+        with pytest.raises(asyncpg.CheckViolationError, match="no owner"):
+            await connection.execute(statement)
+    async with connection.transaction():  # in any order within one transaction
+        await connection.execute("UPDATE memberships SET role = 'manager'")
+        await connection.execute("UPDATE memberships SET role = 'owner'")
+
+
+@pytest.mark.parametrize(
+    ("at_merchant", "role", "till"),
+    [
+        (True, "admin", None),
+        (False, "owner", None),
+        (True, "cashier", None),
+        (True, "manager", "1"),
+        (True, "cashier", "12345678901"),
+    ],
+)
+async def test_a_role_fits_its_place_and_only_a_cashier_has_a_till(
+    connection, at_merchant: bool, role: str, till: str | None
+) -> None:
+    merchant_id = await shop(connection, email="a@b.mv")
+    with pytest.raises(asyncpg.CheckViolationError):
+        await add(connection, merchant_id if at_merchant else None, "b@b.mv", role, till)
+    assert await persons.find(connection, "b@b.mv") is None
+
+
+async def test_a_person_goes_with_the_last_membership(connection) -> None:
+    first, second = [await shop(connection, email="a@b.mv") for _ in range(2)]
+    for merchant_id in (first, second):
+        await add(connection, merchant_id, "b@b.mv", "manager")
+    person = await persons.find(connection, "b@b.mv")
+    assert person is not None
+    token = await opened(connection, "b@b.mv", NOW)
+    assert await memberships.remove(connection, OPERATOR, first, person) == 0
+    assert await sessions.of_person(connection, token, NOW) is not None
+    assert await memberships.remove(connection, OPERATOR, second, person) == 1
+    assert await persons.find(connection, "b@b.mv") is None
+    assert await sessions.of_person(connection, token, NOW) is None
+
+
+async def test_a_membership_that_is_added_during_the_removal_waits_for_it(
+    connection, dsn: str
+) -> None:
+    first, second = [await shop(connection, email=f"{name}@b.mv") for name in "ab"]
+    person = await add(connection, first, "c@b.mv", "manager")
+    other = await connect(dsn)
+    try:
+        removal = other.transaction()
+        await removal.start()
+        await memberships.remove(other, OPERATOR, first, person)
+        adding = asyncio.create_task(add(connection, second, "c@b.mv", "manager"))
+        await asyncio.sleep(0.2)
+        assert not adding.done()
+        await removal.commit()
+        await adding
+    finally:
+        await other.close()
+    assert await roles(connection, second) == {"b@b.mv": "owner", "c@b.mv": "manager"}
+
+
+async def test_a_sign_up_gives_nobody_power_over_a_person_who_exists(connection) -> None:
+    await shop(connection, mode="sandbox", email="a@b.mv", password="theirs")
+    with pytest.raises(EmailTakenError):
+        await sign_up(connection, bytes(32), 9, name="Shop", email="a@b.mv", password="mine")
+    assert await connection.fetchval("SELECT count(*) FROM merchants") == 1
+    login = await logins.of_person(connection, "a@b.mv")
+    assert login is not None
+
+
+async def test_a_stranger_who_signed_up_with_an_address_is_locked_out_of_the_real_role(
+    connection,
+) -> None:
+    """Anybody could have entered the address: the operator's password replaces the stranger's."""
+    assert await sign_up(connection, bytes(32), 9, name="Shop", email="a@b.mv", password="mine")
+    token = await opened(connection, "a@b.mv", NOW)
+    live = await shop(connection, email="owner@b.mv")
+    added = await memberships.add(connection, OPERATOR, live, "a@b.mv", "manager", None, LOGIN)
+    assert added.has_new_password
+    assert await logins.password_hash_of(connection, added.id) == "hash"
+    assert await sessions.of_person(connection, token, NOW) is None
+    again = await memberships.add(connection, OPERATOR, None, "a@b.mv", "admin", None, LOGIN)
+    assert not again.has_new_password
+
+
+async def test_a_visit_is_noted_for_the_session_and_the_membership(connection) -> None:
+    merchant_id, other = [await shop(connection, email="a@b.mv") for _ in range(2)]
+    token = await opened(connection, "a@b.mv", NOW)
+    session = await sessions.of_person(connection, token, NOW)
+    assert session is not None
+    await sessions.note_seen_at(connection, session, NOW, merchant_id)
+    [member] = await memberships.list_members(connection, merchant_id)
+    assert (member.last_seen_at, member.sessions) == (NOW, 1)
+    [member] = await memberships.list_members(connection, other)
+    assert member.last_seen_at is None
+    session = await sessions.of_person(connection, token, NOW)
+    assert session is not None
+    assert session.merchant_id == merchant_id
