@@ -33,11 +33,18 @@ CONTACT = "support@laari.example or 330 1234"
 expect.set_options(timeout=30_000)  # milliseconds, as elsewhere: a busy machine is no failure
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their markers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test in a browser takes two seconds: `make test` runs a few for each group of pages."""
     here = f"{Path(__file__).parent}{os.sep}"
     for item in items:
-        if str(item.path).startswith(here) and pytest_asyncio.is_async_test(item):
+        if not str(item.path).startswith(here):
+            continue
+        if pytest_asyncio.is_async_test(item):
             item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
+        journey = item.get_closest_marker("journey") is not None
+        if "browser" in getattr(item, "fixturenames", ()) and not journey:
+            item.add_marker(pytest.mark.ci)
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,7 @@ async def in_order(page: Page) -> None:
     assert await sideways_scroll(page) <= 0
 
 
+@pytest.mark.journey
 @both_sizes
 async def test_a_customer_reads_every_limit_logs_in_and_approves(
     visitors: Visitors, service: Service, live_shop: Merchant, size: str

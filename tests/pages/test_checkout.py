@@ -52,6 +52,7 @@ def status_of(shop: Merchant, payment: dict[str, Any]) -> str:
     return shop.get(f"/payments/{payment['id']}").json()["data"]["status"]
 
 
+@pytest.mark.journey
 @both_sizes
 async def test_a_customer_logs_in_sees_the_balance_and_pays(
     visitors: Visitors, service: Service, live_shop: Merchant, size: str
@@ -83,6 +84,7 @@ async def test_a_customer_logs_in_sees_the_balance_and_pays(
     await in_order(page)
 
 
+@pytest.mark.journey
 @with_and_without_script
 async def test_paying_and_declining_need_no_script(
     visitors: Visitors, service: Service, live_shop: Merchant, script: bool
@@ -102,6 +104,7 @@ async def test_paying_and_declining_need_no_script(
     assert status_of(live_shop, to_decline) == "rejected"
 
 
+@pytest.mark.journey
 async def test_wrong_passwords_and_strangers_are_told_the_same(
     visitors: Visitors, service: Service, live_shop: Merchant
 ) -> None:

@@ -16,6 +16,7 @@ def owner(service: Service) -> Owner:
     return new_owner(service, name="Seagull Café", fee_bps=150)
 
 
+@pytest.mark.journey
 @both_sizes
 async def test_a_merchants_person_logs_in_and_out(
     visitors: Visitors, service: Service, owner: Owner, size: str
@@ -50,6 +51,7 @@ async def test_a_wrong_password_is_told_and_a_foreign_address_not_followed(
     await expect(page).to_have_url(f"{service.origin}/dashboard/sandbox")
 
 
+@pytest.mark.journey
 async def test_modes_are_apart_and_visible(visitors: Visitors, owner: Owner) -> None:
     owner.shop.payment(reference="in the sandbox")
     page = await owner.open(visitors, "/sandbox/payments")

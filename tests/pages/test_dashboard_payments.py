@@ -104,6 +104,7 @@ async def test_payments_are_found_by_the_beginning_of_a_reference_or_bill_number
     assert await search("%_") == []
 
 
+@pytest.mark.journey
 @both_sizes
 async def test_a_payment_tells_its_whole_story_and_is_refunded_once(
     visitors: Visitors, owner: Owner, size: str
@@ -158,6 +159,7 @@ async def test_a_refund_wants_a_recent_password(visitors: Visitors, owner: Owner
     await expect(page.get_by_role("status")).to_contain_text("Refunded")
 
 
+@pytest.mark.journey
 async def test_a_live_refund_always_wants_the_password(
     visitors: Visitors, service: Service
 ) -> None:
@@ -241,6 +243,7 @@ async def test_events_tell_what_they_are_about(visitors: Visitors, owner: Owner)
     assert await sideways_scroll(page) <= 0
 
 
+@pytest.mark.journey
 @both_sizes
 async def test_a_link_is_made_by_hand_and_paid(visitors: Visitors, owner: Owner, size: str) -> None:
     visitors.expected_statuses = {400, 409}
@@ -338,6 +341,7 @@ async def test_a_pending_payment_is_cancelled_and_an_overdue_one_left_alone(
     ]
 
 
+@pytest.mark.journey
 @both_sizes
 async def test_requests_and_authorizations_are_followed_and_ended(
     visitors: Visitors, owner: Owner, size: str

@@ -53,6 +53,7 @@ def test_a_refund_on_the_command_line_has_the_services_address(
     assert json.loads(done.stdout)["payment_url"] == payment["payment_url"]
 
 
+@pytest.mark.journey
 async def test_a_payments_page_follows_what_the_customer_does(
     visitors: Visitors, owner: Owner
 ) -> None:

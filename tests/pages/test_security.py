@@ -78,6 +78,7 @@ async def test_what_comes_back_after_a_mistake_stays_text(
         await expect(page.get_by_label("Mobile number, email or VPA")).to_have_value(identity)
 
 
+@pytest.mark.journey
 async def test_another_site_can_neither_send_our_forms_nor_frame_us(
     visitors: Visitors, service: Service, shop: Merchant
 ) -> None:
@@ -154,6 +155,7 @@ def test_every_answer_carries_the_headers(service: Service, shop: Merchant) -> N
     assert "immutable" in httpx.get(service.origin + style[1]).headers["cache-control"]
 
 
+@pytest.mark.journey
 async def test_the_session_cookie_is_out_of_reach(service: Service, live_shop: Merchant) -> None:
     customer = await new_customer(service)
     address = live_shop.payment()["payment_url"]
@@ -179,6 +181,7 @@ async def test_the_session_cookie_is_out_of_reach(service: Service, live_shop: M
             assert not any(part.startswith("domain") for part in parts)
 
 
+@pytest.mark.journey
 async def test_guessing_a_password_is_throttled(service: Service, live_shop: Merchant) -> None:
     customer = await new_customer(service)
     address = live_shop.payment()["payment_url"]

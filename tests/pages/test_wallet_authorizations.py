@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.async_api import expect
 
 from tests.pages.people import (
@@ -22,6 +23,7 @@ from tests.pages.wallets import (
 from tests.serving import Merchant, Service
 
 
+@pytest.mark.journey
 @both_sizes
 async def test_an_authorization_shows_its_limits_and_is_paused_resumed_and_revoked(
     visitors: Visitors, live_shop: Merchant, size: str

@@ -24,6 +24,7 @@ from tests.serving import Merchant, Service
 with_and_without_scripts = pytest.mark.parametrize("scripts", [True, False])
 
 
+@pytest.mark.journey
 @both_sizes
 async def test_the_first_page_shows_balance_limits_and_what_waits(
     visitors: Visitors, live_shop: Merchant, size: str

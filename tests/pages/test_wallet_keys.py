@@ -3,6 +3,7 @@
 import asyncio
 
 import httpx
+import pytest
 from playwright.async_api import expect
 
 from tests.pages.people import (
@@ -24,6 +25,7 @@ def read_wallet(service: Service, api_key: str) -> int:
     return httpx.get(f"{service.origin}/wallet/balance", headers={"X-API-Key": api_key}).status_code
 
 
+@pytest.mark.journey
 @both_sizes
 async def test_a_key_is_shown_once_used_and_revoked(
     visitors: Visitors, service: Service, size: str

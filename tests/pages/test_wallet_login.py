@@ -1,5 +1,6 @@
 """Logging in and out of the wallet application, and the password."""
 
+import pytest
 from playwright.async_api import expect
 
 from tests.pages.people import (
@@ -15,6 +16,7 @@ from tests.pages.wallets import (
 from tests.serving import Service
 
 
+@pytest.mark.journey
 @both_sizes
 async def test_logging_in_leads_where_one_wanted_to_go_and_out_again(
     visitors: Visitors, service: Service, size: str

@@ -27,6 +27,7 @@ from tests.serving import Merchant, Service
 with_and_without_scripts = pytest.mark.parametrize("scripts", [True, False])
 
 
+@pytest.mark.journey
 @both_sizes
 @with_and_without_scripts
 async def test_a_request_is_paid(
@@ -52,6 +53,7 @@ async def test_a_request_is_paid(
     await expect(page.locator(".amount")).to_contain_text("375.00")
 
 
+@pytest.mark.journey
 @with_and_without_scripts
 async def test_a_request_is_rejected_without_a_password(
     visitors: Visitors, service: Service, live_shop: Merchant, scripts: bool
