@@ -16,8 +16,9 @@ FAULT_PACKAGES := nginx-light haproxy caddy etcd-server iproute2 faketime \
 	buildah debootstrap docker-compose systemd \
 	golang-go golang-golang-x-oauth2-dev golang-gopkg-validator.v2-dev
 
-# Tests wait for services, browsers and the database: more workers than processors.
-PARALLEL := -n 4 --dist worksteal -rs
+# Tests wait for services and the database: more workers than two processors, but each start costs
+# eight seconds of work.
+PARALLEL := -n 3 --dist worksteal -rs
 
 # Each of the many processes that a target starts would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE

@@ -120,6 +120,7 @@ def test_an_address_that_is_taken_is_one_line(dsn: str, tmp_path: Path, service:
     assert ended.stderr == f"laari: port {port} on 127.0.0.1 is in use by another program\n"
 
 
+@pytest.mark.ci
 def test_a_token_opens_them_to_whoever_has_it(dsn: str, tmp_path: Path) -> None:
     with serving(dsn, tmp_path, LAARI_METRICS_ADDRESS="", LAARI_METRICS_TOKEN=TOKEN) as service:
         refused = httpx.get(f"{service.origin}/metrics")

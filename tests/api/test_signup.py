@@ -148,6 +148,7 @@ def test_the_reference_tells_of_it_where_it_is_on(open_service: Service) -> None
     assert sign_up(open_service).json().keys() == set(answered["required"])
 
 
+@pytest.mark.ci
 def test_it_closes_when_a_merchant_goes_live(engine, tmp_path: Path) -> None:
     settings = {"LAARI_SANDBOX_SIGNUP": "on", "LAARI_TRUSTED_PROXIES": "127.0.0.1"}
     with serving(engine.migrated("signup_live"), tmp_path, **settings) as service:

@@ -83,6 +83,7 @@ def test_exactly_60_of_200_parallel_requests_pass_four_processes(four_processes:
     assert all(1 <= int(response.headers["Retry-After"]) <= 60 for response in refused)
 
 
+@pytest.mark.ci
 def test_nothing_appears_behind_what_was_already_shown(four_processes: Service) -> None:
     """However the processes' commits fall, each look at the history only adds on top."""
     shop = four_processes.merchant()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from laari.cli.serve.demo import CUSTOMER_EMAIL, EMAIL, demo_settings, greeting, prepare
 from laari.process.open import Service
@@ -148,6 +149,7 @@ def form(browser: httpx.Client, page: httpx.Response, action: str, **fields: str
     )
 
 
+@pytest.mark.ci
 def test_there_is_something_to_look_at_and_to_pay(tmp_path: Path) -> None:
     with demonstrating(tmp_path / "data") as demo:
         facts = demo.facts

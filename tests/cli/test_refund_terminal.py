@@ -33,6 +33,7 @@ def test_a_refund_on_a_terminal_waits_for_a_yes(
     assert shown["status"] == ("refunded" if says_yes else "paid")
 
 
+@pytest.mark.ci
 def test_yes_is_said_beforehand(dsn: str, paid: str) -> None:
     env = {"LAARI_DATABASE_URL": dsn, "LAARI_MASTER_KEY": "00" * 32}
     status, told = on_a_terminal([], "payment", "refund", paid, "--yes", "--json", env=env)

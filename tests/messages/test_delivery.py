@@ -161,6 +161,7 @@ async def test_the_log_names_neither_recipient_nor_text(
         assert word not in caplog.text
 
 
+@pytest.mark.ci
 async def test_two_services_send_each_message_once(
     connection: asyncpg.Connection, dsn: str
 ) -> None:

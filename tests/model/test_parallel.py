@@ -197,6 +197,7 @@ def run_case(case: Case, choices: Choices, pool: ThreadPoolExecutor) -> int:
     return steps
 
 
+@pytest.mark.ci
 def test_calls_at_once_fit_a_serial_order(driver: Driver) -> None:
     seed = int(os.environ.get("LAARI_MODEL_SEED", SHORT_SEED))
     assert run(driver, seed, int(os.environ.get("LAARI_MODEL_CASES", SHORT_CASES))) > 100
