@@ -13,8 +13,8 @@ from bench.report import Verdict
 from bench.service import Service, running
 from bench.stage import Stage
 
-SHORT = "/dashboard/live/payments/export.csv?status=refunded"
-WHOLE = "/dashboard/live/payments/export.csv"
+WHOLE = "/payments/export.csv"
+SHORT = f"{WHOLE}?status=refunded"
 EVERY_SECONDS = 0.05  # between two looks at the memory
 PAUSE_SECONDS = 2  # before the client reads on: what it has not taken must not pile up
 WANTED = 1.1
@@ -32,8 +32,8 @@ def measure(ready: Stage) -> list[Verdict]:
     cookie = dashboard.cookie(ready)
     with running(ready.data_dir, workers=1) as service:
         idle = _resident(_interface(service))
-        short = _stream(service, SHORT, cookie)
-        whole = _stream(service, WHOLE, cookie)
+        short = _stream(service, dashboard.home(ready) + SHORT, cookie)
+        whole = _stream(service, dashboard.home(ready) + WHOLE, cookie)
         after = _resident(_interface(service))
     ratio = whole.peak / short.peak
     text = (

@@ -215,4 +215,4 @@ async def test_only_a_demos_sandbox_customer_logs_in(dsn: str) -> None:
         )
         found = await logins.of_customer(connection, "sandbox", **who)
         assert found is not None
-        assert found.whose == person.id
+        assert found.whose.id == person.id

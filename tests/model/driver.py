@@ -190,8 +190,8 @@ class Driver:
         """What a person sends from a page: a customer's decision, the merchant's refund."""
         if call.operation == "refund":
             cookie = f"laari-dashboard={self.accounts.shops[call.merchant].session}"
-            home = f"/dashboard/{call.query['mode']}/account"
-            path = f"/dashboard/{call.query['mode']}/payments/{self.id_of(call.subject)}/refund"
+            shop = f"/dashboard/{self.accounts.shops[call.merchant].id}/{call.query['mode']}"
+            home, path = f"{shop}/account", f"{shop}/payments/{self.id_of(call.subject)}/refund"
         else:
             cookie, home = f"laari={self.accounts.people[call.customer].session}", "/app"
             path = self._page_path(call)

@@ -15,13 +15,18 @@ class Owner(NamedTuple):
     shop: Merchant
     email: str
 
+    def url(self, path: str) -> str:
+        """Of a page such as `/sandbox/payments`; `` is the start of the dashboard."""
+        rest = f"/{self.shop.id}{path}" if path else ""
+        return f"{self.shop.service.origin}/dashboard{rest}"
+
     async def open(
         self, visitors: Visitors, path: str, size: str = "desktop", **login: Any
     ) -> Page:
         """The page of the dashboard, in a new browser that is logged in already."""
         page = await visitors.page(size)
         await visitors.log_in(page.context, self.email, **login)
-        await page.goto(f"{self.shop.service.origin}/dashboard{path}")
+        await page.goto(self.url(path))
         return page
 
 

@@ -28,7 +28,7 @@ async def test_a_merchants_person_logs_in_and_out(
     await page.get_by_label("Email address").fill(owner.email.upper())
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Log in").click()
-    await expect(page).to_have_url(f"{service.origin}/dashboard/sandbox/payments")
+    await expect(page).to_have_url(owner.url("/sandbox/payments"))
     await expect(page.get_by_role("heading", level=1)).to_have_text("Payments")
     await page.get_by_role("button", name="Log out").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Log in to the dashboard")
@@ -48,7 +48,7 @@ async def test_a_wrong_password_is_told_and_a_foreign_address_not_followed(
     await expect(page.get_by_role("alert")).to_contain_text("do not match a login")
     await page.get_by_label("Password").fill(PASSWORD)
     await page.get_by_role("button", name="Log in").click()
-    await expect(page).to_have_url(f"{service.origin}/dashboard/sandbox")
+    await expect(page).to_have_url(owner.url("/sandbox"))
 
 
 @pytest.mark.journey
@@ -61,7 +61,7 @@ async def test_modes_are_apart_and_visible(visitors: Visitors, owner: Owner) -> 
     await expect(page.locator(".band")).to_contain_text("Live")
     await expect(page.locator(".band")).to_contain_text("Your credentials act in sandbox mode")
     await expect(page.get_by_text("No payments here.")).to_be_visible()
-    assert page.url.endswith("/dashboard/live/payments")
+    assert page.url == owner.url("/live/payments")
 
 
 async def test_the_overview_counts_the_days(visitors: Visitors, owner: Owner) -> None:
@@ -69,7 +69,7 @@ async def test_the_overview_counts_the_days(visitors: Visitors, owner: Owner) ->
     owner.shop.payment(amount=9_900)
     owner.shop.control(f"payments/{paid['id']}/pay")
     page = await owner.open(visitors, "")
-    await expect(page).to_have_url(f"{owner.shop.service.origin}/dashboard/sandbox")
+    await expect(page).to_have_url(owner.url("/sandbox"))
     tiles = page.locator(".tiles .card")
     await expect(tiles.nth(0)).to_contain_text("1,250.50")
     await expect(tiles.nth(0)).to_contain_text("1 paid")
@@ -146,7 +146,7 @@ async def test_every_page_is_accessible_and_fits(
         f"/keys/clients/{client}",
         "/sandbox",
     ):
-        answer = await page.goto(f"{shop.service.origin}/dashboard/sandbox{path}")
+        answer = await page.goto(f"{shop.service.origin}/dashboard/{shop.id}/sandbox{path}")
         assert (path, answer.status) == (path, 200)
         assert (path, await serious_violations(page)) == (path, [])
         assert (path, await sideways_scroll(page)) <= (path, 0)
@@ -161,6 +161,7 @@ def session(service: Service, owner: Owner) -> httpx.Client:
     form = {"form_token": token, "identity": owner.email, "password": PASSWORD}
     answer = client.post("/login", data=form, headers={"Sec-Fetch-Site": "same-origin"})
     assert answer.status_code == 303
+    client.base_url = f"{service.origin}/dashboard/{owner.shop.id}"
     return client
 
 

@@ -24,7 +24,7 @@ async def test_stored_texts_stay_texts(visitors: Visitors, owner: Owner) -> None
         shop.request(**{**named, "reference": f"r{named['reference']}"[:100]})
         shop.authorization(**named)
     page = await owner.open(visitors, "/sandbox")
-    origin = f"{shop.service.origin}/dashboard/sandbox"
+    origin = f"{shop.service.origin}/dashboard/{shop.id}/sandbox"
     request = shop.get("/payment-requests").json()["data"][0]
     authorization = shop.get("/authorizations").json()["data"][0]
     event = shop.get("/events").json()["data"][0]
@@ -90,7 +90,7 @@ async def test_every_field_gives_back_text(
         await send_everywhere(page, FIELDS, payload)
         assert await page.get_by_role("alert").is_visible()
         assert await shown_in(page, FIELDS) == [payload] * len(FIELDS)
-    await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/webhooks")
+    await page.goto(owner.url("/sandbox/webhooks"))
     for payload in payloads:
         await send_everywhere(page, ("webhook_url",), payload)
         assert await shown_in(page, ("webhook_url",)) == [payload]

@@ -204,7 +204,7 @@ async def test_a_payment_is_looked_at_every_two_seconds_for_three_minutes(
     page = await visitors.page("desktop")
     await page.clock.install()
     await visitors.log_in(page.context, owner.email)
-    await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/payments/{payment['id']}")
+    await page.goto(owner.url(f"/sandbox/payments/{payment['id']}"))
     for seconds in (2, 2, 170, 2, 2):
         async with page.expect_response("**/status"):
             await page.clock.run_for(seconds * 1000)
@@ -266,7 +266,7 @@ async def test_a_link_is_made_by_hand_and_paid(visitors: Visitors, owner: Owner,
     assert stored["expires_at"] == "2090-01-01T10:30:00+05:00"
     await page.get_by_role("button", name="Pay", exact=True).click()
     await expect(page.locator("main .badge")).to_have_text("paid")
-    await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/payments/new")
+    await page.goto(owner.url("/sandbox/payments/new"))
     await page.get_by_label("Amount in MVR").fill("7")
     await page.get_by_label("Your reference").fill("BY-HAND")
     await page.get_by_role("button", name="Create the link").click()
@@ -302,7 +302,7 @@ async def test_metadata_is_written_by_hand_without_script(
     visitors.expected_statuses = {400}
     page = await visitors.page(size, java_script_enabled=False)
     await visitors.log_in(page.context, owner.email)
-    await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/payments/new")
+    await page.goto(owner.url("/sandbox/payments/new"))
     await page.get_by_label("Amount in MVR").fill("12.50")
     await page.get_by_text("More", exact=True).click()
     await page.get_by_label("Name 1").fill("basket")
@@ -334,7 +334,7 @@ async def test_a_pending_payment_is_cancelled_and_an_overdue_one_left_alone(
     await page.get_by_role("button", name="Yes, cancel it").click()
     await expect(page.locator("main .badge")).to_have_text("cancelled")
     owner.shop.advance(25 * 3600)
-    await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/payments/{overdue['id']}")
+    await page.goto(owner.url(f"/sandbox/payments/{overdue['id']}"))
     await expect(page.locator("main .badge")).to_have_text("expired")
     assert "payment.expired" not in [
         event["type"] for event in owner.shop.get("/events").json()["data"]
@@ -356,14 +356,14 @@ async def test_requests_and_authorizations_are_followed_and_ended(
     await page.get_by_role("link", name="Show it").click()
     await expect(page.locator(".timeline")).to_contain_text("Created from a payment request")
     other = shop.request()
-    await page.goto(f"{shop.service.origin}/dashboard/sandbox/requests/{other['id']}")
+    await page.goto(f"{shop.service.origin}/dashboard/{shop.id}/sandbox/requests/{other['id']}")
     await page.get_by_role("link", name="Cancel this request").click()
     await page.get_by_role("button", name="Yes, cancel it").click()
     await expect(badge).to_have_text("cancelled")
     assert shop.get(f"/payment-requests/{request['id']}").json()["data"]["status"] == "paid"
 
     shop.authorization(reference="LEAVE", limits={"total": 50_000})
-    await page.goto(f"{shop.service.origin}/dashboard/sandbox/authorizations")
+    await page.goto(f"{shop.service.origin}/dashboard/{shop.id}/sandbox/authorizations")
     await page.get_by_role("link", name="LEAVE").click()
     await page.get_by_role("button", name="Approve").click()
     await expect(badge).to_have_text("active")

@@ -71,7 +71,7 @@ async def test_a_webhook_is_set_tried_and_sent_again(
         await page.reload()
     await expect(attempts.nth(1)).to_contain_text("500")
     payment = hooked.shop.payment()
-    await page.goto(f"{hooked.shop.service.origin}/dashboard/sandbox/payments/{payment['id']}")
+    await page.goto(hooked.url(f"/sandbox/payments/{payment['id']}"))
     for _ in range(100):
         if await page.locator(".timeline .failed").count():
             break
@@ -124,7 +124,7 @@ async def test_the_secret_key_is_rotated_after_a_confirmation_and_shown_once(
     await page.reload()  # sends the form once more
     await expect(page.get_by_role("alert")).to_contain_text("has changed since")
     assert httpx.get(f"{base}/payments", headers={"X-API-Key": new}).status_code == 200
-    await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/keys")
+    await page.goto(owner.url("/sandbox/keys"))
     assert new not in await page.content()
 
 
@@ -278,7 +278,7 @@ async def test_a_form_sent_many_times_at_once_makes_one_secret(
     fields = {
         name: await form.locator(f"[name={name}]").input_value() for name in ("form_token", mark)
     }
-    address = f"{owner.shop.service.origin}/dashboard/sandbox{form_path}"
+    address = owner.url(f"/sandbox{form_path}")
     answers = await asyncio.gather(
         *(
             page.context.request.post(

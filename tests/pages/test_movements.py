@@ -137,7 +137,7 @@ async def test_overview_list_and_file_agree_for_the_same_days(
     owner = new_owner(service, mode=mode, fee_bps=150, fee_fixed=7)
     await (trade_in_sandbox(owner) if mode == "sandbox" else trade_live(owner))
     page = await owner.open(visitors, f"/{mode}")
-    overview = await of_overview(page, f"{service.origin}/dashboard/{mode}")
+    overview = await of_overview(page, owner.url(f"/{mode}"))
     days = 4 if mode == "sandbox" else 1
     assert len(overview) == days + 1  # and the total
     for address, sums in overview.items():
@@ -146,7 +146,7 @@ async def test_overview_list_and_file_agree_for_the_same_days(
     *each, total = overview.values()
     assert tuple(map(sum, zip(*each, strict=True))) == total
     # The file of all payments comes to the same: one row a payment, with all that moved.
-    rows = await read_csv(page, f"{service.origin}/dashboard/{mode}/payments/export.csv")
+    rows = await read_csv(page, owner.url(f"/{mode}/payments/export.csv"))
     assert sum(Decimal(row["balance_effect"] or 0) for row in rows) == total[3]
     assert sum(Decimal(row["refunded_amount"] or 0) for row in rows) == total[1]
     assert {row["refunded_amount"] == row["amount"] for row in rows if row["refunded_at"]} == {True}
@@ -166,7 +166,7 @@ async def test_the_file_of_an_ended_day_stays_as_it_was(
     owner.shop.control(f"payments/{payment['id']}/pay")
     day = local_day(datetime.now(UTC))
     page = await owner.open(visitors, "/sandbox")
-    address = f"{service.origin}/dashboard/sandbox/payments/movements.csv?first={day}"
+    address = owner.url(f"/sandbox/payments/movements.csv?first={day}")
     before = await read_csv(page, address)
     owner.shop.advance(2 * DAY)
     await refund(owner, "sandbox", payment)
@@ -194,7 +194,7 @@ async def test_the_page_of_movements_is_found_and_says_what_is_wrong(
     await page.get_by_label("Last day").fill("2001-02-04")
     await page.get_by_role("button", name="Show").click()
     await expect(page.get_by_text("Nothing moved on these days.")).to_be_visible()
-    base = f"{service.origin}/dashboard/sandbox/payments/movements"
+    base = owner.url("/sandbox/payments/movements")
     days = ("first=2001-02-05&last=2001-02-04", "first=0001-01-01", "last=9999-12-31", "first=x")
     for query in days:
         for address in (f"{base}?{query}", f"{base}.csv?{query}"):

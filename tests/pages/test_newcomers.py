@@ -1,7 +1,6 @@
 """What newcomers stumbled over on the pages."""
 
 import json
-import re
 
 import httpx
 import pytest
@@ -74,7 +73,7 @@ async def test_watching_a_page_does_not_keep_the_session_alive(
     old = "UPDATE sessions SET seen_at = seen_at - interval '10 minutes' RETURNING seen_at"
     before = {row["seen_at"] for row in service.execute(old)}
     cookies = {cookie["name"]: cookie["value"] for cookie in await page.context.cookies()}
-    address = f"{service.origin}/dashboard/sandbox/payments/{payment['id']}"
+    address = owner.url(f"/sandbox/payments/{payment['id']}")
     polled = httpx.get(f"{address}/status", cookies=cookies)
     assert polled.json() == {"status": "pending"}
     seen = {row["seen_at"] for row in service.execute("SELECT seen_at FROM sessions")}
@@ -96,7 +95,7 @@ async def test_the_dashboards_404_speaks_to_the_merchants_people(
         await expect(page.get_by_role("heading")).to_have_text("This page does not exist")
         assert "shop" not in (await page.get_by_role("main").inner_text()).lower()
         await page.get_by_role("link", name="Go to the overview").click()
-        await page.wait_for_url(re.compile("/dashboard/sandbox$"))
+        await page.wait_for_url(owner.url("/sandbox"))
 
 
 async def test_a_moved_clock_is_told_on_every_page(visitors: Visitors, owner: Owner) -> None:
@@ -105,7 +104,7 @@ async def test_a_moved_clock_is_told_on_every_page(visitors: Visitors, owner: Ow
     await expect(band).not_to_contain_text("clock")
     owner.shop.advance(3 * 86_400)
     for path in ("", "/keys", "/webhooks", "/sandbox"):
-        await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox{path}")
+        await page.goto(owner.url(f"/sandbox{path}"))
         await expect(band).to_contain_text("Its clock is 3 days ahead.")
     assert await serious_violations(page) == []
 
@@ -136,7 +135,7 @@ async def test_on_a_phone_nothing_is_out_of_sight(visitors: Visitors, owner: Own
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390
         assert box["height"] >= 24
-    await page.goto(f"{owner.shop.service.origin}/dashboard/sandbox/keys")
+    await page.goto(owner.url("/sandbox/keys"))
     await page.get_by_text("Create a client").click()
     assert await sideways_scroll(page) <= 0
     for label in await page.locator("label.check").all():
@@ -183,7 +182,7 @@ async def test_event_and_payment_lead_to_each_other(visitors: Visitors, owner: O
         ("requests", request),
         ("authorizations", authorization),
     ):
-        address = f"{shop.service.origin}/dashboard/sandbox/{section}/{made['id']}"
+        address = f"{shop.service.origin}/dashboard/{shop.id}/sandbox/{section}/{made['id']}"
         await page.goto(address)
         await page.locator("main a[href*='/webhooks/evt_']").first.click()
         await page.locator("dl.facts a").click()

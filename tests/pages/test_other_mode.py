@@ -89,7 +89,7 @@ async def test_the_dashboard_has_no_sandbox_controls_in_live_mode(service: Servi
     payment = owner.shop.payment(title="Box of tuna")
     authorization = owner.shop.authorization(title="Box of tuna")
     forms = await logged_in(service, owner.email, "laari-dashboard")
-    dashboard = f"{service.origin}/dashboard/live"
+    dashboard = owner.url("/live")
     token = forms.token(f"{dashboard}/keys")
     before = service.execute("SELECT * FROM wallets ORDER BY account")
     assert forms.http.get(f"{dashboard}/sandbox").status_code == 404

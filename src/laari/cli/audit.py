@@ -10,6 +10,7 @@ import uvloop
 
 from laari.cli.terminal.operation import json_option, show, show_table
 from laari.cli.terminal.output import complain, say
+from laari.cli.terminal.permission import needs
 from laari.cli.terminal.progress import Tell, progress_bar
 from laari.errors import LaariError
 from laari.process.open import open_service
@@ -42,6 +43,7 @@ def _kept(text: str) -> KnownSeal:
     "--standby", metavar="URL", help="Read this standby of the database after it has caught up."
 )
 @json_option
+@needs("audit.run")
 def audit_command(
     as_json: bool, standby: str | None, since_seal: bool, kept_seal: KnownSeal | None
 ) -> None:

@@ -3,6 +3,7 @@
 import click
 
 from laari.cli.terminal.operation import actor, operation, origin_of, submit
+from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
@@ -20,6 +21,7 @@ def authorization() -> None:
 @authorization.command()
 @click.argument("authorization_id")
 @operation
+@needs("customers.change")
 async def suspend(service: Service, authorization_id: str) -> object:
     """Stop charges of an active authorization."""
     return await _turn(service, SuspendAuthorization, authorization_id)
@@ -28,6 +30,7 @@ async def suspend(service: Service, authorization_id: str) -> object:
 @authorization.command()
 @click.argument("authorization_id")
 @operation
+@needs("customers.change")
 async def resume(service: Service, authorization_id: str) -> object:
     """Allow charges of a suspended authorization again."""
     return await _turn(service, ResumeAuthorization, authorization_id)

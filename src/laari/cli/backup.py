@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 
 from laari.cli.terminal.operation import json_option, show
 from laari.cli.terminal.output import complain, path_text
+from laari.cli.terminal.permission import needs
 from laari.cli.terminal.progress import progress_bar
 from laari.engine.backup import Source, make_backup
 from laari.engine.data_directory import refuse_shared
@@ -38,6 +39,7 @@ def moment(value: str) -> datetime:
 @click.argument("folder", metavar="DIR", type=_folder)
 @click.option("--with-key", is_flag=True, help="Include the master key.")
 @json_option
+@needs("service.run")
 def backup_command(folder: Path, with_key: bool, as_json: bool) -> None:
     """Copy the embedded database to a new directory.
 
@@ -97,6 +99,7 @@ def _refuse_external(settings: Settings) -> None:
 )
 @click.option("--key-file", type=_folder, metavar="FILE", help="The master key, if not in DIR.")
 @json_option
+@needs("service.run")
 def restore_command(folder: Path, as_json: bool, **log_and_key: Any) -> None:
     """Restore the database from a backup.
 

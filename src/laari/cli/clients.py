@@ -6,6 +6,7 @@ import click
 
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import operation
+from laari.cli.terminal.permission import needs
 from laari.process.open import Service
 from laari.rules.calendar import LAST_SHOWN, read_timestamp, show_or_none
 from laari.rules.calendar import show as show_time
@@ -67,6 +68,7 @@ def described(found: oauth.Client) -> dict[str, object]:
     help="End of the client and its tokens. A date means its first moment, in Maldives time.",
 )
 @operation
+@needs("keys.manage")
 async def create(
     service: Service, merchant_id: str, scope: str, name: str | None, expires_at: datetime | None
 ) -> dict[str, object]:
@@ -84,6 +86,7 @@ async def create(
 @client.command("list")
 @click.argument("merchant_id", required=False)
 @operation
+@needs("keys.manage")
 async def list_all(service: Service, merchant_id: str | None) -> list[dict[str, object]]:
     """List the clients of one merchant or of all, oldest first."""
     async with connection_to(service.dsn) as connection:
@@ -93,6 +96,7 @@ async def list_all(service: Service, merchant_id: str | None) -> list[dict[str, 
 @client.command()
 @click.argument("client_id")
 @operation
+@needs("keys.manage")
 async def revoke(service: Service, client_id: str) -> dict[str, object]:
     """Revoke a client; its tokens stop working at once."""
     async with connection_to(service.dsn) as connection:

@@ -9,6 +9,7 @@ import click
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import actor, operation, submit
 from laari.cli.terminal.output import complain
+from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
 from laari.errors import LaariError
 from laari.process.open import Service
@@ -47,6 +48,7 @@ def customer() -> None:
 )
 @password_options
 @operation
+@needs("customers.change")
 async def create(
     service: Service, /, vpa: str | None, mode: Mode, password: str | None, **values: Any
 ) -> dict[str, object]:
@@ -82,6 +84,7 @@ async def create(
 @customer.command()
 @click.argument("customer")
 @operation
+@needs("customers.read")
 async def show(service: Service, customer: str) -> object:
     """Show a customer, the wallet and its freezes.
 
@@ -113,6 +116,7 @@ async def show(service: Service, customer: str) -> object:
 )
 @click.option("--after", metavar="CUSTOMER", help="Continue after this customer (id or account).")
 @operation
+@needs("customers.read")
 async def list_newest(
     service: Service, mode: Mode | None, frozen: bool, limit: int, after: str | None
 ) -> list[dict[str, object]]:
@@ -127,6 +131,7 @@ async def list_newest(
 @click.argument("customer")
 @click.argument("tier")
 @operation
+@needs("customers.change")
 async def set_tier(service: Service, customer: str, tier: str) -> dict[str, object]:
     """Set the tier of a customer's wallet.
 
@@ -139,6 +144,7 @@ async def set_tier(service: Service, customer: str, tier: str) -> dict[str, obje
 @click.argument("customer")
 @click.argument("language", type=click.Choice(get_args(Language)))
 @operation
+@needs("customers.change")
 async def set_language(service: Service, customer: str, language: Language) -> dict[str, object]:
     """Set the language of messages to a customer.
 
@@ -154,6 +160,7 @@ async def set_language(service: Service, customer: str, language: Language) -> d
 @click.argument("customer")
 @click.option("--reason", type=fields.reason, required=True, help="Only operators see it.")
 @operation
+@needs("wallets.freeze")
 async def freeze(service: Service, customer: str, reason: str) -> dict[str, object]:
     """Stop money from leaving a customer's wallet.
 
@@ -167,6 +174,7 @@ async def freeze(service: Service, customer: str, reason: str) -> dict[str, obje
 @customer.command()
 @click.argument("customer")
 @operation
+@needs("wallets.freeze")
 async def unfreeze(service: Service, customer: str) -> dict[str, object]:
     """Let money leave a frozen wallet again."""
     return await _change(service, customer, lambda account: UnfreezeWallet(actor(), account))

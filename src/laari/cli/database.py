@@ -7,6 +7,7 @@ import click
 
 from laari.cli.terminal.operation import json_option, show
 from laari.cli.terminal.output import path_text, say
+from laari.cli.terminal.permission import needs
 from laari.process.open import open_engine, open_service, upgrade
 from laari.settings import read_settings
 from laari.store.postgres.migrate import schema_version
@@ -14,6 +15,7 @@ from laari.store.postgres.migrate import schema_version
 
 @click.command("init")
 @json_option
+@needs("service.run")
 def init_command(as_json: bool) -> None:
     """Create the database and its master key.
 
@@ -35,6 +37,7 @@ async def _init() -> dict[str, object]:
 
 @click.command("migrate")
 @json_option
+@needs("service.run")
 def migrate_command(as_json: bool) -> None:
     """Upgrade the database's schema to this version."""
     with open_engine(read_settings(os.environ)) as service:

@@ -7,6 +7,7 @@ import click
 
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import operation
+from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules.calendar import show_or_none
@@ -40,6 +41,7 @@ def _vetted(service: Service, url: str | None) -> str | None:
 @click.option("--webhook-url", help="Send events to this URL.")
 @click.option("--email", type=fields.email, help="Create a dashboard login and print its password.")
 @operation
+@needs("merchants.change")
 async def create(
     service: Service, /, webhook_url: str | None, email: str | None, **values: Any
 ) -> dict[str, object]:
@@ -70,6 +72,7 @@ async def create(
 @click.option("--fee-bps", type=fields.fee_bps, help="Fee in basis points.")
 @click.option("--fee-fixed", type=fields.fee_fixed, help="Fixed fee in laari.")
 @operation
+@needs("merchants.change")
 async def update(
     service: Service,
     /,
@@ -94,6 +97,7 @@ async def update(
 @merchant.command()
 @click.argument("merchant_id")
 @operation
+@needs("merchants.read")
 async def show(service: Service, merchant_id: str) -> dict[str, object]:
     """Show a merchant, with its balance in each mode in laari.
 
@@ -106,6 +110,7 @@ async def show(service: Service, merchant_id: str) -> dict[str, object]:
 
 @merchant.command("list")
 @operation
+@needs("merchants.read")
 async def list_all(service: Service) -> list[dict[str, object]]:
     """List all merchants, oldest first."""
     async with connection_to(service.dsn) as connection:
@@ -127,6 +132,7 @@ def _with_old_key(found: merchants.Merchant) -> dict[str, object]:
     help="Time until the old key stops working; at most 168 (7 days).",
 )
 @operation
+@needs("keys.manage")
 async def rotate_key(service: Service, merchant_id: str, overlap: int) -> dict[str, object]:
     """Replace a merchant's secret key.
 
@@ -146,6 +152,7 @@ async def rotate_key(service: Service, merchant_id: str, overlap: int) -> dict[s
 @merchant.command("end-old-key")
 @click.argument("merchant_id")
 @operation
+@needs("keys.manage")
 async def end_old_key(service: Service, merchant_id: str) -> dict[str, object]:
     """End the old key of a rotation now.
 

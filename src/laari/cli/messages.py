@@ -8,6 +8,7 @@ from msgspec.structs import asdict
 
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import operation
+from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
@@ -36,6 +37,7 @@ def described(found: ListedMessage) -> dict[str, object]:
 @click.option("--status", type=click.Choice(get_args(MessageStatus)), help="Only with this status.")
 @click.option("--limit", type=fields.integer(1, 1_000_000), help="Only the newest NUMBER.")
 @operation
+@needs("messages.read")
 async def list_all(
     service: Service, status: MessageStatus | None, limit: int | None
 ) -> list[dict[str, object]]:
@@ -48,6 +50,7 @@ async def list_all(
 @message.command()
 @click.argument("message_id", type=_message_id)
 @operation
+@needs("messages.resend")
 async def resend(service: Service, message_id: UUID) -> dict[str, object]:
     """Send a failed message again, with up to five attempts."""
     async with connection_to(service.dsn) as connection, connection.transaction():

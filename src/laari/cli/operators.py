@@ -7,6 +7,7 @@ import click
 from laari.cli.people import checked_or_new, shown_member
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import actor, operation
+from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed
 from laari.process.open import Service
 from laari.rules.permissions import OperatorRole
@@ -30,6 +31,7 @@ def operator() -> None:
 @role_option
 @password_options
 @operation
+@needs("operators.manage")
 async def create(
     service: Service, email: str, role: OperatorRole, password: str | None
 ) -> dict[str, object]:
@@ -48,6 +50,7 @@ async def create(
 
 @operator.command("list")
 @operation
+@needs("operators.manage")
 async def list_operators(service: Service) -> list[dict[str, object]]:
     """List the people of the operator, their roles and their open sessions."""
     async with connection_to(service.dsn) as connection:
@@ -60,6 +63,7 @@ async def list_operators(service: Service) -> list[dict[str, object]]:
 @click.argument("email", type=fields.email)
 @role_option
 @operation
+@needs("operators.manage")
 async def set_role(service: Service, email: str, role: OperatorRole) -> dict[str, object]:
     """Change the role of a person of the operator."""
     async with connection_to(service.dsn) as connection:
@@ -71,6 +75,7 @@ async def set_role(service: Service, email: str, role: OperatorRole) -> dict[str
 @operator.command()
 @click.argument("email", type=fields.email)
 @operation
+@needs("operators.manage")
 async def remove(service: Service, email: str) -> dict[str, object]:
     """End a person's access to the operator's desk at once.
 

@@ -15,6 +15,7 @@ from laari.cli.terminal.operation import (
 )
 from laari.cli.terminal.operation import show as show_answer
 from laari.cli.terminal.output import confirm, is_interactive
+from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
@@ -36,6 +37,7 @@ def payment() -> None:
 @payment.command()
 @click.argument("payment_id")
 @operation
+@needs("payments.read")
 async def show(service: Service, payment_id: str) -> dict[str, object]:
     """Show a payment, with the time and reason of its refund."""
     found, tenant = await _find(service, payment_id)
@@ -56,6 +58,7 @@ async def show(service: Service, payment_id: str) -> dict[str, object]:
 @click.option("--reason", type=click.Choice(get_args(RefundReason)), help="Kept with the refund.")
 @click.option("--yes", is_flag=True, help="Do not ask on a terminal.")
 @json_option
+@needs("payments.refund")
 def refund(payment_id: str, reason: RefundReason | None, yes: bool, as_json: bool) -> None:
     """Refund the whole amount of a paid payment."""
     # Asks outside of the event loop, so that Ctrl-C works.

@@ -9,6 +9,7 @@ from laari.cli.customers import customer
 from laari.cli.merchants import merchant
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import actor, operation
+from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
 from laari.errors import LaariError
 from laari.process.open import Service
@@ -42,6 +43,7 @@ def user() -> None:
 @click.option("--till", type=fields.text(MAX_TILL), help="The till of a cashier.")
 @password_options
 @operation
+@needs("people.manage")
 async def add(
     service: Service,
     merchant_id: str,
@@ -72,6 +74,7 @@ async def add(
 @user.command("list")
 @click.argument("merchant_id")
 @operation
+@needs("people.manage")
 async def list_users(service: Service, merchant_id: str) -> list[dict[str, object]]:
     """List a merchant's users, their roles and their open sessions."""
     async with connection_to(service.dsn) as connection:
@@ -102,6 +105,7 @@ def check_till(role: Role, till: str | None) -> None:
 @click.option("--role", type=ROLES, required=True, help="The person's new role.")
 @click.option("--till", type=fields.text(MAX_TILL), help="The till of a cashier.")
 @operation
+@needs("people.manage")
 async def set_user_role(
     service: Service, merchant_id: str, email: str, role: MerchantRole, till: str | None
 ) -> dict[str, object]:
@@ -117,6 +121,7 @@ async def set_user_role(
 @click.argument("merchant_id")
 @click.argument("email", type=fields.email)
 @operation
+@needs("people.manage")
 async def remove(service: Service, merchant_id: str, email: str) -> dict[str, object]:
     """End a person's access to a merchant at once.
 
@@ -135,6 +140,7 @@ async def remove(service: Service, merchant_id: str, email: str) -> dict[str, ob
 @click.argument("email", type=fields.email)
 @password_options
 @operation
+@needs("people.manage")
 async def reset_user_password(
     service: Service, merchant_id: str, email: str, password: str | None
 ) -> dict[str, object]:
@@ -160,6 +166,7 @@ async def reset_user_password(
 @click.argument("customer_id", type=_customer_id)
 @password_options
 @operation
+@needs("customers.change")
 async def reset_customer_password(
     service: Service, customer_id: UUID, password: str | None
 ) -> dict[str, object]:
@@ -189,6 +196,7 @@ def session() -> None:
 @click.option("--email", type=fields.email, help="Email of a merchant's user.")
 @click.option("--customer", "customer_id", type=_customer_id, help="Id of a customer.")
 @operation
+@needs("sessions.end")
 async def end(service: Service, email: str | None, customer_id: UUID | None) -> dict[str, object]:
     """End all sessions of a merchant's user or of a customer.
 

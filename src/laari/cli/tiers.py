@@ -6,6 +6,7 @@ import click
 
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import operation
+from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules.records import Tier
@@ -22,6 +23,7 @@ def tier() -> None:
 
 @tier.command("list")
 @operation
+@needs("wallets.read")
 async def list_all(service: Service) -> list[Tier]:
     """List the tiers, with limits in laari."""
     async with connection_to(service.dsn) as connection:
@@ -35,6 +37,7 @@ async def list_all(service: Service) -> list[Tier]:
 @click.option("--weekly", type=fields.limit, help="In laari, or 'none'.")
 @click.option("--monthly", type=fields.limit, help="In laari, or 'none'.")
 @operation
+@needs("tiers.change")
 async def set_limits(service: Service, /, name: str, **limits: int | str | None) -> Tier:
     """Set limits of a tier, or create one.
 

@@ -8,6 +8,7 @@ from msgspec.structs import asdict
 
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import actor, operation, submit
+from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules.calendar import show as show_time
@@ -56,6 +57,7 @@ def wallet() -> None:
     help="Reference of the bank transfer. If used again, shows its top-up and adds no money.",
 )
 @operation
+@needs("wallets.move")
 async def topup(service: Service, account: int, laari: int, slip: str | None) -> dict[str, object]:
     """Add money from outside to a wallet."""
     details = "Top-up by the operator" if slip is None else f"Bank transfer {slip}"
@@ -68,6 +70,7 @@ async def topup(service: Service, account: int, laari: int, slip: str | None) ->
 @click.option("--reason", type=fields.reason, required=True, help="Shown in the wallet's history.")
 @click.option("--below-zero", is_flag=True, help="Allow a negative balance.")
 @operation
+@needs("wallets.move")
 async def adjust(
     service: Service, account: int, laari: int, reason: str, below_zero: bool
 ) -> dict[str, object]:
@@ -91,6 +94,7 @@ async def adjust(
 )
 @click.option("--before", metavar="TID", help="Continue after this transaction.")
 @operation
+@needs("wallets.read")
 async def history(
     service: Service, account: int, limit: int, before: str | None
 ) -> list[dict[str, object]]:

@@ -15,6 +15,7 @@ from msgspec.structs import asdict
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import json_option, operation, show
 from laari.cli.terminal.output import Part, complain, say_line, say_meanwhile, say_wrapped
+from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import secret_options
 from laari.errors import LaariError
 from laari.process.open import Service
@@ -64,6 +65,7 @@ _event_id = fields.id_of(ids.EVENT, "an event id")
 @click.option("--status", type=STATUS, help="Only deliveries with this status.")
 @click.option("--limit", type=fields.integer(1, 1_000_000), help="Only the newest NUMBER.")
 @operation
+@needs("webhooks.read")
 async def list_all(
     service: Service, merchant_id: str | None, status: DeliveryStatus | None, limit: int | None
 ) -> list[dict[str, object]]:
@@ -80,6 +82,7 @@ async def list_all(
 @webhook.command("show")
 @click.argument("event_id", type=_event_id)
 @operation
+@needs("webhooks.read")
 async def show_one(service: Service, event_id: UUID) -> dict[str, object]:
     """Show a delivery: the event and every attempt to send it."""
     async with connection_to(service.dsn) as connection:
@@ -92,6 +95,7 @@ async def show_one(service: Service, event_id: UUID) -> dict[str, object]:
 @webhook.command()
 @click.argument("event_id", type=_event_id)
 @operation
+@needs("webhooks.manage")
 async def resend(service: Service, event_id: UUID) -> dict[str, object]:
     """Send an event again, with the same id and up to three attempts."""
     # One transaction, so that the command shows the delivery before its next attempt.
@@ -117,6 +121,7 @@ async def _find(connection: Connection, event_id: UUID) -> Delivery:
 @webhook.command("test")
 @click.argument("merchant_id")
 @operation
+@needs("webhooks.manage")
 async def send_test(service: Service, merchant_id: str) -> dict[str, object]:
     """Send a sample event now, and show the receiver's answer."""
     async with connection_to(service.dsn) as connection:
@@ -144,6 +149,7 @@ async def send_test(service: Service, merchant_id: str) -> dict[str, object]:
 @click.argument("url")
 @secret_options("secret", "The key with which the receiver verifies signatures", required=True)
 @json_option
+@needs("shop.develop")
 def train_receiver(url: str, secret: str, as_json: bool) -> None:
     """Test a receiver with difficult events.
 

@@ -38,6 +38,10 @@ class ClientGone(Exception):  # noqa: N818  # named for what happened
     """The client has disconnected and cannot read a response."""
 
 
+class StreamEnded(Exception):  # noqa: N818  # not an error of ours
+    """The rest of a body must not be sent; the connection ends, so the client notices."""
+
+
 class Stream(NamedTuple):
     """A body that is made while it is sent; `release` is called once at the end, in any case."""
 

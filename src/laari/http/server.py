@@ -22,7 +22,7 @@ from laari.http.cycle import Cycle
 from laari.http.head import Head
 from laari.http.lateness import CHECK_SECONDS, Lateness, wait_in_kernel
 from laari.http.limits import ACCEPTS, BACKLOG, Limits
-from laari.http.messages import Application, Request
+from laari.http.messages import Application, Request, StreamEnded
 from laari.rules.refusals import refuse
 
 log = logging.getLogger(__name__)
@@ -125,6 +125,8 @@ class Server:
                 cycle.respond(reply, self.date)
             else:
                 await cycle.respond_with_stream(reply, reply.stream, self.date)
+        except StreamEnded:
+            pass  # the connection is given up below
         except Exception:
             if not cycle.is_lost:
                 log.exception("the application failed")

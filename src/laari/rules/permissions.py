@@ -1,9 +1,118 @@
-"""The roles of people, at a merchant and at the operator."""
+"""The roles of people and the permissions of each role: the only table of both.
 
-from typing import Literal, TypeAlias
+Every page of the dashboard and of the operator, and every command, names the permission it needs.
+A person acts with the role of one membership. The command line acts as an admin.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, TypeAlias, get_args
 
 MerchantRole = Literal["owner", "manager", "accountant", "cashier"]
 OperatorRole = Literal["admin", "finance", "support"]
 Role: TypeAlias = MerchantRole | OperatorRole
 
 MAX_TILL = 10  # characters, as for the label of a payment
+
+MerchantPermission = Literal[
+    "payments.read",  # also payment requests, and the overview
+    "payments.create",
+    "payments.cancel",  # also payment requests
+    "payments.refund",
+    "authorizations.read",
+    "authorizations.cancel",
+    "money.read",  # movements and sums of the whole merchant
+    "exports.read",  # files leave the service
+    "payouts.read",
+    "payouts.request",
+    "bank.manage",  # the account to which payouts go
+    "keys.manage",
+    "mode.change",
+    "webhooks.read",
+    "webhooks.manage",
+    "sandbox.control",  # decisions, wallet and clock of the sandbox
+    "people.manage",  # also ownership
+    "journal.read",
+]
+OperatorPermission = Literal[
+    "customers.read",
+    "customers.change",
+    "wallets.read",
+    "wallets.move",  # top-ups and adjustments
+    "wallets.freeze",
+    "tiers.change",
+    "merchants.read",
+    "merchants.change",
+    "merchants.approve",
+    "fees.change",
+    "payouts.run",
+    "bank.import",
+    "statements.read",
+    "messages.read",
+    "messages.resend",
+    "sessions.end",
+    "operators.manage",
+    "audit.run",
+    "service.run",  # serve, migrate, backup and restore
+    "shop.develop",  # tools for a shop's own programs
+]
+Permission: TypeAlias = MerchantPermission | OperatorPermission
+
+EVERY: frozenset[Permission] = frozenset(get_args(MerchantPermission)) | frozenset(
+    get_args(OperatorPermission)
+)
+_OF_MERCHANTS: frozenset[Permission] = frozenset(get_args(MerchantPermission))
+_READING: frozenset[Permission] = frozenset(
+    {
+        "payments.read",
+        "authorizations.read",
+        "money.read",
+        "exports.read",
+        "payouts.read",
+        "webhooks.read",
+        "journal.read",
+    }
+)
+_ONLY_OWNERS: frozenset[Permission] = frozenset({"people.manage", "bank.manage", "mode.change"})
+_SUPPORT: frozenset[Permission] = frozenset(
+    {
+        "customers.read",
+        "customers.change",
+        "wallets.read",
+        "wallets.freeze",
+        "merchants.read",
+        "messages.read",
+        "messages.resend",
+        "sessions.end",
+        "payments.read",
+        "authorizations.read",
+        "webhooks.read",
+    }
+)
+
+ROLES: Mapping[Role, frozenset[Permission]] = MappingProxyType(
+    {
+        "owner": _OF_MERCHANTS,
+        "manager": _OF_MERCHANTS - _ONLY_OWNERS,
+        "accountant": _READING,
+        "cashier": frozenset({"payments.read", "payments.create", "payments.cancel"}),
+        "admin": EVERY,
+        "finance": _READING
+        | {
+            "customers.read",
+            "wallets.read",
+            "wallets.move",
+            "merchants.read",
+            "fees.change",
+            "payouts.run",
+            "bank.import",
+            "statements.read",
+            "audit.run",
+        },
+        "support": _SUPPORT,
+    }
+)
+
+
+def may(role: Role, permission: Permission) -> bool:
+    return permission in ROLES[role]

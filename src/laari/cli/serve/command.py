@@ -13,6 +13,7 @@ from laari.cli.serve.demo import demo_settings, greeting, prepare
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import json_option
 from laari.cli.terminal.output import complain, complain_of_defect, say, say_json
+from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process import supervisor
 from laari.process.logs import configure_logs
@@ -56,6 +57,7 @@ class _ServeCommand(click.Command):
 )
 @click.option("--demo", is_flag=True, help="Create a sandbox merchant and print its credentials.")
 @json_option
+@needs("service.run")
 def serve_command(host: str, port: int, workers: int, demo: bool, as_json: bool) -> None:
     """Run the service: interfaces, pages and webhook delivery."""
     configure_logs()

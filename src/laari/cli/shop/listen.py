@@ -6,6 +6,7 @@ import click
 
 from laari.cli.shop.remote import api_options
 from laari.cli.terminal.operation import json_option
+from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import secret_options
 from laari.rules.webhooks import check_webhook_url
 
@@ -29,6 +30,7 @@ def _receiver(value: str) -> str:
 @click.option("--live", is_flag=True, help="Follow the events of real payments.")
 @api_options
 @json_option
+@needs("shop.develop")
 def listen_command(
     target: str | None, secret: str | None, live: bool, url: str, key: str, as_json: bool
 ) -> None:

@@ -14,6 +14,7 @@ import click
 from laari.cli.shop.remote import api_options
 from laari.cli.terminal.operation import json_option, show
 from laari.cli.terminal.output import Part, say_line, say_meanwhile
+from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ SCENARIOS: dict[str, Scenario] = {
 @click.argument("event", type=click.Choice(list(SCENARIOS)), metavar="EVENT")
 @api_options
 @json_option
+@needs("shop.develop")
 def trigger_command(event: str, url: str, key: str, as_json: bool) -> None:
     """Make an event happen in the sandbox, such as payment.paid.
 

@@ -5,7 +5,8 @@ from typing import Any
 from laari.edge.backend import Backend
 from laari.edge.pages import approval, checkout, dashboard, wallet
 from laari.edge.pages.assets import asset_reply
-from laari.edge.pages.dashboard.request import DashboardVisitor
+from laari.edge.pages.dashboard.account import WITHOUT_MERCHANT
+from laari.edge.pages.dashboard.request import MODES, DashboardVisitor
 from laari.edge.pages.request import PageRequest
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.security import HEADERS
@@ -24,7 +25,12 @@ for _route in ROUTES:
 
 # The names in metrics: a fixed number of them.
 ASSET, NO_PAGE = "asset", "no_page"
-PAGE_OPERATIONS = (*(name for route in ROUTES for name in route.operations), ASSET, NO_PAGE)
+PAGE_OPERATIONS = (
+    *(name for route in (*ROUTES, WITHOUT_MERCHANT) for name in route.operations),
+    ASSET,
+    NO_PAGE,
+)
+_WITHOUT_MERCHANT = [["dashboard", mode] for mode in MODES]
 
 
 class Pages:
@@ -43,6 +49,8 @@ class Pages:
         if asset is not None:
             request.operation = ASSET
             return must_read(request) or asset
+        if request.path.split("/")[1:3] in _WITHOUT_MERCHANT:
+            return await self._without_merchant(request)
         found = ROUTER.find(request.path)
         if found is None:
             return self._no_page(request, 404)
@@ -50,6 +58,11 @@ class Pages:
         if route is None:
             return self._no_page(request, 405).plus((b"allow", found.allowed))
         return await route.serve(self._backend, request, found.parameters)
+
+    async def _without_merchant(self, request: Request) -> Reply:
+        if request.method not in ("GET", "HEAD", "POST"):
+            return self._no_page(request, 405).plus((b"allow", b"GET, HEAD, POST"))
+        return await WITHOUT_MERCHANT.serve(self._backend, request, {})
 
     def _no_page(self, request: Request, status: int) -> Reply:
         request.operation = NO_PAGE

@@ -25,6 +25,7 @@ from laari.edge.pages.language import ENGLISH, Language, choose
 from laari.edge.pages.render import render, render_long
 from laari.errors import UnavailableError
 from laari.http.messages import HTML, NO_STORE, Header, Reply, Request
+from laari.rules.permissions import Permission
 from laari.rules.records import Mode
 from laari.rules.refusals import Refusal
 from laari.spine.engine import OutcomeUnknown
@@ -81,6 +82,8 @@ class Access(NamedTuple):
     polled: bool  # a script of the page asks: that does not keep the session alive
     own: bool  # it is about the person's own account
     hands_out: bool  # even a GET gives something away, such as a file or a key
+    needs: Permission | None = None  # None for public pages and for the person's own account
+    to_change: Permission | None = None  # for the form, if it is another one
 
 
 class PageRequest:
@@ -282,10 +285,10 @@ class PageRequest:
     def json(self, value: dict[str, str]) -> Reply:
         return Reply(200, msgspec.json.encode(value))
 
-    def go(self, path: str) -> Reply:
+    def go(self, path: str, status: int = 303) -> Reply:
         """Redirects after a form, so that a reload does not send the form again."""
         location = quote(path, safe=_SAFE_IN_LOCATION).encode()
-        return Reply(303, headers=((b"location", location),), content_type=b"")
+        return Reply(status, headers=((b"location", location),), content_type=b"")
 
     def refusal(self, status: int, name: str, back: str | None = None) -> Reply:
         """A page that says why nothing was shown or done; `name` is a text of `[problem]`."""

@@ -14,6 +14,7 @@ from laari.edge.pages.request import MAX_FIELDS, Access, PageRequest, Problem, T
 from laari.edge.pages.security import stranger
 from laari.errors import UnavailableError
 from laari.http.messages import ClientGone, Reply, Request
+from laari.rules.permissions import Permission
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +31,8 @@ class PageRoute(Generic[P]):
     """One address. `kind` is the class of request that its handlers receive.
 
     `page` (default: `get`) shows a refused form again. A GET of a form's own address redirects.
+    A route of the dashboard or of the operator names the permission that it `needs`, and for its
+    form perhaps another one; `own` routes are about the log-in or the person's own account.
     """
 
     def __init__(
@@ -43,12 +46,14 @@ class PageRoute(Generic[P]):
         polled: bool = False,
         own: bool = False,
         hands_out: bool = False,
+        needs: Permission | None = None,
+        to_change: Permission | None = None,
     ) -> None:
         self.kind = kind
         self.path = kind.prefix + path
         self.get = get
         self.post = post
-        self.access = Access(polled, own, hands_out)
+        self.access = Access(polled, own, hands_out, needs, to_change or needs)
         self._page = page or get
 
     @property

@@ -1,6 +1,7 @@
 """Finds payments by the start of a reference or bill number, or by a receipt."""
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
 
 import asyncpg
 from asyncpg import Connection
@@ -10,6 +11,10 @@ from laari.rules.records import Payment, PaymentRequest
 from laari.store.tables import PAYMENTS, REQUESTS
 
 _LAST = "\U0010ffff"  # no character comes after it: the end of everything that begins alike
+
+_READ_FOR_TILL = 20  # times the rows that are shown
+
+P = TypeVar("P", Payment, PaymentRequest)
 
 # A range of an index for each way in which the beginning may be capitalised.
 _BEGINNINGS = "unnest($2::text[]) AS typed (beginning) CROSS JOIN LATERAL"
@@ -29,12 +34,15 @@ def spellings(beginning: str) -> list[str]:
     return list(dict.fromkeys((*forms, beginning.title())))
 
 
-async def search(connection: Connection, tenant_id: int, beginning: str, most: int) -> Matches:
-    """Up to `most` payments and payment requests, in the order of the text.
+async def search(
+    connection: Connection, tenant_id: int, beginning: str, most: int, till: str | None = None
+) -> Matches:
+    """Up to `most` payments and payment requests, of one till or of all, in the order of the text.
 
-    Texts are sorted by code point, so a beginning is a range of an index.
+    Texts are sorted by code point, so a beginning is a range of an index. No index has the till:
+    more rows are read, and those of other tills are dropped.
     """
-    wanted = (tenant_id, spellings(beginning), most)
+    wanted = (tenant_id, spellings(beginning), most if till is None else _READ_FOR_TILL * most)
     claimed = await connection.fetch(
         f"SELECT kind, resource_id FROM {_BEGINNINGS} (SELECT * FROM reference_claims "
         f"WHERE tenant_id = $1 AND reference BETWEEN beginning AND beginning || '{_LAST}' "
@@ -58,7 +66,11 @@ async def search(connection: Connection, tenant_id: int, beginning: str, most: i
     requests += await connection.fetch(billed.format(REQUESTS.select), *wanted)
     payments = {row["id"]: PAYMENTS.read(row) for row in (*by_reference, *by_bill, *by_receipt)}
     found = {row["id"]: REQUESTS.read(row) for row in requests}
-    return Matches(list(payments.values())[:most], list(found.values())[:most])
+    return Matches(_of_till(payments.values(), till)[:most], _of_till(found.values(), till)[:most])
+
+
+def _of_till(rows: Iterable[P], till: str | None) -> list[P]:
+    return [row for row in rows if till in (None, row.terminal_label)]
 
 
 async def _by_receipt(connection: Connection, tenant_id: int, receipt: str) -> list[asyncpg.Record]:

@@ -1,4 +1,4 @@
-"""The merchant's dashboard. Each mode has its own addresses: `/dashboard/live`, `/sandbox`."""
+"""The merchant's dashboard. Each merchant and mode has its own addresses."""
 
 from laari.edge.pages.dashboard import (
     account,

@@ -1,5 +1,7 @@
 """Log-in and log-out of the dashboard, here or everywhere, and the password."""
 
+from urllib.parse import urlencode
+
 from laari.edge.pages.dashboard.request import (
     ACCOUNT,
     HOME,
@@ -7,24 +9,39 @@ from laari.edge.pages.dashboard.request import (
     SIGN_UP,
     DashboardRequest,
     DashboardVisitor,
+    home_of,
 )
 from laari.edge.pages.login import change_password, log_in_person
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
-from laari.store.people import logins, merchants
+from laari.store.people import logins
 
 WRONG = "These details do not match a login. Check the address and the password, then try again."
 
 
 async def home(request: DashboardVisitor) -> Reply:
-    """Redirects to the mode in which the merchant's credentials act."""
+    """Redirects to a merchant, in the mode in which its credentials act."""
     person = await request.find_person()
-    found = {} if person is None else await request.merchants_of(person)
-    if not found:
+    if person is None:
         return request.go(LOGIN)
-    merchant = await request.backend.ask(merchants.show, next(iter(found)))
-    return request.go(f"{HOME}/{merchant.mode}")
+    merchant = await request.first_merchant(person)
+    if merchant is None:
+        return request.page("no_merchant.html", 403)
+    return request.go(home_of(merchant.id, merchant.mode))
+
+
+async def go_on(request: DashboardVisitor) -> Reply:
+    """Redirects an address without the merchant, `/dashboard/live/…`, with the same method."""
+    person = await request.find_person()
+    if person is None:
+        return request.go(f"{LOGIN}?{urlencode({'next': request.path})}")
+    merchant = await request.first_merchant(person)
+    if merchant is None:
+        return request.page("no_merchant.html", 403)
+    rest = request.path.removeprefix(HOME)
+    query = f"?{request.http.query.decode('latin-1')}" if request.http.query else ""
+    return request.go(f"{HOME}/{merchant.id}{rest}{query}", 307)
 
 
 async def show_login(request: DashboardVisitor) -> Reply:
@@ -56,15 +73,23 @@ async def show(request: DashboardRequest) -> Reply:
     return request.page("account.html")
 
 
+async def show_merchants(request: DashboardRequest) -> Reply:
+    return request.page("merchants.html")
+
+
 async def set_password(request: DashboardRequest) -> Reply | Problem:
     problem = await change_password(request, request.person)
     return problem or request.redirect(ACCOUNT, done="password")
 
 
 ROUTES: Routes = [
-    PageRoute(DashboardVisitor, "", get=home),
-    PageRoute(DashboardVisitor, "/login", get=show_login, post=log_in),
-    PageRoute(DashboardVisitor, "/logout", post=log_out),
+    PageRoute(DashboardVisitor, "", get=home, own=True),
+    PageRoute(DashboardVisitor, "/login", get=show_login, post=log_in, own=True),
+    PageRoute(DashboardVisitor, "/logout", post=log_out, own=True),
+    PageRoute(DashboardRequest, "/merchants", get=show_merchants, own=True),
     PageRoute(DashboardRequest, ACCOUNT, get=show, post=set_password, own=True),
     PageRoute(DashboardRequest, f"{ACCOUNT}/logout-everywhere", post=log_out_everywhere, own=True),
 ]
+
+# Not for the router: every address below it is meant, and a merchant's id is never a mode.
+WITHOUT_MERCHANT = PageRoute(DashboardVisitor, "/{mode}", get=go_on, post=go_on, own=True)

@@ -35,9 +35,15 @@ async def _show(request: DashboardRequest, stored: Authorization) -> Reply:
 
 show = for_one(AUTHORIZATIONS, _show)
 _list = list_page(AUTHORIZATIONS, api.LIST.query, "authorizations.html")
-_cancel = cancel(api.CANCEL)
+_cancel = cancel(AUTHORIZATIONS, api.CANCEL)
 ROUTES = [
-    PageRoute(DashboardRequest, "/authorizations", get=_list),
-    PageRoute(DashboardRequest, "/authorizations/{id}", get=show),
-    PageRoute(DashboardRequest, "/authorizations/{id}/cancel", post=_cancel, page=show),
+    PageRoute(DashboardRequest, "/authorizations", get=_list, needs="authorizations.read"),
+    PageRoute(DashboardRequest, "/authorizations/{id}", get=show, needs="authorizations.read"),
+    PageRoute(
+        DashboardRequest,
+        "/authorizations/{id}/cancel",
+        post=_cancel,
+        page=show,
+        needs="authorizations.cancel",
+    ),
 ]

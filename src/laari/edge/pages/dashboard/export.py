@@ -9,14 +9,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
-from laari.edge.backend import Backend
 from laari.edge.merchant import payments as api
 from laari.edge.pages.bidi import closed, escaped_json
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.views import listing_of, read_list, refused_list
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
-from laari.http.messages import Reply, Stream
+from laari.http.messages import Reply, Stream, StreamEnded
 from laari.rules import ids
 from laari.rules.calendar import local_day, show_or_none
 from laari.rules.lifecycle import shown_state
@@ -111,7 +110,7 @@ async def export(request: DashboardRequest) -> Reply:
         return cells_of(payment, request.tenant_now)
 
     name = f"payments-{request.tenant.mode}-{local_day(request.tenant_now)}.csv"
-    lines = csv_lines(request.backend, [*CELLS], find, lambda payment: payment, cells)
+    lines = csv_lines(request, [*CELLS], find, lambda payment: payment, cells)
     return file_reply(request, name, lines)
 
 
@@ -128,17 +127,23 @@ def file_reply(request: DashboardRequest, name: str, lines: AsyncGenerator[bytes
 
 
 async def csv_lines(
-    backend: Backend,
+    request: DashboardRequest,
     columns: list[str],
     find: Callable[[N | None], Awaitable[tuple[Sequence[T], N | None]]],
     payment_of: Callable[[T], Payment],
     cells: Callable[[T], dict[str, str]],
 ) -> AsyncGenerator[bytes, None]:
-    """Reads a page at a time with `find`; no connection is held while the client reads."""
+    """Reads a page at a time with `find`; no connection is held while the client reads.
+
+    A person who loses the permission meanwhile gets an incomplete file.
+    """
+    backend = request.backend
     yield (BYTE_ORDER_MARK + csv_text([columns])).encode()
     after: N | None = None
     while True:
         async with backend.heavy.reading.slot():
+            if not await request.still_may("exports.read"):
+                raise StreamEnded
             rows, after = await find(after)
         for piece in in_pieces(rows, payment_of):
             async with backend.heavy.writing.slot():
@@ -169,4 +174,12 @@ def csv_text(rows: list[list[str]]) -> str:
     return text.getvalue()
 
 
-ROUTES = [PageRoute(DashboardRequest, "/payments/export.csv", get=export, hands_out=True)]
+ROUTES = [
+    PageRoute(
+        DashboardRequest,
+        "/payments/export.csv",
+        get=export,
+        hands_out=True,
+        needs="exports.read",
+    )
+]

@@ -164,10 +164,20 @@ async def set_mode(request: DashboardRequest) -> Reply | Problem:
 
 
 ROUTES = [
-    PageRoute(DashboardRequest, "/keys", get=show),
-    PageRoute(DashboardRequest, "/keys/rotate", get=ask_rotation, post=rotate),
-    PageRoute(DashboardRequest, "/keys/end-old", get=ask_end, post=end_old_key),
-    PageRoute(DashboardRequest, "/keys/mode", get=ask_mode, post=set_mode),
-    PageRoute(DashboardRequest, "/keys/clients", post=create_client, page=show),
-    PageRoute(DashboardRequest, "/keys/clients/{id}", get=ask_revocation, post=revoke_client),
+    PageRoute(DashboardRequest, "/keys", get=show, needs="keys.manage"),
+    PageRoute(DashboardRequest, "/keys/rotate", get=ask_rotation, post=rotate, needs="keys.manage"),
+    PageRoute(
+        DashboardRequest, "/keys/end-old", get=ask_end, post=end_old_key, needs="keys.manage"
+    ),
+    PageRoute(DashboardRequest, "/keys/mode", get=ask_mode, post=set_mode, needs="mode.change"),
+    PageRoute(
+        DashboardRequest, "/keys/clients", post=create_client, page=show, needs="keys.manage"
+    ),
+    PageRoute(
+        DashboardRequest,
+        "/keys/clients/{id}",
+        get=ask_revocation,
+        post=revoke_client,
+        needs="keys.manage",
+    ),
 ]

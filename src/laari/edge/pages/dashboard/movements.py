@@ -101,7 +101,7 @@ async def export(request: DashboardRequest) -> Reply:
         return await request.backend.ask(movements.of_span, span, ROWS_AT_ONCE, after)
 
     name = f"movements-{request.tenant.mode}-{span.first}-{span.last}.csv"
-    lines = csv_lines(request.backend, COLUMNS, find, lambda movement: movement.payment, _cells)
+    lines = csv_lines(request, COLUMNS, find, lambda movement: movement.payment, _cells)
     return file_reply(request, name, lines)
 
 
@@ -124,6 +124,12 @@ def _cells(movement: Movement) -> dict[str, str]:
 
 
 ROUTES = [
-    PageRoute(DashboardRequest, "/payments/movements", get=show_list),
-    PageRoute(DashboardRequest, "/payments/movements.csv", get=export, hands_out=True),
+    PageRoute(DashboardRequest, "/payments/movements", get=show_list, needs="money.read"),
+    PageRoute(
+        DashboardRequest,
+        "/payments/movements.csv",
+        get=export,
+        hands_out=True,
+        needs="exports.read",
+    ),
 ]

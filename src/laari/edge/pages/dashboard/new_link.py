@@ -24,6 +24,8 @@ async def create(request: DashboardRequest) -> Reply | Problem:
     body = _body(request.form)
     if isinstance(body, Refusal):
         return body
+    if request.till is not None:
+        body["terminal_label"] = request.till  # whatever the form says
     outcome = await request.run(CREATE, body)
     if isinstance(outcome, Refusal):
         return outcome
@@ -62,4 +64,6 @@ def _metadata(form: dict[str, str]) -> dict[str, str] | Refusal:
     return metadata
 
 
-ROUTES = [PageRoute(DashboardRequest, "/payments/new", get=show, post=create)]
+ROUTES = [
+    PageRoute(DashboardRequest, "/payments/new", get=show, post=create, needs="payments.create")
+]

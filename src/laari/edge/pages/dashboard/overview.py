@@ -25,7 +25,12 @@ async def show(request: DashboardRequest, secret_key: str | None = None) -> Repl
     """`secret_key` is shown once, after a sign-up."""
     days = await _days(request)
     newest = await request.backend.page(
-        payments.of_tenant(request.tenant.id, request.tenant_now, Window(limit=NEWEST))
+        payments.of_tenant(
+            request.tenant.id,
+            request.tenant_now,
+            Window(limit=NEWEST),
+            terminal_label=request.till,
+        )
     )
     figures = list(days.values())
     names = [f"{day:%-d %b}" for day in days]
@@ -76,7 +81,8 @@ async def _days(request: DashboardRequest) -> dict[date, Figures]:
     first = last - timedelta(days=DAYS - 1)
     every = {first + timedelta(days=place): Figures() for place in range(DAYS)}
     for found in await request.backend.days(Span(request.tenant.id, first, last)):
-        every[found.day] = every[found.day].plus(found.figures)
+        if request.till in (None, found.terminal_label):
+            every[found.day] = every[found.day].plus(found.figures)
     return every
 
 
@@ -84,4 +90,4 @@ def _sum(figures: Iterable[Figures]) -> Figures:
     return reduce(Figures.plus, figures)
 
 
-ROUTES = [PageRoute(DashboardRequest, "", get=show)]
+ROUTES = [PageRoute(DashboardRequest, "", get=show, needs="payments.read")]

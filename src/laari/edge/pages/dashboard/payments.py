@@ -3,7 +3,7 @@
 from laari.edge.merchant import payments as api
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.timeline import timeline
-from laari.edge.pages.dashboard.views import ask_cancel, cancel, for_one, list_page
+from laari.edge.pages.dashboard.views import ask_cancel, cancel, find_own, for_one, list_page
 from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
@@ -28,7 +28,9 @@ async def show_list(request: DashboardRequest) -> Reply:
     if ids.read_id(ids.PAYMENT, sought) is not None:
         return request.redirect(f"/payments/{sought}")
     async with request.backend.heavy.searches.slot(soon=True):
-        matches = await request.backend.ask(search, request.tenant.id, sought, MOST_MATCHES)
+        matches = await request.backend.ask(
+            search, request.tenant.id, sought, MOST_MATCHES, request.till
+        )
     return await request.long_page(
         "search.html", sought=sought, matches=matches, most=MOST_MATCHES, state_of=shown_state
     )
@@ -46,7 +48,7 @@ async def _show(request: DashboardRequest, payment: Payment) -> Reply:
 
 async def show_status(request: DashboardRequest) -> Reply:
     """Only the state, for a page that polls."""
-    payment = await PAYMENTS.of_tenant(request.backend, request.tenant, request.params["id"])
+    payment = await find_own(request, PAYMENTS)
     state = "not_found" if payment is None else shown_state(payment, request.tenant_now)
     return request.json({"status": state})
 
@@ -66,16 +68,30 @@ async def _refund(request: DashboardRequest, payment: Payment) -> Reply | Proble
 
 
 show = for_one(PAYMENTS, _show)
-_ask, _cancel = ask_cancel(PAYMENTS), cancel(api.CANCEL)
+_ask, _cancel = ask_cancel(PAYMENTS), cancel(PAYMENTS, api.CANCEL)
 ROUTES = [
-    PageRoute(DashboardRequest, "/payments", get=show_list),
-    PageRoute(DashboardRequest, "/payments/{id}", get=show),
-    PageRoute(DashboardRequest, "/payments/{id}/status", get=show_status, polled=True),
-    PageRoute(DashboardRequest, "/payments/{id}/cancel", get=_ask, post=_cancel, page=show),
+    PageRoute(DashboardRequest, "/payments", get=show_list, needs="payments.read"),
+    PageRoute(DashboardRequest, "/payments/{id}", get=show, needs="payments.read"),
+    PageRoute(
+        DashboardRequest,
+        "/payments/{id}/status",
+        get=show_status,
+        polled=True,
+        needs="payments.read",
+    ),
+    PageRoute(
+        DashboardRequest,
+        "/payments/{id}/cancel",
+        get=_ask,
+        post=_cancel,
+        page=show,
+        needs="payments.cancel",
+    ),
     PageRoute(
         DashboardRequest,
         "/payments/{id}/refund",
         get=for_one(PAYMENTS, _ask_refund),
         post=for_one(PAYMENTS, _refund),
+        needs="payments.refund",
     ),
 ]

@@ -1,4 +1,7 @@
-"""A request of one of a merchant's people; its address has the mode, so tabs are independent."""
+"""A request of one of a merchant's people.
+
+Its address has the merchant and the mode, so tabs are independent.
+"""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -11,6 +14,7 @@ from laari.edge.pages.login import confirm, is_fresh
 from laari.edge.pages.request import Access, FormProblem, PageRequest
 from laari.http.messages import Reply
 from laari.rules.actors import Actor
+from laari.rules.permissions import Permission, may
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
@@ -65,13 +69,23 @@ class DashboardVisitor(PageRequest):
         every = await self.backend.ask(memberships.of_person, person.whose)
         return {each.merchant_id: each for each in every if each.merchant_id is not None}
 
+    async def first_merchant(self, person: PersonSession) -> Merchant | None:
+        """The merchant of the person's last visit, or else the first of their merchants."""
+        found = await self.merchants_of(person)
+        if not found:
+            return None
+        last = person.merchant_id
+        merchant_id = last if last is not None and last in found else next(iter(found))
+        return await self.backend.ask(merchants.show, merchant_id)
+
     def no_such_page(self, status: int = 404) -> Reply:
         return self.page("no_page.html", status)
 
 
 class DashboardRequest(DashboardVisitor):
-    prefix = f"{HOME}/{{mode}}"
+    prefix = f"{HOME}/{{merchant}}/{{mode}}"
     person: PersonSession
+    memberships: dict[str, Membership]  # of this person, by merchant
     membership: Membership
     merchant: Merchant
     tenant: Tenant
@@ -80,36 +94,57 @@ class DashboardRequest(DashboardVisitor):
     async def enter(self, access: Access) -> Reply | None:
         """Redirects to the log-in, or to a password change that the operator requires.
 
-        People of an inactive merchant may read the pages, and change or take away nothing.
+        A merchant of other people does not exist for this person. A role without the permission
+        is refused. People of an inactive merchant may read the pages, and change or take away
+        nothing.
         """
         mode = MODES.get(self.params["mode"])
         if mode is None:
             return self.no_such_page()
-        stopped = await self.open(mode, polled=access.polled)
+        stopped = await self.open(self.params["merchant"], mode, polled=access.polled)
         if stopped is not None or access.own:
             return stopped
         if self.person.must_change:
             return self.redirect(ACCOUNT)
+        permission = access.to_change if self.http.method == "POST" else access.needs
+        if permission is None or not self.may(permission):
+            return self.page("forbidden.html", 403)
         if not self.merchant.active and (self.http.method == "POST" or access.hands_out):
             return self.page("inactive.html", 403)
         return None
 
-    async def open(self, mode: Mode, *, polled: bool = False) -> Reply | None:
-        """Looks up the person, their merchant and its tenant in this mode."""
+    async def open(self, merchant_id: str, mode: Mode, *, polled: bool = False) -> Reply | None:
+        """Looks up the person, the merchant and its tenant in this mode."""
         person = await self.find_person()
-        found = {} if person is None else await self.merchants_of(person)
-        if person is None or not found:
+        if person is None:
             return self.go(f"{LOGIN}?{urlencode({'next': self.path})}")
-        merchant_id, self.membership = next(iter(found.items()))
-        self.person = person
+        self.memberships = await self.merchants_of(person)
+        if merchant_id not in self.memberships:
+            return self.no_such_page()
+        self.person, self.membership = person, self.memberships[merchant_id]
         self.merchant = await self.backend.ask(merchants.show, merchant_id)
         if not polled and (self.is_unseen(person) or person.merchant_id != self.merchant.id):
             await self.note_seen(sessions.note_seen_at, person, self.now, self.merchant.id)
         if mode == "live" and not self.merchant.has_live:
-            return self.go(f"{HOME}/sandbox")
+            return self.go(home_of(self.merchant.id, "sandbox"))
         self.tenant = await self.backend.ask(tenants.of_merchant, self.merchant.id, mode)
         self.tenant_now = local_time(self.now, self.tenant)
         return None
+
+    def may(self, permission: Permission) -> bool:
+        """Whether the person's role here has this permission; templates ask it too."""
+        return may(self.membership.role, permission)
+
+    async def still_may(self, permission: Permission) -> bool:
+        """Asks the database again, for work that takes long: the person may have been removed."""
+        found = await self.merchants_of(self.person)
+        membership = found.get(self.merchant.id)
+        return membership is not None and may(membership.role, permission)
+
+    @property
+    def till(self) -> str | None:
+        """The only till whose payments the person sees; None for all of them."""
+        return self.membership.till
 
     @property
     def actor(self) -> Actor:
@@ -126,20 +161,26 @@ class DashboardRequest(DashboardVisitor):
         return clock_words(seconds) if seconds else None
 
     def url(self, rest: str = "", **query: str) -> str:
-        """An address of the dashboard in this mode."""
-        return f"{HOME}/{self.tenant.mode}{rest}" + (f"?{urlencode(query)}" if query else "")
+        """An address of the dashboard of this merchant in this mode."""
+        path = home_of(self.merchant.id, self.tenant.mode) + rest
+        return path + (f"?{urlencode(query)}" if query else "")
+
+    def home_at(self, merchant_id: str) -> str:
+        """The overview of another merchant of this person, in this mode."""
+        return home_of(merchant_id, self.tenant.mode)
 
     @property
     def other_mode(self) -> str:
         """The same section in the other mode; a resource exists in one mode only."""
         other = "sandbox" if self.tenant.mode == "live" else "live"
-        section = self.path.split("/")[3:4]
-        return "/".join([HOME, other, *(section if section != ["sandbox"] else [])])
+        section = self.path.split("/")[4:5]
+        home = home_of(self.merchant.id, other)
+        return "/".join([home, *(section if section != ["sandbox"] else [])])
 
     @property
     def resource_path(self) -> str:
         """The page of the resource in the address, for `url`."""
-        return "/".join(["", *self.path.split("/")[3:5]])
+        return "/".join(["", *self.path.split("/")[4:6]])
 
     async def run(
         self, operation: Write[B, T], source: Mapping[str, object] = NOTHING
@@ -163,6 +204,10 @@ class DashboardRequest(DashboardVisitor):
 
     def missing(self) -> Reply:
         return self.page("missing.html", 404)
+
+
+def home_of(merchant_id: str, mode: str) -> str:
+    return f"{HOME}/{merchant_id}/{mode}"
 
 
 def clock_words(seconds: int) -> str:

@@ -23,9 +23,16 @@ async def _show(request: DashboardRequest, payment_request: PaymentRequest) -> R
 
 show = for_one(REQUESTS, _show)
 _list = list_page(REQUESTS, api.LIST.query, "requests.html")
-_ask, _cancel = ask_cancel(REQUESTS), cancel(api.CANCEL)
+_ask, _cancel = ask_cancel(REQUESTS), cancel(REQUESTS, api.CANCEL)
 ROUTES = [
-    PageRoute(DashboardRequest, "/requests", get=_list),
-    PageRoute(DashboardRequest, "/requests/{id}", get=show),
-    PageRoute(DashboardRequest, "/requests/{id}/cancel", get=_ask, post=_cancel, page=show),
+    PageRoute(DashboardRequest, "/requests", get=_list, needs="payments.read"),
+    PageRoute(DashboardRequest, "/requests/{id}", get=show, needs="payments.read"),
+    PageRoute(
+        DashboardRequest,
+        "/requests/{id}/cancel",
+        get=_ask,
+        post=_cancel,
+        page=show,
+        needs="payments.cancel",
+    ),
 ]

@@ -78,12 +78,32 @@ _REQUEST = _decisions(api.REQUEST_CONTROLS)
 _AUTHORIZATION = _decisions(api.AUTHORIZATION_CONTROLS)
 _ACTION = "/{id}/sandbox/{action}"
 ROUTES = [
-    PageRoute(SandboxRequest, "/sandbox", get=show, hands_out=True),
-    PageRoute(SandboxRequest, "/sandbox/wallet", post=set_wallet, page=show),
-    PageRoute(SandboxRequest, "/sandbox/clock", post=move_clock, page=show),
-    PageRoute(SandboxRequest, f"/payments{_ACTION}", post=_PAYMENT, page=payments.show),
-    PageRoute(SandboxRequest, f"/requests{_ACTION}", post=_REQUEST, page=requests.show),
+    PageRoute(SandboxRequest, "/sandbox", get=show, hands_out=True, needs="sandbox.control"),
     PageRoute(
-        SandboxRequest, f"/authorizations{_ACTION}", post=_AUTHORIZATION, page=authorizations.show
+        SandboxRequest, "/sandbox/wallet", post=set_wallet, page=show, needs="sandbox.control"
+    ),
+    PageRoute(
+        SandboxRequest, "/sandbox/clock", post=move_clock, page=show, needs="sandbox.control"
+    ),
+    PageRoute(
+        SandboxRequest,
+        f"/payments{_ACTION}",
+        post=_PAYMENT,
+        page=payments.show,
+        needs="sandbox.control",
+    ),
+    PageRoute(
+        SandboxRequest,
+        f"/requests{_ACTION}",
+        post=_REQUEST,
+        page=requests.show,
+        needs="sandbox.control",
+    ),
+    PageRoute(
+        SandboxRequest,
+        f"/authorizations{_ACTION}",
+        post=_AUTHORIZATION,
+        page=authorizations.show,
+        needs="sandbox.control",
     ),
 ]

@@ -65,7 +65,9 @@ async def sign_up(request: SignUpRequest) -> Reply | Problem:
     assert login is not None  # the merchant was made a moment ago
     await request.start_session(login.whose, login.password_hash or "")
     remember_browser(request, login)
-    stopped = await request.open("sandbox")  # if the password was changed in this moment
+    stopped = await request.open(
+        made.merchant.id, "sandbox"
+    )  # if the password was changed in this moment
     return stopped or await overview.show(request, secret_key=made.secret_key)
 
 
@@ -75,8 +77,8 @@ async def _add_shop(request: SignUpRequest, name: str, owner: PersonSession) -> 
     )
     if isinstance(made, Refusal):
         return made
-    stopped = await request.open("sandbox")
+    stopped = await request.open(made.merchant.id, "sandbox")
     return stopped or await overview.show(request, secret_key=made.secret_key)
 
 
-ROUTES = [PageRoute(SignUpRequest, "", get=show, post=sign_up)]
+ROUTES = [PageRoute(SignUpRequest, "", get=show, post=sign_up, own=True)]

@@ -81,18 +81,27 @@ def refused_list(request: DashboardRequest, template: str, problem: Refusal) -> 
 def listing_of(
     request: DashboardRequest, resource: Resource[R], asked: ListRequest[ListQuery]
 ) -> Listing[R]:
-    return resource.listed(
-        request.tenant.id, request.tenant_now, asked.window, **asked.query.filters
-    )
+    filters = asked.query.filters
+    if request.till is not None:
+        filters["terminal_label"] = request.till
+    return resource.listed(request.tenant.id, request.tenant_now, asked.window, **filters)
+
+
+async def find_own(request: DashboardRequest, resource: Resource[R]) -> R | None:
+    """The resource in the address, if it belongs to this tenant and, for a cashier, to the till."""
+    row = await resource.of_tenant(request.backend, request.tenant, request.params["id"])
+    if row is None or request.till in (None, getattr(row, "terminal_label", None)):
+        return row
+    return None
 
 
 def for_one(
     resource: Resource[R], handler: Callable[[DashboardRequest, R], Awaitable[T]]
 ) -> Callable[[DashboardRequest], Awaitable[T | Reply]]:
-    """Looks up the resource in the address, if it belongs to this tenant."""
+    """Looks up the resource in the address, if this person may see it."""
 
     async def handle(request: DashboardRequest) -> T | Reply:
-        row = await resource.of_tenant(request.backend, request.tenant, request.params["id"])
+        row = await find_own(request, resource)
         return request.missing() if row is None else await handler(request, row)
 
     return handle
@@ -120,5 +129,8 @@ async def run_and_show(
     return request.redirect(request.resource_path, done=done)
 
 
-def cancel(operation: Write[None, T]) -> FormHandler[DashboardRequest]:
-    return lambda request: run_and_show(request, operation, "cancelled")
+def cancel(resource: Resource[R], operation: Write[None, T]) -> FormHandler[DashboardRequest]:
+    async def run(request: DashboardRequest, row: R) -> Reply | Problem:
+        return await run_and_show(request, operation, "cancelled")
+
+    return for_one(resource, run)

@@ -133,8 +133,23 @@ async def resend(request: DashboardRequest) -> Reply | Problem:
 
 
 ROUTES = [
-    PageRoute(DashboardRequest, "/webhooks", get=show, post=save),
-    PageRoute(DashboardRequest, "/webhooks/sample", post=send_sample, page=show),
-    PageRoute(DashboardRequest, "/webhooks/{id}", get=show_event),
-    PageRoute(DashboardRequest, "/webhooks/{id}/resend", post=resend, page=show_event),
+    PageRoute(
+        DashboardRequest,
+        "/webhooks",
+        get=show,
+        post=save,
+        needs="webhooks.read",
+        to_change="webhooks.manage",
+    ),
+    PageRoute(
+        DashboardRequest, "/webhooks/sample", post=send_sample, page=show, needs="webhooks.manage"
+    ),
+    PageRoute(DashboardRequest, "/webhooks/{id}", get=show_event, needs="webhooks.read"),
+    PageRoute(
+        DashboardRequest,
+        "/webhooks/{id}/resend",
+        post=resend,
+        page=show_event,
+        needs="webhooks.manage",
+    ),
 ]
