@@ -28,6 +28,7 @@ import uvloop
 from aiohttp import web
 
 from laari.engine.embedded import embedded_server
+from laari.rules.actors import Actor
 from laari.rules.records import Event
 from laari.store.people import merchants
 from laari.store.postgres.migrate import migrate
@@ -133,7 +134,12 @@ async def measure(dsn: str, url: str, events: int, concurrency: int, rounds: int
     await migrate(dsn)
     async with connection_to(dsn) as connection:
         new = await merchants.create(
-            connection, MASTER_KEY, name="Bench", mode="live", webhook_url=url
+            connection,
+            Actor("service", "bench"),
+            MASTER_KEY,
+            name="Bench",
+            mode="live",
+            webhook_url=url,
         )
         tenant_id = await connection.fetchval(
             "SELECT id FROM tenants WHERE merchant_id = $1 AND mode = 'live'", new.merchant.id

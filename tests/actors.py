@@ -1,5 +1,17 @@
 """Actors that tests use if the actor does not matter."""
 
+from typing import Any
+
+from asyncpg import Connection
+
 from laari.rules.actors import Actor
+from laari.store.people.acting import acting
 
 OPERATOR = Actor("command_line", "tester", "admin")
+
+
+async def change(connection: Connection, statement: str, *values: Any) -> str:
+    """Changes settings by hand, as somebody who names themselves."""
+    async with acting(connection, OPERATOR, "test.change"):
+        status: str = await connection.execute(statement, *values)
+    return status

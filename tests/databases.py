@@ -44,7 +44,13 @@ _END_OTHERS = """
     WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
 _MANY_BYTES = 64 * 1024
-_RESET_SEQUENCES = "SELECT setval(seqrelid, seqstart, false) FROM pg_sequence"
+# Statements that return every sequence to its present place.
+_SEQUENCES = """
+    SELECT format('SELECT setval(%L, %s, %L)', seqrelid::regclass,
+        coalesce(pg_sequence_last_value(seqrelid), seqstart),
+        pg_sequence_last_value(seqrelid) IS NOT NULL)
+    FROM pg_sequence
+"""
 
 
 class Engine:
@@ -55,6 +61,7 @@ class Engine:
         self._clean: list[str] = []  # databases that are as the template is
         self._signature: list[str] = []  # of the template
         self._content: dict[str, bytes] = {}  # of the tables that are not empty in it
+        self._reset_sequences = ""
 
     def url(self, database: str) -> str:
         return self.dsn.replace("/laari?", f"/{database}?")
@@ -86,6 +93,8 @@ class Engine:
         connection = await asyncpg.connect(self.url(TEMPLATE))
         try:
             self._signature = await connection.fetchval(_SIGNATURE)
+            sequences = await connection.fetch(_SEQUENCES)
+            self._reset_sequences = ";".join(statement for (statement,) in sequences)
             for table, _ in await connection.fetch(_WRITTEN):
                 self._content[table] = await _content(connection, table)
         finally:
@@ -128,7 +137,7 @@ class Engine:
         )
         async with connection.transaction():
             # As a replica does it: without triggers and foreign keys.
-            steps = "SET LOCAL session_replication_role = replica", *removals, _RESET_SEQUENCES
+            steps = "SET LOCAL session_replication_role = replica", *removals, self._reset_sequences
             await connection.execute(";".join(steps))
             for table, content in self._content.items():
                 if await _content(connection, table) != content:

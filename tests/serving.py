@@ -24,7 +24,9 @@ import httpx
 from laari.cli.main import run
 from laari.rules.scopes import SCOPES
 from laari.store.people import customers, merchants, oauth
+from laari.store.people.acting import acting
 from laari.store.postgres.connect import connect
+from tests.actors import OPERATOR
 from tests.cli.installations import environment
 
 T = TypeVar("T")
@@ -89,7 +91,7 @@ class Service:
     ) -> Merchant:
         new = self.database.run(
             lambda connection: merchants.create(
-                connection, self.master_key, name=name, mode=mode, **options
+                connection, OPERATOR, self.master_key, name=name, mode=mode, **options
             )
         )
         return Merchant(self, new.merchant.id, new.secret_key)
@@ -100,6 +102,7 @@ class Service:
         return self.database.run(
             lambda connection: customers.create(
                 connection,
+                OPERATOR,
                 name="Aisha",
                 mode="live",
                 tier="business",
@@ -111,7 +114,12 @@ class Service:
 
     def execute(self, statement: str, *values: Any) -> list[asyncpg.Record]:
         """Looks at or tampers with the database behind the service's back."""
-        return self.database.run(lambda connection: connection.fetch(statement, *values))
+
+        async def act(connection: asyncpg.Connection) -> list[asyncpg.Record]:
+            async with acting(connection, OPERATOR, "test.change"):
+                return await connection.fetch(statement, *values)
+
+        return self.database.run(act)
 
     def laari(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """A command of the command line, beside the running service.
@@ -205,7 +213,7 @@ class Merchant:
     def client(self, scope: str = " ".join(SCOPES)) -> tuple[str, str]:
         """The id and secret of a new OAuth client."""
         client, secret = self.service.database.run(
-            lambda connection: oauth.create_client(connection, self.id, scope)
+            lambda connection: oauth.create_client(connection, OPERATOR, self.id, scope)
         )
         return client.id, secret
 

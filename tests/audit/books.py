@@ -34,10 +34,16 @@ async def write_books(dsn: str) -> None:
     """A payment in every state, a failed attempt, and money moved in both directions."""
     async with connection_to(dsn) as connection:
         shop = await merchants.create(
-            connection, MASTER_KEY, name="Shop", mode="live", fee_bps=250, fee_fixed=100
+            connection, OPERATOR, MASTER_KEY, name="Shop", mode="live", fee_bps=250, fee_fixed=100
         )
         payer = await customers.create(
-            connection, name="Aisha", mode="live", tier="business", balance=1_000_000, vpa="aisha"
+            connection,
+            OPERATOR,
+            name="Aisha",
+            mode="live",
+            tier="business",
+            balance=1_000_000,
+            vpa="aisha",
         )
         live = await tenants.of_merchant(connection, shop.merchant.id, "live")
     runner = BatchRunner(dsn, ORIGIN)
@@ -127,6 +133,7 @@ async def write_more(dsn: str) -> None:
     async with connection_to(dsn) as connection:
         shop = await merchants.create(
             connection,
+            OPERATOR,
             MASTER_KEY,
             name="Stall",
             mode="sandbox",
@@ -137,7 +144,13 @@ async def write_more(dsn: str) -> None:
         sandbox = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
         live = await tenants.of_merchant(connection, shop.merchant.id, "live")
         second = await customers.create(
-            connection, name="Bilal", mode="live", tier="business", balance=50_000, vpa="bilal"
+            connection,
+            OPERATOR,
+            name="Bilal",
+            mode="live",
+            tier="business",
+            balance=50_000,
+            vpa="bilal",
         )
     runner = BatchRunner(dsn, ORIGIN)
 

@@ -15,6 +15,7 @@ from laari.store.ledger.last_seal_file import KnownSeal, last_seal_file, note_se
 from laari.store.ledger.seals import last_seal
 from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
 from tests.audit.books import MASTER_KEY, seal_all, write_books
 from tests.replication import Pair, copy_of, replicated
 
@@ -53,6 +54,7 @@ async def make_customer(dsn: str, email: str) -> None:
     async with connection_to(dsn) as connection:
         await customers.create(
             connection,
+            OPERATOR,
             name="Late",
             mode="live",
             tier="business",

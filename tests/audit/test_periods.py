@@ -12,6 +12,7 @@ from laari.store.batch.runner import BatchRunner
 from laari.store.people import customers, merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
+from tests.actors import OPERATOR
 from tests.audit.books import MASTER_KEY, ORIGIN
 
 # A week begins on Sunday: the 9th of June 2030 is one, and so is the 30th.
@@ -25,9 +26,15 @@ DAYS = {
 @pytest.mark.parametrize("days", DAYS.values(), ids=DAYS)
 async def test_a_wallet_that_spends_on_many_days_is_not_accused(dsn: str, days: list[str]) -> None:
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, MASTER_KEY, name="Shop", mode="live")
+        shop = await merchants.create(connection, OPERATOR, MASTER_KEY, name="Shop", mode="live")
         payer = await customers.create(
-            connection, name="Aisha", mode="live", tier="business", balance=1_000_000, vpa="aisha"
+            connection,
+            OPERATOR,
+            name="Aisha",
+            mode="live",
+            tier="business",
+            balance=1_000_000,
+            vpa="aisha",
         )
         live = await tenants.of_merchant(connection, shop.merchant.id, "live")
         runner = BatchRunner(dsn, ORIGIN)

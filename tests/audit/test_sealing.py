@@ -21,6 +21,7 @@ from laari.store.people import customers, merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import deliveries, figures
 from laari.workers.sealing import Sealer
+from tests.actors import OPERATOR
 from tests.audit.books import (
     KEY,
     MASTER_KEY,
@@ -490,8 +491,8 @@ async def test_sealing_asks_for_no_more_than_reading(dsn: str) -> None:
 async def test_live_customers_made_by_hand_are_sealed_too(dsn: str) -> None:
     async with connection_to(dsn) as connection:
         await merchants.create(
-            connection, MASTER_KEY, name="Shop", mode="live", fee_bps=0, fee_fixed=0
+            connection, OPERATOR, MASTER_KEY, name="Shop", mode="live", fee_bps=0, fee_fixed=0
         )
-        await customers.create(connection, name="A", mode="live", tier="basic", balance=5)
+        await customers.create(connection, OPERATOR, name="A", mode="live", tier="basic", balance=5)
     seals = await seal_all(dsn)
     assert {seal.subject: seal.row_count for seal in seals} == {"transfers": 1, "transactions": 1}

@@ -25,6 +25,7 @@ from laari.store.people.passwords import password_fits
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.secrets import digest
+from tests.actors import OPERATOR, change
 
 
 async def test_a_second_start_finds_the_demo_again(dsn: str) -> None:
@@ -199,8 +200,8 @@ async def test_only_a_demos_sandbox_customer_logs_in(dsn: str) -> None:
     service = Service(dsn, bytes(range(32)), read_settings({"LAARI_PUBLIC_URL": "http://pay.test"}))
     demo = await prepare(service)
     async with connection_to(dsn) as connection:
-        other = await merchants.create(connection, bytes(32), name="Shop", mode="sandbox")
-        await connection.execute("UPDATE customers SET email = 'customer@laari.test'")
+        other = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
+        await change(connection, "UPDATE customers SET email = 'customer@laari.test'")
         who = {"mobile": None, "email": CUSTOMER_EMAIL, "vpa": None}
         login = await logins.of_customer(connection, "sandbox", **who)
         assert login is not None
@@ -211,7 +212,13 @@ async def test_only_a_demos_sandbox_customer_logs_in(dsn: str) -> None:
         assert demo["customer"]["account_number"] == str(account)
         # A person of that address is meant first.
         person = await customers.create(
-            connection, name="A", mode="sandbox", tier="basic", email=CUSTOMER_EMAIL, password="x"
+            connection,
+            OPERATOR,
+            name="A",
+            mode="sandbox",
+            tier="basic",
+            email=CUSTOMER_EMAIL,
+            password="x",
         )
         found = await logins.of_customer(connection, "sandbox", **who)
         assert found is not None

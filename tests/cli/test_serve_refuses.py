@@ -10,6 +10,7 @@ import pytest
 from laari.store.people import merchants
 from laari.store.postgres.migrate import migrate
 from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
 
 
 def refused(dsn: str, place: Path, **settings: str) -> str:
@@ -37,7 +38,7 @@ async def test_sign_up_does_not_start_where_a_merchant_is_live(
 ) -> None:
     await migrate(empty_dsn)
     async with connection_to(empty_dsn) as connection:
-        await merchants.create(connection, bytes(32), name="Shop", mode="live")
+        await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
     assert "LAARI_SANDBOX_SIGNUP" in refused(empty_dsn, tmp_path, LAARI_SANDBOX_SIGNUP="on")
 
 

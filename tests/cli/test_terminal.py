@@ -32,6 +32,7 @@ from laari.store.people import customers, merchants, oauth
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.visible import visible, visible_json
+from tests.actors import OPERATOR, change
 from tests.cli.commands import COMMANDS, NOBODY, arguments
 
 # Sets the clipboard, clears the screen (twice: ESC and C1), turns the direction of what follows,
@@ -108,6 +109,7 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
     async with connection_to(dsn) as connection:
         made = await merchants.create(
             connection,
+            OPERATOR,
             MASTER_KEY,
             name="x",
             mode="live",
@@ -116,9 +118,15 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         )
         merchant_id = made.merchant.id
         customer = await customers.create(
-            connection, name="x", mode="live", tier="business", balance=50_000, mobile="7771234"
+            connection,
+            OPERATOR,
+            name="x",
+            mode="live",
+            tier="business",
+            balance=50_000,
+            mobile="7771234",
         )
-        client, _ = await oauth.create_client(connection, merchant_id, "payments:read")
+        client, _ = await oauth.create_client(connection, OPERATOR, merchant_id, "payments:read")
         tenant = await tenants.of_merchant(connection, merchant_id, "live")
         runner = BatchRunner(dsn, "http://laari.test")
         texts = {"title": HOSTILE, "description": HOSTILE, "return_url": f"https://a.mv/{HOSTILE}"}
@@ -162,7 +170,7 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
             f"SELECT id, unnest(ARRAY['{merchant_id}', NULL]), unnest(ARRAY['owner', 'admin']) "
             "FROM hostile",
         ):
-            await connection.execute(statement, HOSTILE)
+            await change(connection, statement, HOSTILE)
         await connection.execute(
             "INSERT INTO memberships (person_id, role) "
             "SELECT id, 'admin' FROM persons WHERE email = 'evil@shop.mv'"
@@ -281,7 +289,7 @@ async def test_the_demos_greeting_is_safe(dsn: str) -> None:
     service = Service(dsn, MASTER_KEY, read_settings(environ))
     await prepare(service)
     async with connection_to(dsn) as connection:
-        await connection.execute("UPDATE merchants SET name = $1", HOSTILE)
+        await change(connection, "UPDATE merchants SET name = $1", HOSTILE)
     assert unseen(greeting(await prepare(service))) == set()
 
 

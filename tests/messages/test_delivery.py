@@ -30,6 +30,7 @@ from laari.store.reads.messages import LeasedMessage
 from laari.workers.messages import delivery
 from laari.workers.messages.delivery import RETRY_SECONDS, NotSent, send_due
 from laari.workers.messages.smtp import Mailer
+from tests.actors import OPERATOR
 from tests.messages.outbox import FROM, LINK, Mailbox, add, mail_server, make_due, row_of
 
 
@@ -265,9 +266,15 @@ class Defect(Command[None]):
 async def test_a_message_is_written_with_its_cause_or_not_at_all(
     connection: asyncpg.Connection, dsn: str
 ) -> None:
-    shop = await merchants.create(connection, bytes(32), name="Shop", mode="live")
+    shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
     await customers.create(
-        connection, name="Aisha", mode="live", tier="basic", mobile="7771234", email="a@b.mv"
+        connection,
+        OPERATOR,
+        name="Aisha",
+        mode="live",
+        tier="basic",
+        mobile="7771234",
+        email="a@b.mv",
     )
     tenant = await tenants.of_merchant(connection, shop.merchant.id, "live")
     runner = BatchRunner(dsn, "http://laari.test", channels=frozenset({"email"}))

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from laari.store.people import customers
+from tests.actors import OPERATOR
 from tests.messages.outbox import Mailbox, mail_server
 from tests.pages.forms import Forms, token_in
 from tests.serving import Merchant, Service, serving
@@ -104,6 +105,7 @@ def test_a_receipt_is_sent_on_demand_once_a_minute(
     made = service.database.run(
         lambda connection: customers.create(
             connection,
+            OPERATOR,
             name="Ali",
             mode="live",
             tier="business",

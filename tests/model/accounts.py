@@ -8,6 +8,7 @@ from typing import Any
 import asyncpg
 
 from laari.store.people import customers, merchants, oauth
+from tests.actors import OPERATOR
 from tests.logins import opened
 from tests.model.reference.access import SCOPES
 from tests.model.reference.state import Line, Merchant, State, Wallet
@@ -58,6 +59,7 @@ async def _shop(connection: asyncpg.Connection, service: Service, name: str, mod
     bps, fixed = _FEES[name]
     made = await merchants.create(
         connection,
+        OPERATOR,
         service.master_key,
         name=f"Shop {name}",
         mode=mode,
@@ -68,7 +70,9 @@ async def _shop(connection: asyncpg.Connection, service: Service, name: str, mod
     )
     clients = {}
     for kind, scopes in CLIENTS.items():
-        client, secret = await oauth.create_client(connection, made.merchant.id, " ".join(scopes))
+        client, secret = await oauth.create_client(
+            connection, OPERATOR, made.merchant.id, " ".join(scopes)
+        )
         clients[kind] = (client.id, secret)
     return Shop(made.merchant.id, made.secret_key, clients, await opened(connection, email))
 
@@ -102,7 +106,7 @@ async def _new_case(
             "vpa": f"v{mark}",
         }
         made = await customers.create(
-            connection, name=name, mode="live", tier=tier, balance=balance, **contacts
+            connection, OPERATOR, name=name, mode="live", tier=tier, balance=balance, **contacts
         )
         session = await opened(connection, made.id)
         people[name] = Person(made.api_key, session)

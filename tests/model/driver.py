@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from laari.store.people import merchants
+from tests.actors import OPERATOR
 from tests.model.accounts import CLIENTS, PASSWORD, Accounts
 from tests.model.binding import Bound
 from tests.model.reference import service as reference
@@ -242,6 +243,6 @@ class Driver:
         merchant_id = self.accounts.shops[call.merchant].id
         start = time.time()
         self.processes[0].database.run(
-            lambda connection: merchants.update(connection, merchant_id, **call.query)
+            lambda connection: merchants.update(connection, OPERATOR, merchant_id, **call.query)
         )
         return Reply(0, None, False, start, time.time())

@@ -15,6 +15,7 @@ from playwright.async_api import Browser, BrowserContext, Page
 
 from laari.store.people import customers, sessions
 from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
 from tests.logins import opened
 from tests.serving import Service
 
@@ -56,6 +57,7 @@ async def new_customer(
     async with connection_to(service.dsn) as connection:
         made = await customers.create(
             connection,
+            OPERATOR,
             name=name,
             mode=mode,
             tier=tier,

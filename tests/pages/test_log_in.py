@@ -17,6 +17,7 @@ from laari.edge.pages.login import PER_IDENTITY, PER_IDENTITY_EVERYWHERE
 from laari.store.people import logins
 from laari.store.people.logins import CustomerId
 from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
 from tests.pages.forms import Forms
 from tests.pages.people import Customer, new_customer
 from tests.serving import Merchant, Service, serving
@@ -161,7 +162,7 @@ async def test_a_password_that_changes_while_it_is_verified_opens_nothing(
     async with connection_to(service.dsn) as connection:
         change = connection.transaction()
         await change.start()
-        await logins.set_password(connection, CustomerId(customer.id), SLOW)
+        await logins.set_password(connection, OPERATOR, CustomerId(customer.id), SLOW)
         # It is looked up and verified as it was; then the session waits for the change.
         answer = asyncio.create_task(asyncio.to_thread(browser.send, app(service), fields))
         await asyncio.sleep(1)

@@ -10,6 +10,7 @@ import pytest
 from playwright.async_api import expect
 
 from laari.store.postgres.pool import connection_to
+from tests.actors import change
 from tests.pages.forms import Forms, token_in
 from tests.pages.payloads import PAYLOADS
 from tests.pages.people import Customer, Visitors, new_customer
@@ -33,8 +34,8 @@ LOOK = """[
 
 async def rename(service: Service, shop: Merchant, customer: Customer, name: str) -> None:
     async with connection_to(service.dsn) as connection:
-        await connection.execute("UPDATE merchants SET name = $2 WHERE id = $1", shop.id, name)
-        await connection.execute("UPDATE customers SET name = $2 WHERE id = $1", customer.id, name)
+        await change(connection, "UPDATE merchants SET name = $2 WHERE id = $1", shop.id, name)
+        await change(connection, "UPDATE customers SET name = $2 WHERE id = $1", customer.id, name)
 
 
 async def test_hostile_text_stays_text(

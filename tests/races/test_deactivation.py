@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from laari.store.postgres.pool import connection_to
+from tests.actors import change
 from tests.serving import Merchant
 
 pytestmark = pytest.mark.ci
@@ -23,13 +24,13 @@ def deactivated_under_way(shop: Merchant, path: str) -> httpx.Response:
         dsn = shop.service.dsn
         async with connection_to(dsn) as operator, connection_to(dsn) as observer:
             async with operator.transaction():
-                await operator.execute("UPDATE merchants SET active = false WHERE id = $1", shop.id)
+                await change(operator, "UPDATE merchants SET active = false WHERE id = $1", shop.id)
                 asking = asyncio.create_task(asyncio.to_thread(shop.post, path))
                 while not await observer.fetchval(WAITS):
                     assert not asking.done(), asking.result().text
                     await asyncio.sleep(0.01)
             response = await asking
-            await operator.execute("UPDATE merchants SET active = true WHERE id = $1", shop.id)
+            await change(operator, "UPDATE merchants SET active = true WHERE id = $1", shop.id)
         return response
 
     return asyncio.run(run())

@@ -15,7 +15,7 @@ from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
-from tests.actors import OPERATOR
+from tests.actors import OPERATOR, change
 
 
 class CutAt(BatchRunner):
@@ -55,14 +55,15 @@ class _Cut:
 async def test_money_is_not_moved_twice(dsn: str) -> None:
     customer = "00000000-0000-0000-0000-000000000001"
     connection = await asyncpg.connect(dsn)
-    await connection.execute(
-        f"INSERT INTO customers (id, name, mode) VALUES ('{customer}', 'Aisha', 'live')"
+    await change(
+        connection, f"INSERT INTO customers (id, name, mode) VALUES ('{customer}', 'Aisha', 'live')"
     )
-    account = await connection.fetchval(
-        "INSERT INTO wallets (customer_id, mode, tier) VALUES ($1, 'live', 'basic') "
-        "RETURNING account",
+    await change(
+        connection,
+        "INSERT INTO wallets (customer_id, mode, tier) VALUES ($1, 'live', 'basic')",
         customer,
     )
+    account = await connection.fetchval("SELECT max(account) FROM wallets")
     runner = CutAt(dsn, "COMMIT")
     spine = Spine(runner.run)
     spine.start()
@@ -113,7 +114,7 @@ class FailedBeforeCommit(CutAt):
 async def test_a_commit_that_is_answered_with_a_rollback_is_no_success(dsn: str) -> None:
     async with connection_to(dsn) as connection:
         customer = await customers.create(
-            connection, name="Aisha", mode="live", tier="basic", balance=0, password="x"
+            connection, OPERATOR, name="Aisha", mode="live", tier="basic", balance=0, password="x"
         )
     runner = FailedBeforeCommit(dsn, "COMMIT")
     spine = Spine(runner.run)

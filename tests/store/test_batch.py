@@ -30,6 +30,7 @@ from laari.store.tables import (
     KeyedStatements,
     Statements,
 )
+from tests.actors import OPERATOR
 
 
 def issue(number: int, scope: str = "payments:read") -> IssueToken:
@@ -191,10 +192,10 @@ async def test_a_decision_waits_for_a_row_that_another_process_is_changing(dsn: 
     """And then rests on what that one has made of it."""
     runner = BatchRunner(dsn, "http://laari.test")
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, bytes(32), name="Shop", mode="live")
+        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "live")
         payer = await customers.create(
-            connection, name="Aisha", mode="live", tier="business", balance=100
+            connection, OPERATOR, name="Aisha", mode="live", tier="business", balance=100
         )
         [payment] = await runner.run([CreatePayment(tenant, PaymentDraft("ORDER-1", 100))], 1.0)
         async with connection.transaction():

@@ -29,6 +29,7 @@ from laari.store.batch.save import save
 from laari.store.people import customers, merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
+from tests.actors import OPERATOR
 
 ORIGIN = "http://laari.test"
 
@@ -50,7 +51,7 @@ class Shop:
 
     async def customer(self, balance: int = 1000) -> int:
         made = await customers.create(
-            self.connection, name="Aisha", mode="live", tier="business", balance=balance
+            self.connection, OPERATOR, name="Aisha", mode="live", tier="business", balance=balance
         )
         account: int = made.account
         return account
@@ -85,7 +86,7 @@ class Shop:
 async def shop(dsn: str) -> AsyncIterator[Shop]:
     runner = BatchRunner(dsn, ORIGIN)
     async with connection_to(dsn) as connection:
-        made = await merchants.create(connection, bytes(32), name="Shop", mode="live")
+        made = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
         tenant = await tenants.of_merchant(connection, made.merchant.id, "live")
         yield Shop(connection, runner, tenant)
     await runner.close()

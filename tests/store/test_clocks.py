@@ -27,9 +27,10 @@ from laari.store.batch import sandbox_periods
 from laari.store.batch.runner import BatchRunner, load
 from laari.store.batch.save import save
 from laari.store.people import customers, merchants
+from laari.store.people.tiers import set_tier
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants, wallets
-from laari.store.reads.tiers import set_tier
+from tests.actors import OPERATOR
 
 MIDNIGHT = datetime(2026, 3, 1, tzinfo=MALDIVES)  # a Sunday, and the first of a month
 DAY = 86_400
@@ -65,10 +66,10 @@ async def pair(dsn: str) -> AsyncIterator[tuple[Server, Server]]:
 
 async def shop_and_payer(dsn: str, tier: str) -> tuple[Tenant, int]:
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, bytes(32), name="Shop", mode="live")
+        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "live")
         payer = await customers.create(
-            connection, name="Aisha", mode="live", tier=tier, balance=100_000_000
+            connection, OPERATOR, name="Aisha", mode="live", tier=tier, balance=100_000_000
         )
     return tenant, payer.account
 
@@ -82,7 +83,7 @@ async def test_two_servers_at_midnight_do_not_pass_a_wallets_limit(
     dsn: str, pair: tuple[Server, Server], limit: str
 ) -> None:
     async with connection_to(dsn) as connection:
-        await set_tier(connection, "narrow", {limit: 1_000_000})
+        await set_tier(connection, OPERATOR, "narrow", {limit: 1_000_000})
     tenant, account = await shop_and_payer(dsn, "narrow")
     ahead, _ = pair
     made = [
@@ -116,7 +117,7 @@ async def test_a_refund_gives_no_limit_back(
     dsn: str, pair: tuple[Server, Server], limit: str
 ) -> None:
     async with connection_to(dsn) as connection:
-        await set_tier(connection, "narrow", {limit: 100})
+        await set_tier(connection, OPERATOR, "narrow", {limit: 100})
     tenant, account = await shop_and_payer(dsn, "narrow")
     ahead, _ = pair
     first, second = [
@@ -168,7 +169,7 @@ NOON = datetime(2026, 2, 27, 7, tzinfo=UTC)  # a Friday, the second to last day 
 async def sandbox(dsn: str) -> AsyncIterator[Sandbox]:
     runner = BatchRunner(dsn, "http://laari.test", clock=lambda: NOON)
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, bytes(32), name="Shop", mode="sandbox")
+        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
     draft = auth.AuthorizationDraft("box", "Box", period_interval="month", period_amount=1_000)
     [made] = await runner.run([auth.CreateAuthorization(tenant, draft)], 1.0)

@@ -13,6 +13,7 @@ from laari.store.people.merchants import OldKeyWorksError
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.secrets import digest
+from tests.actors import OPERATOR, change
 
 MASTER_KEY = bytes(range(32))
 DAY = timedelta(hours=24)
@@ -25,12 +26,12 @@ async def connection(dsn: str) -> AsyncIterator[asyncpg.Connection]:
 
 
 async def make_merchant(connection: asyncpg.Connection) -> tuple[str, str]:
-    new = await merchants.create(connection, MASTER_KEY, name="Shop", mode="sandbox")
+    new = await merchants.create(connection, OPERATOR, MASTER_KEY, name="Shop", mode="sandbox")
     return new.merchant.id, new.secret_key
 
 
 async def rotate(connection: asyncpg.Connection, merchant_id: str, overlap: timedelta = DAY) -> str:
-    return (await merchants.rotate_key(connection, MASTER_KEY, merchant_id, overlap))[1]
+    return (await merchants.rotate_key(connection, OPERATOR, MASTER_KEY, merchant_id, overlap))[1]
 
 
 async def working(connection: asyncpg.Connection, *keys: str) -> list[str]:
@@ -44,14 +45,14 @@ async def signing(connection: asyncpg.Connection, merchant_id: str) -> str:
 
 
 async def end_overlap(connection: asyncpg.Connection, merchant_id: str, when: str) -> None:
-    await connection.execute(
-        f"UPDATE merchants SET old_secret_until = {when} WHERE id = $1", merchant_id
+    await change(
+        connection, f"UPDATE merchants SET old_secret_until = {when} WHERE id = $1", merchant_id
     )
 
 
 async def test_both_keys_work_during_the_overlap(connection: asyncpg.Connection) -> None:
     merchant_id, old = await make_merchant(connection)
-    found, new = await merchants.rotate_key(connection, MASTER_KEY, merchant_id, DAY)
+    found, new = await merchants.rotate_key(connection, OPERATOR, MASTER_KEY, merchant_id, DAY)
     assert await working(connection, old, new) == [old, new]
     assert await working(connection, old) == [old]
     by_old, by_new = (
@@ -124,11 +125,13 @@ async def test_the_old_key_can_be_ended_before_its_time(connection: asyncpg.Conn
     merchant_id, old = await make_merchant(connection)
     new = await rotate(connection, merchant_id)
     for _ in range(2):  # a second time changes nothing
-        assert (await merchants.end_old_key(connection, merchant_id)).old_key_until is None
+        assert (
+            await merchants.end_old_key(connection, OPERATOR, merchant_id)
+        ).old_key_until is None
         assert await working(connection, old, new) == [new]
         assert await signing(connection, merchant_id) == new
     with pytest.raises(LaariError, match="mer_none"):
-        await merchants.end_old_key(connection, "mer_none")
+        await merchants.end_old_key(connection, OPERATOR, "mer_none")
 
 
 async def test_another_merchants_keys_are_untouched(connection: asyncpg.Connection) -> None:
@@ -136,7 +139,7 @@ async def test_another_merchants_keys_are_untouched(connection: asyncpg.Connecti
     other_new = await rotate(connection, other)
     await rotate(connection, one)
     await rotate(connection, one, timedelta())
-    await merchants.end_old_key(connection, one)
+    await merchants.end_old_key(connection, OPERATOR, one)
     assert await working(connection, key, other_new) == [key, other_new]
     assert await signing(connection, other) == key
 
@@ -159,7 +162,7 @@ async def test_of_rotations_at_once_one_wins_and_no_key_is_lost(
 
 
 @pytest.mark.parametrize(
-    "change",
+    "half",
     [
         "old_secret_until = NULL",
         "old_secret_encrypted = NULL",
@@ -169,9 +172,9 @@ async def test_of_rotations_at_once_one_wins_and_no_key_is_lost(
     ],
 )
 async def test_no_half_of_an_old_key_can_be_stored(
-    connection: asyncpg.Connection, change: str
+    connection: asyncpg.Connection, half: str
 ) -> None:
     merchant_id, _ = await make_merchant(connection)
     await rotate(connection, merchant_id)
     with pytest.raises(asyncpg.CheckViolationError):
-        await connection.execute(f"UPDATE merchants SET {change}")
+        await change(connection, f"UPDATE merchants SET {half}")

@@ -5,13 +5,20 @@ import pytest
 from laari.rules.records import Mode
 from laari.store.people import customers, logins
 from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
 
 
 @pytest.mark.parametrize("mode", ["live", "sandbox"])
 async def test_a_contact_of_the_other_mode_logs_nobody_in(dsn: str, mode: Mode) -> None:
     async with connection_to(dsn) as connection:
         made = await customers.create(
-            connection, name="A", mode=mode, tier="basic", password="x", email="a@b.example"
+            connection,
+            OPERATOR,
+            name="A",
+            mode=mode,
+            tier="basic",
+            password="x",
+            email="a@b.example",
         )
         other: Mode = "sandbox" if mode == "live" else "live"
         own = await logins.of_customer(connection, mode, mobile=None, email="a@b.example", vpa=None)

@@ -29,7 +29,7 @@ async def connection(dsn: str):
 
 async def shop(connection: asyncpg.Connection, **options) -> str:
     made = await merchants.create(
-        connection, bytes(32), **{"name": "Shop", "mode": "live", **options}
+        connection, OPERATOR, bytes(32), **{"name": "Shop", "mode": "live", **options}
     )
     return made.merchant.id
 
@@ -47,7 +47,7 @@ async def roles(connection, merchant_id: str | None) -> dict[str, str]:
 async def test_one_person_works_for_several_merchants_with_one_password(connection) -> None:
     first = await shop(connection, name="B", email="a@b.mv")
     made = await merchants.create(
-        connection, bytes(32), name="A", mode="live", email="a@b.mv", password="ignored"
+        connection, OPERATOR, bytes(32), name="A", mode="live", email="a@b.mv", password="ignored"
     )
     assert made.password is None
     await add(connection, None, "a@b.mv", "support")
@@ -187,7 +187,9 @@ async def test_a_membership_that_is_added_during_the_removal_waits_for_it(
 async def test_a_sign_up_gives_nobody_power_over_a_person_who_exists(connection) -> None:
     await shop(connection, mode="sandbox", email="a@b.mv", password="theirs")
     with pytest.raises(EmailTakenError):
-        await sign_up(connection, bytes(32), 9, name="Shop", email="a@b.mv", password="mine")
+        await sign_up(
+            connection, OPERATOR, bytes(32), 9, name="Shop", email="a@b.mv", password="mine"
+        )
     assert await connection.fetchval("SELECT count(*) FROM merchants") == 1
     login = await logins.of_person(connection, "a@b.mv")
     assert login is not None
@@ -197,7 +199,9 @@ async def test_a_stranger_who_signed_up_with_an_address_is_locked_out_of_the_rea
     connection,
 ) -> None:
     """Anybody could have entered the address: the operator's password replaces the stranger's."""
-    assert await sign_up(connection, bytes(32), 9, name="Shop", email="a@b.mv", password="mine")
+    assert await sign_up(
+        connection, OPERATOR, bytes(32), 9, name="Shop", email="a@b.mv", password="mine"
+    )
     token = await opened(connection, "a@b.mv", NOW)
     live = await shop(connection, email="owner@b.mv")
     added = await memberships.add(connection, OPERATOR, live, "a@b.mv", "manager", None, LOGIN)

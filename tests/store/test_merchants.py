@@ -12,11 +12,13 @@ from laari.store.audit import audit
 from laari.store.people import customers, merchants
 from laari.store.people.passwords import password_fits
 from laari.store.people.signup import LiveError, is_live, sign_up
+from laari.store.people.tiers import set_tier
 from laari.store.people.wallet_keys import sandbox_wallet_key
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
-from laari.store.reads.tiers import all_tiers, set_tier
+from laari.store.reads.tiers import all_tiers
 from laari.store.secrets import digest
+from tests.actors import OPERATOR, change
 
 MASTER_KEY = bytes(range(32))
 
@@ -31,7 +33,7 @@ async def make_merchant(
     connection: asyncpg.Connection, email: str | None = None
 ) -> merchants.NewMerchant:
     return await merchants.create(
-        connection, MASTER_KEY, name="Shop", mode="sandbox", fee_bps=100, email=email
+        connection, OPERATOR, MASTER_KEY, name="Shop", mode="sandbox", fee_bps=100, email=email
     )
 
 
@@ -70,7 +72,7 @@ async def test_the_secret_key_is_found_by_digest_and_opens_with_the_master_key(
 
 async def test_rotating_the_key_ends_the_old_one(connection: asyncpg.Connection) -> None:
     new = await make_merchant(connection)
-    _, rotated = await merchants.rotate_key(connection, MASTER_KEY, new.merchant.id)
+    _, rotated = await merchants.rotate_key(connection, OPERATOR, MASTER_KEY, new.merchant.id)
     found = await tenants.by_secret_digest(connection, [digest(new.secret_key), digest(rotated)])
     assert list(found) == [digest(rotated)]
     assert await merchants.secret_key_of(connection, MASTER_KEY, new.merchant.id) == rotated
@@ -80,7 +82,8 @@ async def test_a_secret_moved_to_another_merchant_does_not_open(
     connection: asyncpg.Connection,
 ) -> None:
     one, other = await make_merchant(connection), await make_merchant(connection)
-    await connection.execute(
+    await change(
+        connection,
         "UPDATE merchants SET secret_encrypted = "
         "(SELECT secret_encrypted FROM merchants WHERE id = $1) WHERE id = $2",
         one.merchant.id,
@@ -105,26 +108,40 @@ async def test_a_login_has_a_hashed_password(
 async def test_updating_leaves_what_is_not_given(connection: asyncpg.Connection) -> None:
     merchant_id = (await make_merchant(connection)).merchant.id
     changed = await merchants.update(
-        connection, merchant_id, mode="live", active=False, webhook_url="https://a.mv", fee_fixed=5
+        connection,
+        OPERATOR,
+        merchant_id,
+        mode="live",
+        active=False,
+        webhook_url="https://a.mv",
+        fee_fixed=5,
     )
     assert (changed.mode, changed.active, changed.webhook_url) == ("live", False, "https://a.mv")
     assert (changed.fee_bps, changed.fee_fixed, changed.webhooks) == (100, 5, True)
-    changed = await merchants.update(connection, merchant_id, webhooks=False)
+    changed = await merchants.update(connection, OPERATOR, merchant_id, webhooks=False)
     assert (changed.webhooks, changed.active, changed.webhook_url) == (
         False,
         False,
         "https://a.mv",
     )
-    assert (await merchants.update(connection, merchant_id, webhook_url="")).webhook_url is None
+    assert (
+        await merchants.update(connection, OPERATOR, merchant_id, webhook_url="")
+    ).webhook_url is None
     with pytest.raises(LaariError, match="mer_unknown"):
-        await merchants.update(connection, "mer_unknown", active=True)
+        await merchants.update(connection, OPERATOR, "mer_unknown", active=True)
 
 
 async def test_a_customer_has_a_wallet_whose_money_is_booked(
     connection: asyncpg.Connection,
 ) -> None:
     new = await customers.create(
-        connection, name="Aisha", mode="live", tier="basic", mobile="7771234", balance=12_345
+        connection,
+        OPERATOR,
+        name="Aisha",
+        mode="live",
+        tier="basic",
+        mobile="7771234",
+        balance=12_345,
     )
     wallet = await connection.fetchrow(
         "SELECT mode, tier, balance FROM wallets WHERE account = $1", new.account
@@ -149,66 +166,72 @@ async def test_two_customers_of_a_mode_never_share_a_name(
     connection: asyncpg.Connection, field: str, value: str, named: str
 ) -> None:
     names: dict[str, str] = {field: value}
-    await customers.create(connection, name="One", mode="live", tier="basic", **names)  # type: ignore[arg-type]
+    await customers.create(connection, OPERATOR, name="One", mode="live", tier="basic", **names)  # type: ignore[arg-type]
     with pytest.raises(LaariError, match=named):
-        await customers.create(connection, name="Two", mode="live", tier="basic", **names)  # type: ignore[arg-type]
-    await customers.create(connection, name="Three", mode="sandbox", tier="basic", **names)  # type: ignore[arg-type]
+        await customers.create(connection, OPERATOR, name="Two", mode="live", tier="basic", **names)  # type: ignore[arg-type]
+    await customers.create(
+        connection, OPERATOR, name="Three", mode="sandbox", tier="basic", **names
+    )  # type: ignore[arg-type]
     assert await connection.fetchval("SELECT count(*) FROM customers") == 2
 
 
 async def test_an_unknown_tier_makes_nothing(connection: asyncpg.Connection) -> None:
     with pytest.raises(LaariError, match="platinum"):
-        await customers.create(connection, name="Aisha", mode="live", tier="platinum")
+        await customers.create(connection, OPERATOR, name="Aisha", mode="live", tier="platinum")
     assert await connection.fetchval("SELECT count(*) FROM customers") == 0
 
 
 async def test_setting_a_tier_leaves_omitted_limits(connection: asyncpg.Connection) -> None:
     before = (await all_tiers(connection))["basic"]
-    after = await set_tier(connection, "basic", {"daily": None, "weekly": 7})
+    after = await set_tier(connection, OPERATOR, "basic", {"daily": None, "weekly": 7})
     assert (after.daily, after.weekly) == (None, 7)
     assert (after.per_transaction, after.monthly) == (before.per_transaction, before.monthly)
-    new = await set_tier(connection, "gold", {"daily": 9})
+    new = await set_tier(connection, OPERATOR, "gold", {"daily": 9})
     assert (new.per_transaction, new.daily, new.weekly, new.monthly) == (None, 9, None, None)
-    assert await set_tier(connection, "gold", {}) == new
+    assert await set_tier(connection, OPERATOR, "gold", {}) == new
 
 
 async def test_sign_up_ends_at_the_bound_also_for_those_who_come_at_once(dsn: str) -> None:
     async def one(number: int) -> bool:
         async with connection_to(dsn) as connection, connection.transaction():
-            made = await sign_up(connection, bytes(32), 3, name=f"Shop {number}")
+            made = await sign_up(connection, OPERATOR, bytes(32), 3, name=f"Shop {number}")
         return made is not None
 
     assert sum(await asyncio.gather(*map(one, range(8)))) == 3
     async with connection_to(dsn) as connection:
         assert await connection.fetchval("SELECT count(*) FROM merchants") == 3
         assert not await is_live(connection)
-        await merchants.create(connection, bytes(32), name="Shop", mode="live")
+        await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
         assert await is_live(connection)
 
 
 async def test_a_merchant_that_signs_up_has_no_live_side(connection: asyncpg.Connection) -> None:
-    made = await sign_up(connection, MASTER_KEY, 10, name="Shop")
+    made = await sign_up(connection, OPERATOR, MASTER_KEY, 10, name="Shop")
     assert made is not None
     assert not made.merchant.has_live
     assert await merchants.show(connection, made.merchant.id) == made.merchant
     modes = "SELECT mode FROM tenants WHERE merchant_id = $1"
     assert [row["mode"] for row in await connection.fetch(modes, made.merchant.id)] == ["sandbox"]
     with pytest.raises(LaariError, match="sandbox alone"):
-        await merchants.update(connection, made.merchant.id, mode="live")
-    changed = await merchants.update(connection, made.merchant.id, mode="sandbox", fee_bps=5)
+        await merchants.update(connection, OPERATOR, made.merchant.id, mode="live")
+    changed = await merchants.update(
+        connection, OPERATOR, made.merchant.id, mode="sandbox", fee_bps=5
+    )
     assert (changed.mode, changed.fee_bps) == ("sandbox", 5)
     other = await make_merchant(connection)
     assert other.merchant.has_live
-    assert (await merchants.update(connection, other.merchant.id, mode="live")).mode == "live"
+    assert (
+        await merchants.update(connection, OPERATOR, other.merchant.id, mode="live")
+    ).mode == "live"
 
 
 async def test_sign_up_ends_where_a_merchant_goes_live_later(
     connection: asyncpg.Connection,
 ) -> None:
     other = await make_merchant(connection)
-    assert await sign_up(connection, MASTER_KEY, 10, name="Shop") is not None
-    await merchants.update(connection, other.merchant.id, mode="live")
+    assert await sign_up(connection, OPERATOR, MASTER_KEY, 10, name="Shop") is not None
+    await merchants.update(connection, OPERATOR, other.merchant.id, mode="live")
     with pytest.raises(LiveError):
-        await sign_up(connection, MASTER_KEY, 10, name="Shop")
-    await merchants.update(connection, other.merchant.id, mode="sandbox")
-    assert await sign_up(connection, MASTER_KEY, 10, name="Shop") is not None
+        await sign_up(connection, OPERATOR, MASTER_KEY, 10, name="Shop")
+    await merchants.update(connection, OPERATOR, other.merchant.id, mode="sandbox")
+    assert await sign_up(connection, OPERATOR, MASTER_KEY, 10, name="Shop") is not None

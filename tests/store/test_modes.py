@@ -86,12 +86,18 @@ async def prepare(dsn: str, mode: Mode) -> tuple[Any, ...]:
         return outcome
 
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, bytes(32), name="Shop", mode=mode)
+        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode=mode)
         tenant = await tenants.of_merchant(connection, shop.merchant.id, mode)
         accounts = {
             each: (
                 await customers.create(
-                    connection, name=each, mode=each, tier="business", balance=10_000, vpa="payer"
+                    connection,
+                    OPERATOR,
+                    name=each,
+                    mode=each,
+                    tier="business",
+                    balance=10_000,
+                    vpa="payer",
                 )
             ).account
             for each in MODES
@@ -308,7 +314,7 @@ async def test_an_account_that_does_not_exist_finds_nothing(unchanged: Meeting) 
 )
 async def test_sandbox_controls_do_not_exist_in_live_mode(dsn: str, command: Any) -> None:
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, bytes(32), name="Shop", mode="live")
+        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "live")
     runner = BatchRunner(dsn, "http://laari.test")
     [outcome] = await runner.run([command(tenant)], 1.0)
@@ -350,6 +356,11 @@ async def test_an_attempt_in_processing_is_its_own_payers(unchanged: Meeting, co
 
 async def _another(meeting: Meeting) -> Payer:
     made = await customers.create(
-        meeting.connection, name="B", mode=meeting.tenant.mode, tier="business", balance=10_000
+        meeting.connection,
+        OPERATOR,
+        name="B",
+        mode=meeting.tenant.mode,
+        tier="business",
+        balance=10_000,
     )
     return Payer(made.account, meeting.tenant.mode)

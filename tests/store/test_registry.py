@@ -24,6 +24,7 @@ from laari.store.batch.save import writing
 from laari.store.people import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.tables import KeyedStatements, Statements
+from tests.actors import OPERATOR
 
 NOW = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)
 TENANT = Tenant(1, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
@@ -252,7 +253,7 @@ async def test_a_command_that_was_decided_without_its_lock_fails(dsn: str) -> No
 async def test_a_shared_row_cannot_be_changed(dsn: str) -> None:
     """Many hold it together: what one wrote would be hidden from the others."""
     async with connection_to(dsn) as connection:
-        shop = await merchants.create(connection, bytes(32), name="Shop", mode="live")
+        shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
         merchant_id = shop.merchant.id
         needs = Needs()
         needs.lock(World.merchants, merchant_id)

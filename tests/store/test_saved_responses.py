@@ -8,6 +8,7 @@ import pytest
 
 from laari.store.postgres.pool import connection_to
 from laari.store.purge import purge_saved_responses
+from tests.actors import change
 
 NOW = datetime(2027, 7, 1, 12, tzinfo=UTC)
 LIVE, SANDBOX = 1, 2
@@ -16,15 +17,17 @@ LIVE, SANDBOX = 1, 2
 @pytest.fixture
 async def connection(dsn: str) -> AsyncIterator[asyncpg.Connection]:
     async with connection_to(dsn) as connection:
-        await connection.execute(
+        await change(
+            connection,
             "INSERT INTO merchants"
             " (id, name, mode, secret_digest, secret_encrypted, fee_bps, fee_fixed,"
             " sandbox_account)"
-            " VALUES ('m1', 'Shop', 'live', decode(repeat('00', 32), 'hex'), '', 0, 0, 1)"
+            " VALUES ('m1', 'Shop', 'live', decode(repeat('00', 32), 'hex'), '', 0, 0, 1)",
         )
-        await connection.execute(
+        await change(
+            connection,
             "INSERT INTO tenants (id, merchant_id, mode) OVERRIDING SYSTEM VALUE"
-            f" VALUES ({LIVE}, 'm1', 'live'), ({SANDBOX}, 'm1', 'sandbox')"
+            f" VALUES ({LIVE}, 'm1', 'live'), ({SANDBOX}, 'm1', 'sandbox')",
         )
         yield connection
 

@@ -11,6 +11,7 @@ from laari.store.people import customers, logins, memberships, merchants, sessio
 from laari.store.people.logins import CustomerId, PersonId
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_sessions
+from tests.actors import OPERATOR, change
 from tests.logins import opened, whose
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
@@ -25,7 +26,7 @@ async def connection(dsn: str):
 
 async def person(connection: asyncpg.Connection, **contacts: str) -> customers.NewCustomer:
     return await customers.create(
-        connection, name="Ali", mode="live", tier="basic", password="secret", **contacts
+        connection, OPERATOR, name="Ali", mode="live", tier="basic", password="secret", **contacts
     )
 
 
@@ -59,7 +60,7 @@ async def test_a_new_password_ends_all_sessions_of_one_person(connection) -> Non
     customer, neighbour = await person(connection), await person(connection, vpa="b")
     tokens = [await opened(connection, customer.id, NOW) for _ in range(3)]
     other = await opened(connection, neighbour.id, NOW)
-    assert await logins.set_password(connection, CustomerId(customer.id), "new hash") == 3
+    assert await logins.set_password(connection, OPERATOR, CustomerId(customer.id), "new hash") == 3
     left = [await sessions.of_customer(connection, token, NOW) for token in (*tokens, other)]
     assert [session is not None for session in left] == [False, False, False, True]
     await opened(connection, customer.id, NOW)
@@ -90,14 +91,14 @@ async def test_a_password_that_is_no_longer_the_one_opens_nothing(connection) ->
     assert session is not None
     later = NOW + timedelta(minutes=20)
     assert await sessions.note_authenticated(connection, session, later, old)
-    await connection.execute("UPDATE customers SET password_hash = 'new'")
+    await change(connection, "UPDATE customers SET password_hash = 'new'")
     assert await sessions.open_for(connection, CustomerId(customer.id), NOW, old) is None
     assert not await sessions.note_authenticated(connection, session, NOW, old)
     found = await sessions.of_customer(connection, token, NOW)
     assert found is not None
     assert found.authenticated_at == later
     who = CustomerId(customer.id)
-    assert await logins.set_password(connection, who, "newer", verified=old) is None
+    assert await logins.set_password(connection, OPERATOR, who, "newer", verified=old) is None
     assert await logins.password_hash_of(connection, who) == "new"
 
 
@@ -106,7 +107,7 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
     connection, dsn: str, kind: str
 ) -> None:
     """The session is being opened while the change is under way, in each order of the two."""
-    await merchants.create(connection, bytes(32), name="S", mode="live", email="a@s.mv")
+    await merchants.create(connection, OPERATOR, bytes(32), name="S", mode="live", email="a@s.mv")
     named = (await person(connection)).id if kind == "customer" else "a@s.mv"
     who = await whose(connection, named)
     old = await logins.password_hash_of(connection, who)
@@ -115,7 +116,7 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
     try:
         changing = other.transaction()  # the change first: the log-in waits for it and finds it
         await changing.start()
-        assert await logins.set_password(other, who, "new") == 0
+        assert await logins.set_password(other, OPERATOR, who, "new") == 0
         opening = asyncio.create_task(sessions.open_for(connection, who, NOW, old))
         await asyncio.sleep(0.2)
         assert not opening.done()
@@ -125,7 +126,9 @@ async def test_a_log_in_that_races_with_a_new_password_has_no_session_afterwards
         logging_in = other.transaction()  # the log-in first: the change waits for it and ends it
         await logging_in.start()
         assert await sessions.open_for(other, who, NOW, "new") is not None
-        change = asyncio.create_task(logins.set_password(connection, who, "newer", verified="new"))
+        change = asyncio.create_task(
+            logins.set_password(connection, OPERATOR, who, "newer", verified="new")
+        )
         await asyncio.sleep(0.2)
         assert not change.done()
         await logging_in.commit()
@@ -146,29 +149,40 @@ async def test_an_operators_password_has_to_be_changed_where_people_are_real(con
     made: dict[str, UUID | str] = {}
     for mode in ("live", "sandbox"):
         customer = await customers.create(
-            connection, name="Ali", mode=mode, tier="basic", must_change=True
+            connection, OPERATOR, name="Ali", mode=mode, tier="basic", must_change=True
         )
         made[f"customer {mode}"] = customer.id
         email = f"{mode}@shop.mv"
         await merchants.create(
-            connection, bytes(32), name="Shop", mode=mode, email=email, must_change=True
+            connection, OPERATOR, bytes(32), name="Shop", mode=mode, email=email, must_change=True
         )
         made[f"user {mode}"] = email
     flags = {name: await must_change(who) for name, who in made.items()}
     assert flags == {name: "live" in name for name in made}
     for who in made.values():
-        assert await logins.set_password(connection, await whose(connection, who), "own") == 1
+        assert (
+            await logins.set_password(connection, OPERATOR, await whose(connection, who), "own")
+            == 1
+        )
     assert not any([await must_change(who) for who in made.values()])
     for who in made.values():
         found = await whose(connection, who)
-        assert await logins.set_password(connection, found, "reset", must_change=True) == 1
+        assert (
+            await logins.set_password(connection, OPERATOR, found, "reset", must_change=True) == 1
+        )
     assert {name: await must_change(who) for name, who in made.items()} == flags
-    assert await logins.set_password(connection, PersonId(uuid4()), "x") is None
+    assert await logins.set_password(connection, OPERATOR, PersonId(uuid4()), "x") is None
 
 
 async def test_merchants_people_have_sessions_of_their_own(connection) -> None:
     made = await merchants.create(
-        connection, bytes(32), name="Shop", mode="live", email="a@shop.mv", password="secret"
+        connection,
+        OPERATOR,
+        bytes(32),
+        name="Shop",
+        mode="live",
+        email="a@shop.mv",
+        password="secret",
     )
     token = await opened(connection, "a@shop.mv", NOW)
     session = await sessions.of_person(connection, token, NOW)
@@ -210,9 +224,9 @@ async def test_a_customer_is_found_by_each_contact_and_a_number_is_a_mobile_firs
 
 
 async def test_a_merchants_own_sandbox_customer_has_no_log_in(connection) -> None:
-    await merchants.create(connection, bytes(32), name="Shop", mode="live")
-    changed = await connection.execute(
-        "UPDATE customers SET mobile = '7770000' WHERE sandbox_of IS NOT NULL"
+    await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
+    changed = await change(
+        connection, "UPDATE customers SET mobile = '7770000' WHERE sandbox_of IS NOT NULL"
     )
     assert changed == "UPDATE 1"
     found = await logins.of_customer(connection, "sandbox", mobile="7770000", email=None, vpa=None)

@@ -27,7 +27,7 @@ from laari.store.postgres.connect import (
     hosts_of,
 )
 from laari.store.postgres.pool import Pool, connection_to, open_pool
-from tests.actors import OPERATOR
+from tests.actors import OPERATOR, change
 from tests.silence import Proxy, proxy_to
 
 pytestmark = pytest.mark.ci
@@ -68,7 +68,7 @@ async def process(connection: asyncpg.Connection) -> int:
 
 
 async def add_tier(connection: asyncpg.Connection, name: str) -> str:
-    return await connection.execute("INSERT INTO tiers (name) VALUES ($1)", name)
+    return await change(connection, "INSERT INTO tiers (name) VALUES ($1)", name)
 
 
 async def tiers(dsn: str, name: str) -> int:
@@ -253,7 +253,7 @@ async def test_a_batch_on_a_silent_connection_is_run_on_another(proxy: Proxy, sp
 async def test_a_commit_that_goes_unanswered_is_not_run_again(proxy: Proxy, spine: Spine) -> None:
     async with connection_to(proxy.dsn) as connection:
         customer = await customers.create(
-            connection, name="Aisha", mode="live", tier="basic", balance=0, password="x"
+            connection, OPERATOR, name="Aisha", mode="live", tier="basic", balance=0, password="x"
         )
     top_up = MoveMoney(OPERATOR, None, customer.account, "topup", 500, "Cash")
     proxy.silence_after(b"COMMIT")

@@ -70,10 +70,10 @@ async def test_nothing_of_another_tenant_is_found(dsn: str, mode: Mode) -> None:
             ]
             return [tuple(row) for rows in found for row in rows]
 
-        own = await merchants.create(connection, bytes(32), name="Shop", mode=mode)
-        other = await merchants.create(connection, bytes(32), name="Other", mode=mode)
+        own = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode=mode)
+        other = await merchants.create(connection, OPERATOR, bytes(32), name="Other", mode=mode)
         customer = await customers.create(
-            connection, name="A", mode=mode, tier="business", balance=10_000, vpa="payer"
+            connection, OPERATOR, name="A", mode=mode, tier="business", balance=10_000, vpa="payer"
         )
         tenant = await tenants.of_merchant(connection, own.merchant.id, mode)
         account = customer.account if mode == "live" else tenant.sandbox_account
@@ -103,8 +103,10 @@ async def test_the_search_finds_nothing_of_another_tenant(dsn: str) -> None:
     """By none of the things that people have at hand, a customer's receipt among them."""
     runner = BatchRunner(dsn, "http://laari.test")
     async with connection_to(dsn) as connection:
-        own = await merchants.create(connection, bytes(32), name="Shop", mode="sandbox")
-        other = await merchants.create(connection, bytes(32), name="Other", mode="sandbox")
+        own = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
+        other = await merchants.create(
+            connection, OPERATOR, bytes(32), name="Other", mode="sandbox"
+        )
         tenant = await tenants.of_merchant(connection, own.merchant.id, "sandbox")
         payer = Payer(tenant.sandbox_account, "sandbox")
         draft = payments.PaymentDraft("reference", 100, bill_number="bill")

@@ -10,6 +10,7 @@ import pytest
 
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.wallets import KeyUse, count_use
+from tests.actors import change
 
 
 @pytest.fixture
@@ -24,17 +25,23 @@ def key(number: int) -> bytes:
 
 async def open_wallet(connection: asyncpg.Connection, *keys: bytes) -> int:
     customer = uuid4()
-    await connection.execute(
-        "INSERT INTO customers (id, name, mode) VALUES ($1, 'Aishath', 'live')", customer
-    )
-    account: int = await connection.fetchval(
-        "INSERT INTO wallets (customer_id, mode, tier) VALUES ($1, 'live', 'basic') "
-        "RETURNING account",
+    await change(
+        connection,
+        "INSERT INTO customers (id, name, mode) VALUES ($1, 'Aishath', 'live')",
         customer,
     )
+    await change(
+        connection,
+        "INSERT INTO wallets (customer_id, mode, tier) VALUES ($1, 'live', 'basic')",
+        customer,
+    )
+    account: int = await connection.fetchval("SELECT max(account) FROM wallets")
     for one in keys:
-        await connection.execute(
-            "INSERT INTO wallet_keys (digest, account, name) VALUES ($1, $2, 'test')", one, account
+        await change(
+            connection,
+            "INSERT INTO wallet_keys (digest, account, name) VALUES ($1, $2, 'test')",
+            one,
+            account,
         )
     return account
 
@@ -61,7 +68,7 @@ async def test_requests_are_numbered_in_the_order_they_came(
 
 async def test_unknown_and_revoked_keys_are_not_counted(connection: asyncpg.Connection) -> None:
     await open_wallet(connection, key(1), key(2))
-    await connection.execute("UPDATE wallet_keys SET revoked_at = now() WHERE digest = $1", key(1))
+    await change(connection, "UPDATE wallet_keys SET revoked_at = now() WHERE digest = $1", key(1))
     assert await numbers(connection, key(1), key(3)) == [None, None]
     assert await connection.fetchval("SELECT count(*) FROM wallet_windows") == 0
     assert await numbers(connection, key(1), key(2), key(1)) == [None, 1, None]

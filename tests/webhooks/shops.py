@@ -15,6 +15,7 @@ from laari.store.reads.deliveries import save_events
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
 from laari.workers.webhooks.windows import WindowLimits
+from tests.actors import OPERATOR
 from tests.webhooks.receivers import Receiver
 
 MASTER_KEY = b"m" * 32
@@ -28,7 +29,9 @@ class Shop(NamedTuple):
 
 
 async def open_shop(connection: asyncpg.Connection, url: str | None) -> Shop:
-    new = await merchants.create(connection, MASTER_KEY, name="Shop", mode="live", webhook_url=url)
+    new = await merchants.create(
+        connection, OPERATOR, MASTER_KEY, name="Shop", mode="live", webhook_url=url
+    )
     tenant_id = await connection.fetchval(
         "SELECT id FROM tenants WHERE merchant_id = $1 AND mode = 'live'", new.merchant.id
     )

@@ -16,6 +16,7 @@ from laari.store.reads import tenants
 from laari.store.reads.deliveries import CHANNEL
 from laari.workers.webhooks.sender import Sender
 from laari.workers.webhooks.windows import WindowLimits
+from tests.actors import change
 from tests.webhooks.receivers import Receiver
 from tests.webhooks.shops import at, delivering, open_shop, until
 
@@ -74,7 +75,7 @@ async def test_the_commit_itself_notifies_nobody(
     await runner.run([CancelPayment(tenant, payment.id)], 1)  # one that takes locks
     await connection.execute("SELECT 1")
     assert (told, announced) == ([], [1, 1])
-    await connection.execute("UPDATE merchants SET webhooks_enabled = false")
+    await change(connection, "UPDATE merchants SET webhooks_enabled = false")
     await runner.run([CreatePayment(tenant, PaymentDraft("B-2", 100))], 1)
     assert announced == [1, 1]  # nothing was to be sent
     await runner.close()

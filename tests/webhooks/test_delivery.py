@@ -18,6 +18,7 @@ from laari.workers.webhooks import delivery
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import TIMEOUT_SECONDS, Sender
 from laari.workers.webhooks.windows import WindowLimits
+from tests.actors import OPERATOR, change
 from tests.silence import proxy_to
 from tests.webhooks.conftest import NAME
 from tests.webhooks.receivers import Received, Receiver, answering
@@ -93,12 +94,12 @@ async def test_an_event_without_a_webhook_is_kept_and_not_delivered(
 ) -> None:
     without_url = await open_shop(connection, None)
     switched_off = await open_shop(connection, at(plain))
-    await merchants.update(connection, switched_off.merchant_id, webhooks=False)
+    await merchants.update(connection, OPERATOR, switched_off.merchant_id, webhooks=False)
     events = [*await emit(connection, without_url), *await emit(connection, switched_off)]
     assert await connection.fetchval("SELECT count(*) FROM events") == 2
     assert await connection.fetchval("SELECT count(*) FROM deliveries") == 0
     # Once there is a URL, an operator can still send what was kept.
-    await merchants.update(connection, switched_off.merchant_id, webhooks=True)
+    await merchants.update(connection, OPERATOR, switched_off.merchant_id, webhooks=True)
     assert await deliveries.resend(connection, events[1].id)
     async with delivering(dsn, open_sender):
         await until(lambda: settled(connection))
@@ -134,7 +135,9 @@ async def test_a_retry_is_signed_anew_with_the_secret_of_now(
     async with delivering(dsn, open_sender, retry_seconds=(1.1, 60)):
         (event,) = await emit(connection, shop)
         await until(lambda: len(plain.received) == 1)
-        _, new_secret = await merchants.rotate_key(connection, MASTER_KEY, shop.merchant_id)
+        _, new_secret = await merchants.rotate_key(
+            connection, OPERATOR, MASTER_KEY, shop.merchant_id
+        )
         plain.answers.clear()
         await until(lambda: settled(connection))
     before, after = (got.headers["service-signature"] for got in plain.received)
@@ -157,7 +160,7 @@ async def test_the_process_does_not_keep_a_secret_that_was_rotated(
             await emit(connection, shop)
             await until(lambda count=number: len(plain.received) == count)
             secrets.append(
-                (await merchants.rotate_key(connection, MASTER_KEY, shop.merchant_id))[1]
+                (await merchants.rotate_key(connection, OPERATOR, MASTER_KEY, shop.merchant_id))[1]
             )
     finally:
         stop.set()
@@ -174,13 +177,15 @@ async def test_the_old_key_signs_until_the_overlap_ends_also_what_is_pending(
     plain.answers["/"] = answering(503)
     shop, other = await open_shop(connection, at(plain)), await open_shop(connection, at(plain))
     _, new = await merchants.rotate_key(
-        connection, MASTER_KEY, shop.merchant_id, timedelta(hours=1)
+        connection, OPERATOR, MASTER_KEY, shop.merchant_id, timedelta(hours=1)
     )
     async with delivering(dsn, open_sender, retry_seconds=(1.0, 60)):
         await emit(connection, shop)
         await until(lambda: len(plain.received) == 1)
-        await connection.execute(
-            "UPDATE merchants SET old_secret_until = now() WHERE id = $1", shop.merchant_id
+        await change(
+            connection,
+            "UPDATE merchants SET old_secret_until = now() WHERE id = $1",
+            shop.merchant_id,
         )
         plain.answers.clear()
         await until(lambda: settled(connection))
@@ -221,7 +226,7 @@ async def test_webhooks_switched_off_meanwhile_fail_in_words(
 ) -> None:
     shop = await open_shop(connection, at(plain))
     (event,) = await emit(connection, shop)
-    await merchants.update(connection, shop.merchant_id, webhooks=False)
+    await merchants.update(connection, OPERATOR, shop.merchant_id, webhooks=False)
     async with delivering(dsn, open_sender):
         await until(lambda: settled(connection))
     assert plain.received == []

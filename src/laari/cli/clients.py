@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import operation
+from laari.cli.terminal.operation import actor, operation
 from laari.cli.terminal.permission import needs
 from laari.process.open import Service
 from laari.rules.calendar import LAST_SHOWN, read_timestamp, show_or_none
@@ -78,7 +78,7 @@ async def create(
     """
     async with connection_to(service.dsn) as connection:
         new, secret = await oauth.create_client(
-            connection, merchant_id, scope, name=name, expires_at=expires_at
+            connection, actor(), merchant_id, scope, name=name, expires_at=expires_at
         )
     return {**described(new), "client_secret": secret}
 
@@ -100,4 +100,4 @@ async def list_all(service: Service, merchant_id: str | None) -> list[dict[str, 
 async def revoke(service: Service, client_id: str) -> dict[str, object]:
     """Revoke a client; its tokens stop working at once."""
     async with connection_to(service.dsn) as connection:
-        return described(await oauth.revoke_client(connection, client_id))
+        return described(await oauth.revoke_client(connection, actor(), client_id))

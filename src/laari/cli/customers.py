@@ -66,6 +66,7 @@ async def create(
     async with connection_to(service.dsn) as connection:
         new = await customers.create(
             connection,
+            actor(),
             mode=mode,
             vpa=address,
             password=password,
@@ -152,7 +153,7 @@ async def set_language(service: Service, customer: str, language: Language) -> d
     """
     holder = await _find(service, customer)
     async with connection_to(service.dsn) as connection:
-        await customers.set_language(connection, holder.customer_id, language)
+        await customers.set_language(connection, actor(), holder.customer_id, language)
     return described(await _find(service, customer))
 
 

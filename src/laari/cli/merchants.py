@@ -6,7 +6,7 @@ from typing import Any, Literal
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import operation
+from laari.cli.terminal.operation import actor, operation
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
@@ -53,6 +53,7 @@ async def create(
     async with connection_to(service.dsn) as connection:
         new = await merchants.create(
             connection,
+            actor(),
             service.master_key,
             webhook_url=webhook_url,
             email=email,
@@ -86,6 +87,7 @@ async def update(
     async with connection_to(service.dsn) as connection:
         changed = await merchants.update(
             connection,
+            actor(),
             merchant_id,
             webhook_url=webhook_url,
             webhooks=None if webhooks is None else webhooks == "on",
@@ -144,7 +146,7 @@ async def rotate_key(service: Service, merchant_id: str, overlap: int) -> dict[s
     """
     async with connection_to(service.dsn) as connection:
         found, secret_key = await merchants.rotate_key(
-            connection, service.master_key, merchant_id, timedelta(hours=overlap)
+            connection, actor(), service.master_key, merchant_id, timedelta(hours=overlap)
         )
     return {**_with_old_key(found), "secret_key": secret_key}
 
@@ -159,4 +161,4 @@ async def end_old_key(service: Service, merchant_id: str) -> dict[str, object]:
     Webhooks are signed with the new key from now on.
     """
     async with connection_to(service.dsn) as connection:
-        return _with_old_key(await merchants.end_old_key(connection, merchant_id))
+        return _with_old_key(await merchants.end_old_key(connection, actor(), merchant_id))

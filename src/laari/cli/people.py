@@ -178,7 +178,7 @@ async def reset_customer_password(
         is_live = await _mode_of_customer(connection, customer_id) == "live"
         password = checked_or_new(password) if is_live else password or new_password()
         ended = await logins.set_password(
-            connection, CustomerId(customer_id), hash_password(password), must_change=True
+            connection, actor(), CustomerId(customer_id), hash_password(password), must_change=True
         )
     return {
         "customer_id": ids.show_id(ids.CUSTOMER, customer_id),

@@ -5,11 +5,12 @@ import re
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import operation
+from laari.cli.terminal.operation import actor, operation
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules.records import Tier
+from laari.store.people.tiers import set_tier
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tiers
 
@@ -53,4 +54,4 @@ async def set_limits(service: Service, /, name: str, **limits: int | str | None)
         if value is not None
     }
     async with connection_to(service.dsn) as connection:
-        return await tiers.set_tier(connection, name, given)
+        return await set_tier(connection, actor(), name, given)

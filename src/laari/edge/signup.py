@@ -14,6 +14,7 @@ from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.merchant.envelope import MAX_BODY_BYTES, read_json_object, refused
 from laari.http.addresses import client_prefix
 from laari.http.messages import NO_STORE, Reply, Request
+from laari.rules.actors import Actor
 from laari.rules.contacts import read_email
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes.envelopes import to_json
@@ -210,6 +211,7 @@ async def make_merchant(
             )
         made = await backend.write(
             sign_up,
+            Actor("service", "sign-up", address=request.client),
             backend.master_key,
             backend.settings.sandbox_merchants,
             name=fields.name,

@@ -320,6 +320,24 @@ class Event(Struct, frozen=True):
     body: bytes
 
 
+class JournalEntry(Struct, frozen=True):
+    """An action on an object: who, from where and why, with values before and after as JSON."""
+
+    time: datetime
+    actor_kind: str
+    actor_name: str
+    actor_role: str | None
+    address: str | None
+    action: str
+    object_type: str
+    object_id: str
+    merchant_id: str | None
+    mode: Mode | None
+    before: str | None
+    after: str | None
+    reason: str | None
+
+
 MessageKind = Literal["payment_request", "receipt"]
 Channel = Literal["email", "sms"]
 

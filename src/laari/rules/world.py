@@ -17,6 +17,7 @@ from laari.rules.records import (
     Contact,
     CustomerType,
     Event,
+    JournalEntry,
     MerchantActivity,
     Message,
     Mode,
@@ -105,6 +106,7 @@ class World:
     refund_reasons = Additions(ReasonedRefund, "refund_reasons")
     access_tokens = Additions(AccessToken, "access_tokens")
     messages = Additions(Message, "messages")
+    journal = Additions(JournalEntry, "journal")
     events = Additions(Event, "events")
 
     def __init__(

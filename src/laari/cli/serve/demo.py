@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from laari.process.open import Service
+from laari.rules.actors import Actor
 from laari.rules.scopes import SCOPES
 from laari.store.people import customers, merchants
 from laari.store.people.oauth import SECRET_PREFIX, create_client, list_clients
@@ -19,6 +20,7 @@ from laari.visible import visible
 
 NAME = "Demo Shop"
 FEE_BPS = 150  # 1.5 %, so that gross and net differ
+ACTOR = Actor("service", "demo")
 EMAIL = "demo@laari.test"  # a later start finds the demo by this login
 CUSTOMER_EMAIL = "customer@laari.test"  # of the sandbox customer, for the wallet application
 
@@ -60,6 +62,7 @@ async def prepare(service: Service) -> dict[str, Any]:
         if found is None:
             new = await merchants.create(
                 connection,
+                ACTOR,
                 service.master_key,
                 name=NAME,
                 mode="sandbox",
@@ -71,7 +74,7 @@ async def prepare(service: Service) -> dict[str, Any]:
         secret_key = await merchants.secret_key_of(connection, service.master_key, found.id)
         tenant = await tenants.of_merchant(connection, found.id, "sandbox")
         await customers.let_log_in(
-            connection, tenant.sandbox_account, CUSTOMER_EMAIL, customer_password
+            connection, ACTOR, tenant.sandbox_account, CUSTOMER_EMAIL, customer_password
         )
         client_secret = SECRET_PREFIX + _text(
             derive(service.master_key, "demo-client-secret", found.id)
@@ -79,7 +82,9 @@ async def prepare(service: Service) -> dict[str, Any]:
         clients = await list_clients(connection, found.id)
         client = clients[0] if clients else None
         if client is None:
-            client, _ = await create_client(connection, found.id, " ".join(SCOPES), client_secret)
+            client, _ = await create_client(
+                connection, ACTOR, found.id, " ".join(SCOPES), client_secret
+            )
     origin = service.settings.public_url
     signup = service.settings.sandbox_signup
     return {

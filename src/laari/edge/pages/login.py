@@ -13,6 +13,7 @@ from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.request import FormProblem, PageRequest
 from laari.http.addresses import client_prefix, neighbourhood
+from laari.rules.actors import Actor
 from laari.rules.contacts import read_email, read_mobile, read_vpa
 from laari.rules.passwords import MAX_LENGTH, password_problem
 from laari.rules.records import Mode
@@ -167,7 +168,9 @@ async def _verify(
     return None if fits and password_hash is not None else _problem(request, 422, wrong)
 
 
-async def change_password(request: PageRequest, session: Session) -> FormProblem | None:
+async def change_password(
+    request: PageRequest, session: Session, actor: Actor
+) -> FormProblem | None:
     """Follows a form with the current `password`, and the `new` one `repeated`.
 
     All other sessions of the person end; this browser continues with a new session.
@@ -190,7 +193,7 @@ async def change_password(request: PageRequest, session: Session) -> FormProblem
     except Overloaded as full:
         return _problem(request, 503, "busy", full.retry_after)
     ended = await request.backend.write(
-        logins.set_password, session.whose, password_hash, verified=current
+        logins.set_password, actor, session.whose, password_hash, verified=current
     )
     if ended is None:
         return FormProblem(409, CHANGED_MEANWHILE)

@@ -76,7 +76,8 @@ FROM pg_operator o WHERE o.oprnamespace = 'public'::regnamespace
 UNION ALL
 SELECT 'setting of every session', setting FROM pg_db_role_setting s, unnest(s.setconfig) setting
 WHERE s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
-    AND split_part(setting, '=', 1) IN ('session_replication_role', 'search_path', 'row_security')
+    AND split_part(setting, '=', 1) IN
+    ('session_replication_role', 'search_path', 'row_security', 'laari.actor')
 """
 
 _MISSING = "Something that the schema has is missing, or is not as it was."

@@ -9,11 +9,13 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.errors import LaariError
-from laari.rules import ids
+from laari.rules import ids, journal
+from laari.rules.actors import Actor
 from laari.rules.records import Language, Mode
 from laari.rules.wallets import move_outside_money
 from laari.rules.world import World
 from laari.store.batch.save import save
+from laari.store.people.acting import acting
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.people.wallet_keys import PREFIX, add_key
 from laari.store.secrets import new_secret
@@ -36,6 +38,7 @@ class NewCustomer(Struct, frozen=True):
 
 async def create(
     connection: Connection,
+    actor: Actor,
     *,
     name: str,
     mode: Mode,
@@ -56,7 +59,7 @@ async def create(
     api_key = new_secret(PREFIX)
     customer_id = ids.new_id(datetime.now(UTC), os.urandom)
     try:
-        async with connection.transaction():
+        async with acting(connection, actor, "customer.create"):
             await connection.execute(
                 "INSERT INTO customers (id, name, mode, mobile, email, vpa, password_hash, "
                 "password_must_change, password_first) "
@@ -72,8 +75,8 @@ async def create(
                 first_password and mode == "live",
             )
             account = await new_account(connection)
-            await open_wallet(connection, customer_id, account, mode, tier, balance)
-            await add_key(connection, account, api_key)
+            await open_wallet(connection, actor, customer_id, account, mode, tier, balance)
+            await add_key(connection, actor, account, api_key)
     except asyncpg.UniqueViolationError as error:
         raise LaariError(_TAKEN[error.constraint_name]) from error
     return NewCustomer(customer_id, mode, account, api_key, password)
@@ -84,9 +87,15 @@ async def new_account(connection: Connection) -> int:
 
 
 async def create_sandbox_customer(
-    connection: Connection, tenant_id: int, account: int, tier: str, balance: int
+    connection: Connection,
+    actor: Actor,
+    tenant_id: int,
+    merchant_id: str,
+    account: int,
+    tier: str,
+    balance: int,
 ) -> None:
-    """The only customer of a merchant's sandbox."""
+    """The only customer of a merchant's sandbox, inside the `acting` of its caller."""
     customer_id = ids.new_id(datetime.now(UTC), os.urandom)
     await connection.execute(
         "INSERT INTO customers (id, name, mode, sandbox_of) "
@@ -94,26 +103,41 @@ async def create_sandbox_customer(
         customer_id,
         tenant_id,
     )
-    await open_wallet(connection, customer_id, account, "sandbox", tier, balance)
+    await open_wallet(
+        connection, actor, customer_id, account, "sandbox", tier, balance, merchant_id
+    )
 
 
-async def let_log_in(connection: Connection, account: int, email: str, password: str) -> None:
+async def let_log_in(
+    connection: Connection, actor: Actor, account: int, email: str, password: str
+) -> None:
     """A log-in that the owner of the wallet already has stays."""
-    await connection.execute(
-        "UPDATE customers SET email = $2, password_hash = $3 WHERE password_hash IS NULL "
-        "AND id = (SELECT customer_id FROM wallets WHERE account = $1)",
-        *(account, email, hash_password(password)),
-    )
+    async with acting(connection, actor, "customer.let_log_in"):
+        await connection.execute(
+            "UPDATE customers SET email = $2, password_hash = $3 WHERE password_hash IS NULL "
+            "AND id = (SELECT customer_id FROM wallets WHERE account = $1)",
+            *(account, email, hash_password(password)),
+        )
 
 
-async def set_language(connection: Connection, customer_id: UUID, language: Language) -> None:
-    await connection.execute(
-        "UPDATE customers SET language = $2 WHERE id = $1", customer_id, language
-    )
+async def set_language(
+    connection: Connection, actor: Actor, customer_id: UUID, language: Language
+) -> None:
+    async with acting(connection, actor, "customer.set_language"):
+        await connection.execute(
+            "UPDATE customers SET language = $2 WHERE id = $1", customer_id, language
+        )
 
 
 async def open_wallet(
-    connection: Connection, customer_id: UUID, account: int, mode: Mode, tier: str, balance: int
+    connection: Connection,
+    actor: Actor,
+    customer_id: UUID,
+    account: int,
+    mode: Mode,
+    tier: str,
+    balance: int,
+    merchant_id: str | None = None,
 ) -> None:
     """Opens a wallet; its first money is booked like any other from outside."""
     try:
@@ -131,7 +155,11 @@ async def open_wallet(
     if balance:
         world = World(datetime.now(UTC), "", os.urandom)  # nothing here carries a link
         world.wallets.lock(account, wallet)  # nobody else sees it yet
-        move_outside_money(world, None, wallet, "topup", balance, "Opening balance")
+        moved = move_outside_money(world, None, wallet, "topup", balance, "Opening balance")
+        opened = world.wallets[account]
+        journal.note_wallet(
+            world, actor, "wallet.topup", wallet, opened, merchant_id=merchant_id, moved=moved
+        )
         await save(connection, world)
 
 

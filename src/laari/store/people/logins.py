@@ -6,7 +6,9 @@ from uuid import UUID
 from asyncpg import Connection
 from msgspec import Struct
 
+from laari.rules.actors import Actor
 from laari.rules.records import Mode
+from laari.store.people.acting import acting
 
 
 class CustomerId(Struct, frozen=True):
@@ -30,13 +32,15 @@ class Login(NamedTuple):
 
 class LoginTable(NamedTuple):
     name: str
+    object_type: str  # in the journal
     column: str  # of the table `sessions`
     is_live: str  # whether real people and money are behind it
 
 
-_CUSTOMERS = LoginTable("customers", "customer_id", "mode = 'live'")
+_CUSTOMERS = LoginTable("customers", "customer", "customer_id", "mode = 'live'")
 _PERSONS = LoginTable(
     "persons",
+    "person",
     "person_id",
     "EXISTS (SELECT FROM memberships b LEFT JOIN merchants m ON m.id = b.merchant_id "
     "WHERE b.person_id = persons.id AND (b.merchant_id IS NULL OR m.mode = 'live'))",
@@ -83,6 +87,7 @@ async def password_hash_of(connection: Connection, whose: Whose) -> str | None:
 
 async def set_password(
     connection: Connection,
+    actor: Actor,
     whose: Whose,
     password_hash: str,
     *,
@@ -93,8 +98,8 @@ async def set_password(
 
     None without such a person, or if `verified` is no longer the hash: of two changes one fails.
     """
-    table, _, is_live = table_of(whose)
-    async with connection.transaction():
+    table, object_type, _, is_live = table_of(whose)
+    async with acting(connection, actor, f"{object_type}.set_password"):
         # A log-in with the old password locks the row too: its session is ended here or not opened.
         changed = await connection.fetchval(
             f"UPDATE {table} SET password_hash = $2, password_must_change = $4 AND {is_live}, "

@@ -16,6 +16,7 @@ from laari.errors import LaariError
 from laari.rules.actors import Actor
 from laari.rules.permissions import MerchantRole, OperatorRole, Role
 from laari.store.people import persons
+from laari.store.people.acting import acting
 from laari.store.people.logins import PersonId
 from laari.store.people.persons import Enrolled, NewLogin
 
@@ -92,9 +93,11 @@ def _named(merchant_id: str | None) -> str:
 
 
 @asynccontextmanager
-async def _changing(connection: Connection, merchant_id: str | None) -> AsyncIterator[bool]:
+async def _changing(
+    connection: Connection, actor: Actor, action: str, merchant_id: str | None
+) -> AsyncIterator[bool]:
     """A transaction that holds the merchant; gives whether real people and money are behind it."""
-    async with connection.transaction():
+    async with acting(connection, actor, action):
         is_live = True
         if merchant_id is not None:
             is_live = await connection.fetchval(
@@ -125,7 +128,7 @@ async def add(
     login: NewLogin,
 ) -> Enrolled:
     """Adds a person, whose login is used only if they have none or have not proved the address."""
-    async with _changing(connection, merchant_id) as is_live:
+    async with _changing(connection, actor, "membership.add", merchant_id) as is_live:
         if not is_live:  # a sandbox has no real people: they need not change their password
             login = login._replace(must_change=False, first_password=False)
         enrolled = await persons.enrol(connection, email, login)
@@ -161,7 +164,7 @@ async def set_role(
     role: MerchantRole | OperatorRole,
     till: str | None = None,
 ) -> None:
-    async with _changing(connection, merchant_id):
+    async with _changing(connection, actor, "membership.set_role", merchant_id):
         await _set_role(connection, merchant_id, whose, role, till)
         await _check_owner(connection, merchant_id)
 
@@ -182,7 +185,7 @@ async def transfer_ownership(
     connection: Connection, actor: Actor, merchant_id: str, giver: PersonId, receiver: PersonId
 ) -> None:
     """The receiver becomes an owner and the giver a manager, both or neither."""
-    async with _changing(connection, merchant_id):
+    async with _changing(connection, actor, "membership.transfer", merchant_id):
         await _set_role(connection, merchant_id, giver, "manager", None)
         await _set_role(connection, merchant_id, receiver, "owner", None)
 
@@ -200,7 +203,7 @@ async def remove(
     A person with another membership stays logged in there. `may_be_last` allows to remove the
     only person of a merchant, which then has none.
     """
-    async with _changing(connection, merchant_id):
+    async with _changing(connection, actor, "membership.remove", merchant_id):
         # Nobody adds a membership of this person until this has committed.
         await connection.execute("SELECT FROM persons WHERE id = $1 FOR UPDATE", whose.id)
         gone = await connection.fetchval(

@@ -11,8 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from laari.errors import LaariError
+from laari.rules.actors import Actor
 from laari.rules.calendar import show as show_time
 from laari.rules.records import Mode
+from laari.store.people.acting import acting
 from laari.store.people.customers import create_sandbox_customer, new_account
 from laari.store.people.logins import PersonId
 from laari.store.people.memberships import join
@@ -86,6 +88,7 @@ def described(found: Merchant) -> dict[str, Any]:
 
 async def create(
     connection: Connection,
+    actor: Actor,
     master_key: bytes,
     *,
     name: str,
@@ -110,7 +113,7 @@ async def create(
     """
     merchant_id = "mer_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
     secret_key = new_secret(KEY_PREFIX)
-    async with connection.transaction():
+    async with acting(connection, actor, "merchant.create"):
         account = await new_account(connection)
         row = await connection.fetchrow(
             "INSERT INTO merchants (id, name, mode, secret_digest, secret_encrypted, fee_bps, "
@@ -133,8 +136,10 @@ async def create(
             merchant_id,
             ["sandbox"] if sandbox_only else ["live", "sandbox"],
         )
-        await create_sandbox_customer(connection, sandbox, account, SANDBOX_TIER, SANDBOX_BALANCE)
-        await add_key(connection, account, sandbox_wallet_key(master_key, account))
+        await create_sandbox_customer(
+            connection, actor, sandbox, merchant_id, account, SANDBOX_TIER, SANDBOX_BALANCE
+        )
+        await add_key(connection, actor, account, sandbox_wallet_key(master_key, account))
         if owner is not None:
             await join(connection, merchant_id, owner, "owner")
         elif email is not None:
@@ -159,6 +164,7 @@ def _secret_context(merchant_id: str) -> bytes:
 
 async def update(
     connection: Connection,
+    actor: Actor,
     merchant_id: str,
     *,
     mode: Mode | None = None,
@@ -169,22 +175,17 @@ async def update(
     fee_fixed: int | None = None,
 ) -> Merchant:
     """Changes the given values; an empty webhook URL removes it."""
-    row = await connection.fetchrow(
-        "UPDATE merchants SET mode = coalesce($2, mode), active = coalesce($3, active), "
-        "webhook_url = nullif(coalesce($4, webhook_url), ''), "
-        "webhooks_enabled = coalesce($5, webhooks_enabled), "
-        "fee_bps = coalesce($6, fee_bps), fee_fixed = coalesce($7, fee_fixed) "
-        "WHERE id = $1 AND ($2::text IS NULL OR EXISTS "
-        "(SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = $2)) "
-        f"RETURNING {_COLUMNS}",
-        merchant_id,
-        mode,
-        active,
-        webhook_url,
-        webhooks,
-        fee_bps,
-        fee_fixed,
-    )
+    async with acting(connection, actor, "merchant.update"):
+        row = await connection.fetchrow(
+            "UPDATE merchants SET mode = coalesce($2, mode), active = coalesce($3, active), "
+            "webhook_url = nullif(coalesce($4, webhook_url), ''), "
+            "webhooks_enabled = coalesce($5, webhooks_enabled), "
+            "fee_bps = coalesce($6, fee_bps), fee_fixed = coalesce($7, fee_fixed) "
+            "WHERE id = $1 AND ($2::text IS NULL OR EXISTS "
+            "(SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = $2)) "
+            f"RETURNING {_COLUMNS}",
+            *(merchant_id, mode, active, webhook_url, webhooks, fee_bps, fee_fixed),
+        )
     if row is None and not (await show(connection, merchant_id)).has_live:
         raise LaariError(
             f"{merchant_id} signed up for the sandbox alone: make a merchant that can go live "
@@ -210,20 +211,22 @@ async def every(connection: Connection) -> list[Merchant]:
 
 
 async def rotate_key(
-    connection: Connection, master_key: bytes, merchant_id: str, overlap: timedelta = NO_OVERLAP
+    connection: Connection,
+    actor: Actor,
+    master_key: bytes,
+    merchant_id: str,
+    overlap: timedelta = NO_OVERLAP,
 ) -> tuple[Merchant, str]:
     """Gives the merchant a new secret key; the old one works until the overlap ends.
 
     Without an overlap every earlier key stops working at once.
     """
     secret_key = new_secret(KEY_PREFIX)
-    row = await connection.fetchrow(
-        _ROTATE,
-        merchant_id,
-        digest(secret_key),
-        encrypt(master_key, secret_key.encode(), _secret_context(merchant_id)),
-        overlap,
-    )
+    encrypted = encrypt(master_key, secret_key.encode(), _secret_context(merchant_id))
+    async with acting(connection, actor, "merchant.rotate_key"):
+        row = await connection.fetchrow(
+            _ROTATE, merchant_id, digest(secret_key), encrypted, overlap
+        )
     if row is None:
         await show(connection, merchant_id)  # raises an error if there is none
         raise OldKeyWorksError(
@@ -233,13 +236,14 @@ async def rotate_key(
     return Merchant(*row), secret_key
 
 
-async def end_old_key(connection: Connection, merchant_id: str) -> Merchant:
+async def end_old_key(connection: Connection, actor: Actor, merchant_id: str) -> Merchant:
     """Ends the old key of a rotation now; without one this changes nothing."""
-    row = await connection.fetchrow(
-        "UPDATE merchants SET old_secret_digest = NULL, old_secret_encrypted = NULL, "
-        f"old_secret_until = NULL WHERE id = $1 RETURNING {_COLUMNS}",
-        merchant_id,
-    )
+    async with acting(connection, actor, "merchant.end_old_key"):
+        row = await connection.fetchrow(
+            "UPDATE merchants SET old_secret_digest = NULL, old_secret_encrypted = NULL, "
+            f"old_secret_until = NULL WHERE id = $1 RETURNING {_COLUMNS}",
+            merchant_id,
+        )
     return _found(row, merchant_id)
 
 
@@ -248,7 +252,12 @@ def open_secret(master_key: bytes, merchant_id: str, encrypted: bytes) -> str:
 
 
 async def rotate_marked_key(
-    connection: Connection, master_key: bytes, merchant_id: str, mark: str, overlap: timedelta
+    connection: Connection,
+    actor: Actor,
+    master_key: bytes,
+    merchant_id: str,
+    mark: str,
+    overlap: timedelta,
 ) -> tuple[Merchant, str] | None:
     """Replaces the marked secret key; None if it was replaced already."""
     async with connection.transaction():
@@ -257,7 +266,7 @@ async def rotate_marked_key(
         )
         if await key_mark(connection, merchant_id) != mark:
             return None
-        return await rotate_key(connection, master_key, merchant_id, overlap)
+        return await rotate_key(connection, actor, master_key, merchant_id, overlap)
 
 
 async def key_mark(connection: Connection, merchant_id: str) -> str:

@@ -11,7 +11,9 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.errors import LaariError
+from laari.rules.actors import Actor
 from laari.rules.records import Tenant
+from laari.store.people.acting import acting
 from laari.store.reads import tenants
 from laari.store.reads.wallets import USE_KNOWN_TO_SECONDS
 from laari.store.secrets import digest, new_secret
@@ -60,6 +62,7 @@ def is_client_id(text: str) -> bool:
 
 async def create_client(
     connection: Connection,
+    actor: Actor,
     merchant_id: str,
     scope: str,
     secret: str | None = None,
@@ -71,16 +74,13 @@ async def create_client(
     client_id = "cl_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
     secret = secret or new_secret(SECRET_PREFIX)
     try:
-        row = await connection.fetchrow(
-            "INSERT INTO oauth_clients (id, merchant_id, secret_digest, scope, name, expires_at) "
-            f"VALUES ($1, $2, $3, $4, $5, $6) RETURNING {_COLUMNS}",
-            client_id,
-            merchant_id,
-            digest(secret),
-            scope,
-            name,
-            expires_at,
-        )
+        async with acting(connection, actor, "oauth_client.create"):
+            row = await connection.fetchrow(
+                "INSERT INTO oauth_clients "
+                "(id, merchant_id, secret_digest, scope, name, expires_at) "
+                f"VALUES ($1, $2, $3, $4, $5, $6) RETURNING {_COLUMNS}",
+                *(client_id, merchant_id, digest(secret), scope, name, expires_at),
+            )
     except asyncpg.ForeignKeyViolationError:
         raise LaariError(f"No merchant has the id {merchant_id}.") from None
     return Client(*row), secret
@@ -88,6 +88,7 @@ async def create_client(
 
 async def create_next_client(
     connection: Connection,
+    actor: Actor,
     merchant_id: str,
     scope: str,
     made_before: int,
@@ -101,7 +102,9 @@ async def create_next_client(
         )
         if len(await list_clients(connection, merchant_id)) != made_before:
             return None
-        return await create_client(connection, merchant_id, scope, name=name, expires_at=expires_at)
+        return await create_client(
+            connection, actor, merchant_id, scope, name=name, expires_at=expires_at
+        )
 
 
 async def list_clients(connection: Connection, merchant_id: str | None = None) -> list[Client]:
@@ -113,13 +116,14 @@ async def list_clients(connection: Connection, merchant_id: str | None = None) -
     return [Client(*row) for row in rows]
 
 
-async def revoke_client(connection: Connection, client_id: str) -> Client:
+async def revoke_client(connection: Connection, actor: Actor, client_id: str) -> Client:
     """Ends the client and all its tokens; a second time changes nothing."""
-    row = await connection.fetchrow(
-        "UPDATE oauth_clients SET revoked_at = coalesce(revoked_at, now()) "
-        f"WHERE id = $1 RETURNING {_COLUMNS}",
-        client_id,
-    )
+    async with acting(connection, actor, "oauth_client.revoke"):
+        row = await connection.fetchrow(
+            "UPDATE oauth_clients SET revoked_at = coalesce(revoked_at, now()) "
+            f"WHERE id = $1 RETURNING {_COLUMNS}",
+            client_id,
+        )
     if row is None:
         raise LaariError(f"No client has the id {client_id}.")
     return Client(*row)

@@ -10,6 +10,7 @@ from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.store.people import logins
+from laari.store.people.acting import acting
 from laari.store.people.logins import PersonId
 
 
@@ -72,9 +73,12 @@ async def reset_password(
     connection: Connection, actor: Actor, whose: PersonId, password_hash: str
 ) -> int:
     """Sets a password that the person has to change; returns the number of ended sessions."""
-    async with connection.transaction():
+    async with acting(connection, actor, "person.reset_password"):
         await connection.execute("UPDATE persons SET proven = true WHERE id = $1", whose.id)
-        return await logins.set_password(connection, whose, password_hash, must_change=True) or 0
+        return (
+            await logins.set_password(connection, actor, whose, password_hash, must_change=True)
+            or 0
+        )
 
 
 async def remove_without_membership(connection: Connection, whose: PersonId) -> int:

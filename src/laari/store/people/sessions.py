@@ -117,7 +117,7 @@ async def open_for(
     None if the password was changed while it was verified.
     """
     token = new_secret("")
-    table, column, _ = table_of(whose)
+    table, _, column, _ = table_of(whose)
     made = await connection.fetchval(
         # The lock makes a change of the password wait for this, or this for the change.
         f"WITH login AS (SELECT id FROM {table} WHERE id = $2 AND password_hash = $4 FOR SHARE) "
@@ -158,7 +158,7 @@ async def note_authenticated(
     connection: Connection, session: Session, now: datetime, verified: str
 ) -> bool:
     """Notes that the password was given again; False if it was changed meanwhile."""
-    table, column, _ = table_of(session.whose)
+    table, _, column, _ = table_of(session.whose)
     noted = await connection.fetchval(
         f"WITH login AS (SELECT id FROM {table} WHERE id = $3 AND password_hash = $4 FOR SHARE) "
         "UPDATE sessions s SET authenticated_at = $2, seen_at = $2 FROM login "

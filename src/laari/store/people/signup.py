@@ -5,6 +5,7 @@ from typing import Any, Literal
 from asyncpg import Connection
 
 from laari.errors import LaariError
+from laari.rules.actors import Actor
 from laari.store.people import merchants
 from laari.store.people.merchants import NewMerchant
 
@@ -16,7 +17,7 @@ class LiveError(LaariError):
 
 
 async def sign_up(
-    connection: Connection, /, master_key: bytes, most: int, **details: Any
+    connection: Connection, actor: Actor, /, master_key: bytes, most: int, **details: Any
 ) -> NewMerchant | None:
     """A new merchant without a live side; None if there are already `most` merchants.
 
@@ -29,7 +30,7 @@ async def sign_up(
         case "full":
             return None
     return await merchants.create(
-        connection, master_key, mode="sandbox", sandbox_only=True, **details
+        connection, actor, master_key, mode="sandbox", sandbox_only=True, **details
     )
 
 

@@ -6,6 +6,8 @@ from typing import Literal, NamedTuple
 
 from asyncpg import Connection
 
+from laari.rules.actors import Actor
+from laari.store.people.acting import acting
 from laari.store.secrets import derive, digest
 
 PREFIX = "wk_"
@@ -28,6 +30,7 @@ def sandbox_wallet_key(master_key: bytes, account: int) -> str:
 
 async def add_key(
     connection: Connection,
+    actor: Actor,
     account: int,
     api_key: str,
     name: str = "First key",
@@ -37,7 +40,7 @@ async def add_key(
 
     `made_before` is the number of keys it had when the form was shown: a form sent twice makes one.
     """
-    async with connection.transaction():
+    async with acting(connection, actor, "wallet_key.create"):
         # Two keys made at once are counted one after the other.
         await connection.execute(
             "SELECT FROM wallets WHERE account = $1 FOR NO KEY UPDATE", account
@@ -72,11 +75,12 @@ async def list_keys(connection: Connection, account: int) -> list[WalletKey]:
     return [WalletKey(*row) for row in rows]
 
 
-async def revoke_key(connection: Connection, account: int, key_digest: bytes) -> None:
+async def revoke_key(connection: Connection, actor: Actor, account: int, key_digest: bytes) -> None:
     """Keys of other wallets are left alone."""
-    await connection.execute(
-        "UPDATE wallet_keys SET revoked_at = now() "
-        "WHERE account = $1 AND digest = $2 AND revoked_at IS NULL",
-        account,
-        key_digest,
-    )
+    async with acting(connection, actor, "wallet_key.revoke"):
+        await connection.execute(
+            "UPDATE wallet_keys SET revoked_at = now() "
+            "WHERE account = $1 AND digest = $2 AND revoked_at IS NULL",
+            account,
+            key_digest,
+        )

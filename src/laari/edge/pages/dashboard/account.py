@@ -78,7 +78,7 @@ async def show_merchants(request: DashboardRequest) -> Reply:
 
 
 async def set_password(request: DashboardRequest) -> Reply | Problem:
-    problem = await change_password(request, request.person)
+    problem = await change_password(request, request.person, request.actor)
     return problem or request.redirect(ACCOUNT, done="password")
 
 

@@ -78,6 +78,7 @@ async def rotate(request: DashboardRequest) -> Reply | Problem:
     try:
         rotated = await request.backend.write(
             merchants.rotate_marked_key,
+            request.actor,
             request.backend.master_key,
             request.merchant.id,
             request.form.get("mark", ""),
@@ -98,7 +99,7 @@ async def ask_end(request: DashboardRequest) -> Reply:
 async def end_old_key(request: DashboardRequest) -> Reply | Problem:
     if problem := await request.confirm(always=True):
         return problem
-    await request.backend.write(merchants.end_old_key, request.merchant.id)
+    await request.backend.write(merchants.end_old_key, request.actor, request.merchant.id)
     return request.redirect("/keys", done="old_key")
 
 
@@ -118,7 +119,13 @@ async def create_client(request: DashboardRequest) -> Reply | Problem:
         return problem
     before = read_count(request.form.get("clients", ""))
     made = await request.backend.write(
-        oauth.create_next_client, request.merchant.id, scope, before, name, expires_at
+        oauth.create_next_client,
+        request.actor,
+        request.merchant.id,
+        scope,
+        before,
+        name,
+        expires_at,
     )
     if made is None:
         return CHANGED
@@ -142,7 +149,7 @@ async def revoke_client(request: DashboardRequest) -> Reply | Problem:
         return request.missing()
     if problem := await request.confirm():
         return problem
-    await request.backend.write(oauth.revoke_client, client.id)
+    await request.backend.write(oauth.revoke_client, request.actor, client.id)
     return request.redirect("/keys", done="revoked")
 
 
@@ -159,7 +166,7 @@ async def set_mode(request: DashboardRequest) -> Reply | Problem:
         return SANDBOX_ONLY
     if problem := await request.confirm(always=True):
         return problem
-    await request.backend.write(merchants.update, request.merchant.id, mode=mode)
+    await request.backend.write(merchants.update, request.actor, request.merchant.id, mode=mode)
     return request.redirect("/keys", done="mode")
 
 

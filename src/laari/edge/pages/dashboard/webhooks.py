@@ -74,7 +74,11 @@ async def save(request: DashboardRequest) -> Reply | Problem:
         return problem
     sends = "webhooks" in request.form
     await request.backend.write(
-        merchants.update, request.merchant.id, webhook_url=url, webhooks=sends
+        merchants.update,
+        request.actor,
+        request.merchant.id,
+        webhook_url=url,
+        webhooks=sends,
     )
     return request.redirect("/webhooks", done="webhook")
 

@@ -43,7 +43,7 @@ async def show_password(request: WalletRequest) -> Reply:
 
 
 async def set_password(request: WalletRequest) -> Reply | Problem:
-    problem = await change_password(request, request.customer)
+    problem = await change_password(request, request.customer, request.actor)
     return problem or request.go(f"{PASSWORD}?done=changed")
 
 

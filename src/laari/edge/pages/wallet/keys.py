@@ -46,7 +46,7 @@ async def create(request: WalletRequest) -> Reply | Problem:
         return problem
     api_key, before = new_secret(PREFIX), read_count(request.form.get("made", ""))
     outcome = await request.backend.write(
-        wallet_keys.add_key, request.customer.account, api_key, name, before
+        wallet_keys.add_key, request.actor, request.customer.account, api_key, name, before
     )
     if outcome == "added":
         return await show(request, new_key=api_key)
@@ -56,7 +56,9 @@ async def create(request: WalletRequest) -> Reply | Problem:
 async def revoke(request: WalletRequest) -> Reply:
     if _DIGEST.fullmatch(request.params["digest"]):
         key_digest = bytes.fromhex(request.params["digest"])
-        await request.backend.write(wallet_keys.revoke_key, request.customer.account, key_digest)
+        await request.backend.write(
+            wallet_keys.revoke_key, request.actor, request.customer.account, key_digest
+        )
     return request.go("/app/keys")
 
 

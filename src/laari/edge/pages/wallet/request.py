@@ -8,6 +8,8 @@ from laari.edge.pages.login import is_fresh
 from laari.edge.pages.request import Access, PageRequest
 from laari.edge.resources import Resource
 from laari.http.messages import Reply
+from laari.rules import ids
+from laari.rules.actors import Actor
 from laari.rules.records import Authorization, PaymentRequest
 from laari.store.people.sessions import CustomerSession
 from laari.store.reads.listing import Position
@@ -37,6 +39,11 @@ class WalletRequest(WalletVisitor):
             return self.go(f"/app/login?next={quote(wanted)}")
         self.customer = customer
         return self.go(PASSWORD) if customer.must_change and not access.own else None
+
+    @property
+    def actor(self) -> Actor:
+        name = ids.show_id(ids.CUSTOMER, self.customer.customer_id)
+        return Actor("customer", name, address=self.http.client)
 
     @property
     def section(self) -> str:

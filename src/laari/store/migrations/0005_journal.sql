@@ -1,0 +1,200 @@
+-- The journal: who changed what, when, from where and why.
+--
+-- Commands of the spine add entries with their decision. All other changes of settings are written
+-- by a trigger on the table itself, so no code path and no person with `psql` can leave one out. The
+-- audit compares every watched value with its last entry (docs/audit.md).
+
+-- Insert-only like the ledger, and sealed unless it is about a sandbox. `time` is real time. An entry
+-- about a setting has all watched values of its object in `before` and `after`, also those that stay
+-- the same: so the last entry of an object is its present state. `before` is null for a new object,
+-- `after` for a deleted one.
+CREATE TABLE journal (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,  -- in the order of changes of one object
+    time timestamptz NOT NULL,
+    actor_kind text COLLATE "C" NOT NULL CHECK (
+        actor_kind IN ('person', 'operator', 'command_line', 'credential', 'customer', 'service')
+    ),
+    actor_name text NOT NULL CHECK (actor_name <> ''),
+    actor_role text COLLATE "C",
+    address text COLLATE "C",  -- of the request; removed after a while, so no seal includes it
+    action text COLLATE "C" NOT NULL CHECK (action ~ '^[a-z_]+\.[a-z_]+$'),
+    object_type text COLLATE "C" NOT NULL CHECK (object_type <> ''),
+    object_id text COLLATE "C" NOT NULL CHECK (object_id <> ''),
+    merchant_id text COLLATE "C",  -- null for objects of no merchant
+    mode text COLLATE "C" CHECK (mode IN ('live', 'sandbox')),  -- null for settings of both modes
+    before text COLLATE "C" CHECK (json_typeof(before::json) = 'object'),
+    after text COLLATE "C" CHECK (json_typeof(after::json) = 'object'),
+    reason text CHECK (char_length(reason) BETWEEN 1 AND 500),
+    xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
+);
+CREATE INDEX journal_by_merchant ON journal (merchant_id, time, id);
+CREATE INDEX journal_by_time ON journal (time, id);
+CREATE INDEX journal_by_object ON journal (object_type, object_id, id);
+CREATE INDEX journal_by_xid ON journal USING brin (xid) WITH (pages_per_range = 64);
+-- For purging.
+CREATE INDEX journal_by_address ON journal (time) WHERE address IS NOT NULL;
+
+CREATE TRIGGER journal_insert_only
+    BEFORE DELETE OR TRUNCATE OR UPDATE OF id, time, actor_kind, actor_name, actor_role, action,
+        object_type, object_id, merchant_id, mode, before, after, reason, xid ON journal
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+-- An address may only be removed.
+CREATE TRIGGER journal_keeps_addresses BEFORE UPDATE OF address ON journal
+    FOR EACH ROW WHEN (NEW.address IS NOT NULL) EXECUTE FUNCTION refuse_change();
+REVOKE UPDATE, DELETE, TRUNCATE ON journal FROM PUBLIC;
+
+ALTER TABLE seals DROP CONSTRAINT seals_subject_check;
+ALTER TABLE seals ADD CONSTRAINT seals_subject_check
+    CHECK (subject IN ('transfers', 'transactions', 'events', 'journal'));
+
+-- The watched values of a row. A name with a # has the beginning of a digest instead: it shows that
+-- a password was changed, and helps nobody to guess it.
+CREATE FUNCTION journal_state(found jsonb, watched text[]) RETURNS jsonb
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT jsonb_object_agg(
+        ltrim(name, '#'),
+        CASE
+            WHEN name NOT LIKE '#%' THEN found -> name
+            ELSE to_jsonb(left(encode(sha256(convert_to(found ->> ltrim(name, '#'), 'UTF8')), 'hex'), 32))
+        END
+    ) FROM unnest(watched) AS name
+$$;
+
+-- Writes the entry for a changed row. The arguments of its trigger are the type of the object and the
+-- watched columns. The transaction says who acts, in the setting `laari.actor`
+-- (laari/store/people/acting.py). Times and bytes always have the same form.
+CREATE FUNCTION journal_change() RETURNS trigger
+LANGUAGE plpgsql SET timezone = 'UTC' SET bytea_output = 'hex' AS $$
+DECLARE
+    actor jsonb := nullif(current_setting('laari.actor', true), '')::jsonb;
+    watched text[] := TG_ARGV[1:];
+    found jsonb := CASE TG_OP WHEN 'DELETE' THEN to_jsonb(OLD) ELSE to_jsonb(NEW) END;
+    state_before jsonb := CASE WHEN TG_OP <> 'INSERT' THEN journal_state(to_jsonb(OLD), watched) END;
+    state_after jsonb := CASE WHEN TG_OP <> 'DELETE' THEN journal_state(to_jsonb(NEW), watched) END;
+    object text;
+    owner text;
+    only_in text;
+BEGIN
+    IF TG_OP = 'UPDATE' AND state_before = state_after THEN
+        RETURN NULL;
+    END IF;
+    IF actor IS NULL THEN
+        RAISE EXCEPTION 'a change of % needs an actor for the journal', TG_TABLE_NAME
+            USING ERRCODE = 'restrict_violation', HINT = 'The setting laari.actor names it.';
+    END IF;
+    CASE TG_TABLE_NAME
+        WHEN 'merchants' THEN
+            object := found ->> 'id';
+            owner := object;
+        WHEN 'tenants' THEN
+            object := found ->> 'id';
+            owner := found ->> 'merchant_id';
+            only_in := found ->> 'mode';
+        WHEN 'oauth_clients' THEN
+            object := found ->> 'id';
+            owner := found ->> 'merchant_id';
+        WHEN 'tiers' THEN
+            object := found ->> 'name';
+        WHEN 'customers' THEN
+            object := 'cus_' || replace(found ->> 'id', '-', '');
+            only_in := found ->> 'mode';
+            owner := (SELECT merchant_id FROM tenants WHERE id = (found ->> 'sandbox_of')::bigint);
+        WHEN 'wallets' THEN
+            object := found ->> 'account';
+            only_in := found ->> 'mode';
+            owner := (SELECT t.merchant_id FROM customers c JOIN tenants t ON t.id = c.sandbox_of
+                WHERE c.id = (found ->> 'customer_id')::uuid);
+        WHEN 'wallet_keys' THEN
+            object := substr(found ->> 'digest', 3);  -- without \x
+            SELECT w.mode, t.merchant_id INTO only_in, owner
+            FROM wallets w JOIN customers c ON c.id = w.customer_id
+            LEFT JOIN tenants t ON t.id = c.sandbox_of
+            WHERE w.account = (found ->> 'account')::bigint;
+    END CASE;
+    INSERT INTO journal (time, actor_kind, actor_name, actor_role, address, action, object_type,
+        object_id, merchant_id, mode, before, after, reason)
+    VALUES (now(), actor ->> 'kind', actor ->> 'name', actor ->> 'role', actor ->> 'address',
+        actor ->> 'action', TG_ARGV[0], object, owner, only_in, state_before::text,
+        state_after::text, actor ->> 'reason');
+    RETURN NULL;
+END $$;
+
+-- Only the columns that are watched fire a trigger: the last use of a key, the clock of a sandbox and
+-- the balance of a wallet are none of them, so no payment, charge or request of the APIs does.
+CREATE TRIGGER merchants_journal AFTER INSERT OR DELETE OR UPDATE OF id, name, mode, active, fee_bps,
+        fee_fixed, webhook_url, webhooks_enabled, secret_digest, old_secret_digest, old_secret_until
+    ON merchants FOR EACH ROW EXECUTE FUNCTION journal_change('merchant', 'name', 'mode', 'active',
+        'fee_bps', 'fee_fixed', 'webhook_url', 'webhooks_enabled', 'secret_digest',
+        'old_secret_digest', 'old_secret_until');
+-- A merchant with a live tenant is approved for live.
+CREATE TRIGGER tenants_journal AFTER INSERT OR DELETE OR UPDATE OF id, merchant_id, mode
+    ON tenants FOR EACH ROW EXECUTE FUNCTION journal_change('tenant', 'merchant_id', 'mode');
+CREATE TRIGGER oauth_clients_journal AFTER INSERT OR DELETE OR UPDATE OF id, merchant_id, name, scope,
+        secret_digest, expires_at, revoked_at
+    ON oauth_clients FOR EACH ROW EXECUTE FUNCTION journal_change('oauth_client', 'merchant_id',
+        'name', 'scope', 'secret_digest', 'expires_at', 'revoked_at');
+CREATE TRIGGER tiers_journal AFTER INSERT OR DELETE OR UPDATE
+    ON tiers FOR EACH ROW EXECUTE FUNCTION journal_change('tier', 'per_transaction', 'daily',
+        'weekly', 'monthly');
+CREATE TRIGGER customers_journal AFTER INSERT OR DELETE OR UPDATE OF id, name, mobile, email, vpa,
+        language, password_hash
+    ON customers FOR EACH ROW EXECUTE FUNCTION journal_change('customer', 'name', 'mobile', 'email',
+        'vpa', 'language', '#password_hash');
+-- No trigger on updates: every payment updates wallets, with the tier among the columns. Commands of
+-- the spine add the entries of tiers and freezes.
+CREATE TRIGGER wallets_journal AFTER INSERT OR DELETE
+    ON wallets FOR EACH ROW EXECUTE FUNCTION journal_change('wallet', 'tier', 'frozen_at',
+        'frozen_reason');
+CREATE TRIGGER wallet_keys_journal AFTER INSERT OR DELETE OR UPDATE OF digest, account, name,
+        revoked_at
+    ON wallet_keys FOR EACH ROW EXECUTE FUNCTION journal_change('wallet_key', 'account', 'name',
+        'revoked_at');
+
+-- The state of everything that exists, as the first entry of each object.
+DO $$
+DECLARE
+    source record;
+BEGIN
+    SET LOCAL timezone = 'UTC';
+    SET LOCAL bytea_output = 'hex';
+    FOR source IN SELECT * FROM (VALUES
+        ('merchants', 'r.id', 'r.id', 'NULL', 'merchants r'),
+        ('tenants', 'r.id::text', 'r.merchant_id', 'r.mode', 'tenants r'),
+        ('oauth_clients', 'r.id', 'r.merchant_id', 'NULL', 'oauth_clients r'),
+        ('tiers', 'r.name', 'NULL', 'NULL', 'tiers r'),
+        ('customers', '''cus_'' || encode(uuid_send(r.id), ''hex'')', 't.merchant_id', 'r.mode',
+            'customers r LEFT JOIN tenants t ON t.id = r.sandbox_of'),
+        ('wallets', 'r.account::text', 't.merchant_id', 'r.mode', 'wallets r JOIN customers c '
+            'ON c.id = r.customer_id LEFT JOIN tenants t ON t.id = c.sandbox_of'),
+        ('wallet_keys', 'encode(r.digest, ''hex'')', 't.merchant_id', 'w.mode', 'wallet_keys r '
+            'JOIN wallets w USING (account) JOIN customers c ON c.id = w.customer_id '
+            'LEFT JOIN tenants t ON t.id = c.sandbox_of')
+    ) AS sources (name, object, owner, mode, rows)
+    LOOP
+        EXECUTE (
+            SELECT format(
+                'INSERT INTO journal (time, actor_kind, actor_name, action, object_type, object_id, '
+                'merchant_id, mode, after) SELECT now(), ''service'', ''upgrade'', '
+                '''journal.begin'', %L, %s, %s, %s, journal_state(to_jsonb(r), %L)::text FROM %s',
+                arguments[1], source.object, source.owner, source.mode, arguments[2:], source.rows
+            )
+            -- The arguments of its trigger, each with a zero byte at its end.
+            FROM (SELECT trim_array(string_to_array(encode(tgargs, 'escape'), '\000'), 1) AS arguments
+                FROM pg_trigger WHERE tgname = source.name || '_journal') AS found
+        );
+    END LOOP;
+END
+$$;
+
+-- As for the tables of payments: queries go by keys and whole indexes, so a small sample is enough.
+DO $$
+DECLARE
+    place name;
+BEGIN
+    FOR place IN
+        SELECT attname FROM pg_attribute WHERE attrelid = 'journal'::regclass AND attnum > 0
+    LOOP
+        EXECUTE format('ALTER TABLE journal ALTER COLUMN %I SET STATISTICS 10', place);
+    END LOOP;
+END
+$$;
