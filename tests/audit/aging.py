@@ -19,6 +19,7 @@ from laari.store.purge import (
 )
 from laari.store.reads import tenants
 from laari.store.reads.listing import Position
+from tests.actors import OPERATOR
 from tests.audit.books import KEY, ORIGIN
 
 FOREVER = datetime(2999, 1, 1, tzinfo=UTC)  # everything is older
@@ -101,7 +102,7 @@ async def try_in_sandbox(dsn: str) -> None:
     for name in ("forgotten", "cancelled", "rejected", "expired", "paid", "dear"):
         draft = rules.PaymentDraft(f"try {name}", 90_000_000 if name == "dear" else 100)
         made[name] = (await run(rules.CreatePayment(tenant, draft))).id
-    await run(rules.CancelPayment(tenant, made["cancelled"]))
+    await run(rules.CancelPayment(tenant, made["cancelled"], OPERATOR))
     await run(rules.RejectPayment(tenant, made["rejected"], own))
     later = replace(tenant, clock_offset_seconds=tenant.clock_offset_seconds + 9_000_000)
     await run(rules.ExpirePayment(later, made["expired"]))
@@ -109,7 +110,7 @@ async def try_in_sandbox(dsn: str) -> None:
     await run(rules.PayPayment(tenant, made["dear"], own))  # leaves a failed line
     ask = payment_requests.RequestDraft("try ask", 100, "vpa", "sandbox")
     asked = await run(payment_requests.CreateRequest(tenant, ask, True))
-    await run(payment_requests.CancelRequest(tenant, asked.id))
+    await run(payment_requests.CancelRequest(tenant, asked.id, OPERATOR))
     for name in ("refused", "used"):
         allowed = authorizations.AuthorizationDraft(f"try {name}", "Box", total=500)
         made[name] = (await run(authorizations.CreateAuthorization(tenant, allowed))).id

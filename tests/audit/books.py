@@ -11,7 +11,7 @@ from laari.rules import authorizations, charges, payment_requests
 from laari.rules import payments as rules
 from laari.rules.actors import Payer
 from laari.rules.idempotency import Keyed, Response
-from laari.rules.operator import MoveMoney
+from laari.rules.operator import FreezeWallet, MoveMoney
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import Data, refusal_body, to_json
@@ -20,7 +20,7 @@ from laari.store.audit import Report, audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.sealing import seal_next
 from laari.store.ledger.seals import Seal, sealing_key
-from laari.store.people import customers, merchants
+from laari.store.people import customers, merchants, oauth
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.reads import deliveries, tenants
 from tests.actors import OPERATOR
@@ -61,7 +61,7 @@ async def write_books(dsn: str) -> None:
     await run(rules.PayPayment(live, made["refunded"], Payer(payer.account, "live")))
     await run(rules.PayPayment(live, dear.id, Payer(payer.account, "live")))
     await run(rules.RefundPayment(live, made["refunded"], live))
-    await run(rules.CancelPayment(live, made["cancelled"]))
+    await run(rules.CancelPayment(live, made["cancelled"], OPERATOR))
     await run(rules.RejectPayment(live, made["rejected"], Payer(payer.account, "live")))
     tomorrow = replace(live, clock_offset_seconds=90_000)
     await run(rules.ExpirePayment(tomorrow, made["expired"]))
@@ -81,7 +81,7 @@ async def _ask(run: Any, live: Tenant, account: int) -> None:
     await run(payment_requests.PayRequest(live, made["paid"], Payer(account, "live")))
     paid = await run(payment_requests.PayRequest(live, made["refunded"], Payer(account, "live")))
     await run(rules.RefundPayment(live, paid.payment_id, live))
-    await run(payment_requests.CancelRequest(live, made["cancelled"]))
+    await run(payment_requests.CancelRequest(live, made["cancelled"], OPERATOR))
     await run(payment_requests.RejectRequest(live, made["rejected"], Payer(account, "live")))
     tomorrow = replace(live, clock_offset_seconds=90_000)
     await run(payment_requests.ExpireRequest(tomorrow, made["expired"]))
@@ -113,7 +113,7 @@ async def _charge(run: Any, live: Tenant, account: int) -> None:
             )
     await run(authorizations.SuspendAuthorization(live, made["suspended"], OPERATOR))
     await run(authorizations.RejectAuthorization(live, made["rejected"], Payer(account, "live")))
-    await run(authorizations.CancelAuthorization(live, made["cancelled"]))
+    await run(authorizations.CancelAuthorization(live, made["cancelled"], OPERATOR))
     await run(authorizations.RevokeAuthorization(live, made["revoked"], Payer(account, "live")))
     later = replace(live, clock_offset_seconds=40 * 86_400)
     for tenant, status, reference in (
@@ -182,8 +182,13 @@ async def write_more(dsn: str) -> None:
         granted = replace(granted, payment_count=granted.payment_count + 1)
         await run(charges.ChargeAuthorization(moved, granted.id, draft))
     await _save_responses(run, live)
+    await run(FreezeWallet(OPERATOR, second.account, "Reported stolen"))
     await runner.close()
     await _deliver(dsn)
+    async with connection_to(dsn) as connection:
+        for scope in ("payments:read", "payments:create"):
+            client, _ = await oauth.create_client(connection, OPERATOR, shop.merchant.id, scope)
+        await oauth.revoke_client(connection, OPERATOR, client.id)
 
 
 async def _save_responses(run: Any, tenant: Tenant) -> None:

@@ -39,6 +39,11 @@ FIRST = {
         "'authorization.created') THEN "
         "(SELECT t.merchant_id FROM tenants t WHERE t.id = r.tenant_id) END",
     ),
+    "journal": (
+        "id",
+        "r.id, r.time, r.actor_kind, r.actor_name, r.actor_role, r.action, r.object_type, "
+        "r.object_id, r.merchant_id, r.mode, r.before, r.after, r.reason",
+    ),
 }
 
 
@@ -48,6 +53,7 @@ LIVE = {
     "AND 1000000000 + t.id IN (r.debit_account, r.credit_account))",
     "transactions": "r.account IN (SELECT account FROM wallets WHERE mode = 'live')",
     "events": "r.tenant_id IN (SELECT id FROM tenants WHERE mode = 'live')",
+    "journal": "r.mode IS NULL OR r.mode = 'live'",
 }
 
 

@@ -18,6 +18,7 @@ from laari.rules.periods import Counted, PeriodKey, others
 from laari.rules.records import Authorization, MerchantActivity, Tenant, TenantClock, Tier, Wallet
 from laari.rules.sandbox_clock import MoveClock
 from laari.rules.world import World
+from tests.actors import OPERATOR
 
 START = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)  # a Friday
 ACCOUNT = 7_700_000_000_001
@@ -66,7 +67,7 @@ class Books:
 
     def move_clock(self, offset: int) -> None:
         """As the sandbox control moves it: by the difference."""
-        outcome = self.run(MoveClock(self.tenant, offset - self.offset))
+        outcome = self.run(MoveClock(self.tenant, OPERATOR, offset - self.offset))
         assert isinstance(outcome, TenantClock)
         self.offset = outcome.clock_offset_seconds
 

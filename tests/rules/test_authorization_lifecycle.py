@@ -24,6 +24,7 @@ from laari.rules.payments import PaymentDraft
 from laari.rules.records import Authorization, AuthorizationStatus
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
+from tests.actors import OPERATOR
 from tests.rules.books import ACCOUNT, Books
 
 BOOKS = Books(balance=1_000_000)
@@ -53,7 +54,7 @@ def commanded(action: AuthorizationAction) -> Any:
     return {
         "approve": ApproveAuthorization(tenant, asked, PAYER),
         "reject": RejectAuthorization(tenant, asked, PAYER),
-        "cancel": CancelAuthorization(tenant, asked),
+        "cancel": CancelAuthorization(tenant, asked, OPERATOR),
         "suspend": SuspendAuthorization(tenant, asked, tenant),
         "resume": ResumeAuthorization(tenant, asked, tenant),
         "charge": ChargeAuthorization(tenant, asked, PaymentDraft("ORDER-1", 100)),

@@ -13,6 +13,7 @@ from laari.rules.records import Tenant
 from laari.rules.refusals import refuse
 from laari.rules.sandbox_clock import MoveClock
 from laari.rules.world import Needs, World
+from tests.actors import OPERATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,5 +65,5 @@ def test_a_command_of_a_tenant_waits_in_that_tenants_turn() -> None:
         if each.__name__ in of_tenants:
             assert issubclass(each, TenantCommand), each
     live = Tenant(7, "mer_a", "Shop", "live", 0, 0, 0, 1, True)
-    assert MoveClock(live, 1).share == Share(7, urgent=True)
-    assert MoveClock(replace(live, mode="sandbox"), 1).share == Share(7, urgent=False)
+    assert MoveClock(live, OPERATOR, 1).share == Share(7, urgent=True)
+    assert MoveClock(replace(live, mode="sandbox"), OPERATOR, 1).share == Share(7, urgent=False)

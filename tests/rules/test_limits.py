@@ -13,6 +13,7 @@ from laari.rules.payments import PaymentDraft, RefundPayment
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal
 from laari.rules.sandbox_clock import MoveClock
+from tests.actors import OPERATOR
 from tests.rules.books import ACCOUNT, START, Books
 
 DAY = 86_400
@@ -213,7 +214,7 @@ def test_a_charge_in_the_same_batch_as_a_clock_move_is_counted() -> None:
     world = books.world()
     paid = ChargeAuthorization(books.tenant, books.id, PaymentDraft("a", 60)).decide(world)
     assert isinstance(paid, Payment)
-    MoveClock(books.tenant, DAY).decide(world)
+    MoveClock(books.tenant, OPERATOR, DAY).decide(world)
     authorization, wallet = world.authorizations.seen[books.id], world.wallets.seen[ACCOUNT]
     assert (authorization.period_paid, wallet.month_spent) == (60, 60)
 

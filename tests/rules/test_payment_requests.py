@@ -26,6 +26,7 @@ from laari.rules.records import (
 )
 from laari.rules.refusals import Refusal
 from laari.rules.world import Needs, World
+from tests.actors import OPERATOR
 
 NOW = datetime(2027, 7, 1, 9, tzinfo=UTC)
 ACCOUNT = 7_700_000_000_001
@@ -110,7 +111,7 @@ def test_only_the_recipient_and_the_merchant_find_it(world: World) -> None:
     for command in (
         PayRequest(tenant(), request.id, Payer(ACCOUNT + 1, "live")),
         PayRequest(other, request.id, PAYER),
-        CancelRequest(other, request.id),
+        CancelRequest(other, request.id, OPERATOR),
         ExpireRequest(other, request.id),
     ):
         assert code(command.decide(world)) == "payment_request_not_found"
@@ -123,7 +124,7 @@ def test_a_deadline_is_past_when_it_is_reached(world: World) -> None:
     assert ExpireRequest(tenant(), request.id).decide(world) == request
     world.now = request.expires_at
     assert code(PayRequest(tenant(), request.id, PAYER).decide(world)) == "payment_conflict"
-    assert code(CancelRequest(tenant(), request.id).decide(world)) == (
+    assert code(CancelRequest(tenant(), request.id, OPERATOR).decide(world)) == (
         "payment_request_not_cancellable"
     )
     expired = ExpireRequest(tenant(), request.id).decide(world)

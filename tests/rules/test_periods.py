@@ -19,6 +19,7 @@ from laari.rules.refusals import Refusal
 from laari.rules.sandbox_clock import MoveClock
 from laari.rules.shapes.wallet import usage_shape
 from laari.rules.world import REGISTRY, Needs, World
+from tests.actors import OPERATOR
 from tests.rules.books import ACCOUNT, Books
 
 NEVER = date(1970, 1, 1)
@@ -163,13 +164,13 @@ def test_a_period_that_was_not_looked_up_is_a_defect_and_not_an_empty_one() -> N
 def test_moving_the_clock_asks_for_nothing_but_the_clock() -> None:
     books = Books(10**6, period_interval="month", period_amount=100)
     needs = Needs()
-    MoveClock(books.tenant, 60).needs(needs)
+    MoveClock(books.tenant, OPERATOR, 60).needs(needs)
     assert [each for each in REGISTRY if needs.names(each)] == [World.clocks]
     assert needs.locked(World.clocks) == {1}
     followed = (needs.payers_of, needs.wallets_of_authorizations)
     assert not any((*followed, needs.sandbox_charging, needs.sandbox_spending))
     world = books.world()
-    MoveClock(books.tenant, 60).decide(world)
+    MoveClock(books.tenant, OPERATOR, 60).decide(world)
     assert (world.wallets.changed, world.authorizations.changed) == ({}, {})
 
 

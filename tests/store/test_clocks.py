@@ -143,8 +143,8 @@ class Sandbox(NamedTuple):
 
     async def at(self, offset: int) -> Tenant:
         """The tenant after its clock was moved there."""
-        [clock] = await self.run(MoveClock(self.tenant, None))
-        [clock] = await self.run(MoveClock(self.tenant, offset))
+        [clock] = await self.run(MoveClock(self.tenant, OPERATOR, None))
+        [clock] = await self.run(MoveClock(self.tenant, OPERATOR, offset))
         assert clock.clock_offset_seconds == offset
         return replace(self.tenant, clock_offset_seconds=offset)
 
@@ -206,7 +206,7 @@ async def test_charges_of_two_times_in_one_batch_each_count_in_their_own(sandbox
     now, later = sandbox.tenant, replace(sandbox.tenant, clock_offset_seconds=3 * DAY)
     outcomes = await sandbox.run(
         sandbox.charge(now, "a", 600),
-        MoveClock(now, 3 * DAY),
+        MoveClock(now, OPERATOR, 3 * DAY),
         sandbox.charge(later, "b", 700),
         sandbox.charge(now, "c", 401),
         sandbox.charge(later, "d", 301),
@@ -224,7 +224,7 @@ async def test_moving_the_clock_leaves_what_others_decide_meanwhile(sandbox: San
     tenant = sandbox.tenant
     draft = auth.AuthorizationDraft("new", "Box", period_interval="day", period_amount=10)
     [made] = await sandbox.run(auth.CreateAuthorization(tenant, draft))
-    commands = [auth.CreateAuthorization(tenant, draft), MoveClock(tenant, DAY)]
+    commands = [auth.CreateAuthorization(tenant, draft), MoveClock(tenant, OPERATOR, DAY)]
     needs = Needs()
     for command in commands:
         command.needs(needs)

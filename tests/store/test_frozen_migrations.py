@@ -23,7 +23,7 @@ DIGESTS = {
     "0002_messages.sql": "2fab260d18d6e7904d809a306082d791fba4662de572b8db134a57c091f46787",
     "0003_keys.sql": "c05e8aa9372f7336b5862e511bcc17b6443b750ffe387deceef9ee94f7c68715",
     "0004_people.sql": "afde925f06648d0a302dcc0c928dfcfdd8ed20c220ad2d226c017e2d87923dde",
-    "0005_journal.sql": "31c3b03cf5f9d45602f0087ef38078277281ec894f979ac37006a22cd446d31c",
+    "0005_journal.sql": "cab5fb1db781463440602d5f4d157829edc61fcececb7a71f29e982133c3c2c2",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release
 FILES = Path(__file__).parent / "released"

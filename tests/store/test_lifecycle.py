@@ -77,7 +77,8 @@ class Bench(NamedTuple):
         module, noun = names[self.kind]
         command = getattr(module, f"{action.capitalize()}{noun}")
         by_payer = action in ("pay", "reject", "reserve", "release")
-        return command(tenant, row, *([self.payer] if by_payer else []))
+        others = [self.payer] if by_payer else [OPERATOR] if action == "cancel" else []
+        return command(tenant, row, *others)
 
     async def bring(self, state: State, rows: list[UUID]) -> None:
         way, later = WAYS[state]
@@ -110,7 +111,7 @@ async def bench(request: pytest.FixtureRequest, dsn: str) -> AsyncIterator[Bench
     async with connection_to(dsn) as connection:
         shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
-        await runner.run([SetSandboxWallet(tenant, 1_000_000, "business")], 1.0)
+        await runner.run([SetSandboxWallet(tenant, OPERATOR, 1_000_000, "business")], 1.0)
         yield Bench(connection, runner, tenant, request.param)
     await runner.close()
 

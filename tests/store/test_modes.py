@@ -308,8 +308,8 @@ async def test_an_account_that_does_not_exist_finds_nothing(unchanged: Meeting) 
 @pytest.mark.parametrize(
     "command",
     [
-        lambda tenant: SetSandboxWallet(tenant, 5, None),
-        lambda tenant: MoveClock(tenant, 60),
+        lambda tenant: SetSandboxWallet(tenant, OPERATOR, 5, None),
+        lambda tenant: MoveClock(tenant, OPERATOR, 60),
     ],
 )
 async def test_sandbox_controls_do_not_exist_in_live_mode(dsn: str, command: Any) -> None:

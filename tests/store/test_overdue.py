@@ -86,7 +86,7 @@ async def test_sql_and_the_rules_agree_on_what_is_overdue(dsn: str, table: str) 
     async with connection_to(dsn) as connection:
         shop = await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="sandbox")
         tenant = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
-        await runner.run([SetSandboxWallet(tenant, 1_000_000, "business")], 1.0)
+        await runner.run([SetSandboxWallet(tenant, OPERATOR, 1_000_000, "business")], 1.0)
         await make(runner, tenant, table)
         await move_deadlines(connection, table, shop.sandbox_account)
         ids = [row[0] for row in await connection.fetch(f"SELECT id FROM {table}")]

@@ -217,7 +217,10 @@ async def test_a_row_that_one_command_reads_and_another_locks_is_locked(
     runner = BatchRunner(dsn, "http://laari.test")
     [payment] = await runner.run([CreatePayment(TENANT, PaymentDraft("a", 100))], 1.0)
     assert isinstance(payment, Payment)
-    commands: list[Command[Payment]] = [Look(payment.id), CancelPayment(TENANT, payment.id)]
+    commands: list[Command[Payment]] = [
+        Look(payment.id),
+        CancelPayment(TENANT, payment.id, OPERATOR),
+    ]
     needs = Needs()
     for command in commands if reader_first else reversed(commands):
         command.needs(needs)

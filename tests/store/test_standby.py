@@ -24,6 +24,7 @@ from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.connect import DatabaseUnreachableError, connect
 from laari.store.postgres.pool import Pool, connection_to, open_pool
+from tests.actors import OPERATOR
 from tests.replication import Pair, replicated
 
 pytestmark = pytest.mark.ci
@@ -198,7 +199,7 @@ async def test_a_retry_beside_a_lock_that_finds_no_row_waits_too(
     """A transaction that has written and locked nothing waits for no standby by itself."""
     monkeypatch.setattr("laari.store.batch.runner.COMMIT_SECONDS", 60.0)
     retried = CreatePayment(SHOP, PaymentDraft("beside", 100))
-    await retry_on_the_primary_alone(pair, [retried, CancelPayment(SHOP, UUID(int=0))])
+    await retry_on_the_primary_alone(pair, [retried, CancelPayment(SHOP, UUID(int=0), OPERATOR)])
 
 
 async def retry_on_the_primary_alone(pair: Pair, commands: list[Command[Any]]) -> None:

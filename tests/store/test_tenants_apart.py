@@ -39,16 +39,16 @@ class Owned(NamedTuple):
 
 Make = Callable[[Tenant, Owned, Payer], Any]
 COMMANDS: dict[str, Make] = {
-    "cancel": lambda t, o, who: payments.CancelPayment(t, o.payment),
+    "cancel": lambda t, o, who: payments.CancelPayment(t, o.payment, OPERATOR),
     "expire": lambda t, o, who: payments.ExpirePayment(t, o.payment),
     "refund": lambda t, o, who: payments.RefundPayment(t, o.paid, t),
     "pay": lambda t, o, who: payments.PayPayment(t, o.payment, who),
     "reject": lambda t, o, who: payments.RejectPayment(t, o.payment, who),
     "reserve": lambda t, o, who: payments.ReservePayment(t, o.payment, who),
-    "cancel request": lambda t, o, who: payment_requests.CancelRequest(t, o.request),
+    "cancel request": lambda t, o, who: payment_requests.CancelRequest(t, o.request, OPERATOR),
     "expire request": lambda t, o, who: payment_requests.ExpireRequest(t, o.request),
     "pay request": lambda t, o, who: payment_requests.PayRequest(t, o.request, who),
-    "cancel authorization": lambda t, o, who: auth.CancelAuthorization(t, o.active),
+    "cancel authorization": lambda t, o, who: auth.CancelAuthorization(t, o.active, OPERATOR),
     "approve": lambda t, o, who: auth.ApproveAuthorization(t, o.pending, who),
     "suspend": lambda t, o, who: auth.SuspendAuthorization(t, o.active, OPERATOR),
     "resume": lambda t, o, who: auth.ResumeAuthorization(t, o.suspended, OPERATOR),

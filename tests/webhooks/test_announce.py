@@ -16,7 +16,7 @@ from laari.store.reads import tenants
 from laari.store.reads.deliveries import CHANNEL
 from laari.workers.webhooks.sender import Sender
 from laari.workers.webhooks.windows import WindowLimits
-from tests.actors import change
+from tests.actors import OPERATOR, change
 from tests.webhooks.receivers import Receiver
 from tests.webhooks.shops import at, delivering, open_shop, until
 
@@ -72,7 +72,7 @@ async def test_the_commit_itself_notifies_nobody(
     runner = BatchRunner(dsn, "http://laari.test", announce=lambda: announced.append(1))
     [payment] = await runner.run([CreatePayment(tenant, PaymentDraft("B-1", 100))], 1)
     assert isinstance(payment, Payment)
-    await runner.run([CancelPayment(tenant, payment.id)], 1)  # one that takes locks
+    await runner.run([CancelPayment(tenant, payment.id, OPERATOR)], 1)  # one that takes locks
     await connection.execute("SELECT 1")
     assert (told, announced) == ([], [1, 1])
     await change(connection, "UPDATE merchants SET webhooks_enabled = false")

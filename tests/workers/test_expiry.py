@@ -73,7 +73,7 @@ async def test_requests_expire_by_their_own_clock_once(dsn: str, pool: Pool, spi
     await ask(spine, early, "early")
     assert await expire_overdue_requests(pool, spine) == 0
 
-    await spine.submit(MoveClock(late, 61))
+    await spine.submit(MoveClock(late, OPERATOR, 61))
     assert await expire_overdue_requests(pool, spine, chunk=2) == 5
     assert await expire_overdue_requests(pool, spine) == 0
     assert await statuses(pool) == {
@@ -93,7 +93,7 @@ async def test_a_request_that_cannot_be_had_is_left_for_later(
 ) -> None:
     tenant = await new_tenant(dsn)
     await ask(spine, tenant, "held")
-    await spine.submit(MoveClock(tenant, 61))
+    await spine.submit(MoveClock(tenant, OPERATOR, 61))
     async with connection_to(dsn) as other, other.transaction():
         await other.execute("SELECT 1 FROM payment_requests FOR UPDATE")
         assert await expire_overdue_requests(pool, spine, chunk=1) == 0
@@ -119,7 +119,7 @@ async def test_one_tenant_with_many_keeps_no_other_waiting(
     for number in range(3):
         await ask(spine, last, f"last {number}")
     for tenant in (crowded, quiet, last):
-        await spine.submit(MoveClock(tenant, 61))
+        await spine.submit(MoveClock(tenant, OPERATOR, 61))
     order: list[int] = []
     submit = spine.submit
 

@@ -11,10 +11,12 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from laari.rules import ids
 from laari.rules.actors import Actor, Payer
 from laari.rules.calendar import Interval
 from laari.rules.command import TenantCommand
 from laari.rules.events import EventType, emit
+from laari.rules.journal import note_of_tenant
 from laari.rules.lifecycle import (
     AUTHORIZATION_TRANSITIONS,
     AuthorizationAction,
@@ -218,28 +220,68 @@ def _undecidable(authorization: Authorization) -> Refusal | None:
     return refuse("authorization_not_pending")
 
 
+_CHARGED_NOW = refuse("authorization_not_cancellable", "A charge is being processed.")
+
+
+def _end(world: World, tenant: Tenant, authorization: Authorization) -> Authorization | Refusal:
+    if authorization.status in ("cancelled", "revoked"):
+        return authorization
+    if "cancel" not in AUTHORIZATION_TRANSITIONS[authorization.status]:
+        return refuse("authorization_not_cancellable")
+    ended = "cancelled_at" if authorization.status == "pending" else "revoked_at"
+    return move(world, tenant, authorization, "cancel", **{ended: world.at(tenant)})
+
+
+def _note(
+    world: World,
+    actor: Actor,
+    tenant: Tenant,
+    verb: str,
+    before: Authorization,
+    after: Authorization | Refusal,
+) -> None:
+    """Adds the entry of an action to the journal, unless it changed nothing."""
+    if isinstance(after, Refusal) or after.status == before.status:
+        return
+    note_of_tenant(
+        world,
+        actor,
+        tenant,
+        f"authorization.{verb}",
+        "authorization",
+        ids.show_id(ids.AUTHORIZATION, after.id),
+        {"status": before.status},
+        {"status": after.status},
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class CancelAuthorization(OneAuthorization):
     """The merchant ends the authorization."""
 
+    actor: Actor
+
     def busy(self) -> Refusal:
-        return refuse("authorization_not_cancellable", "A charge is being processed.")
+        return _CHARGED_NOW
 
     def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
-        if authorization.status in ("cancelled", "revoked"):
-            return authorization
-        if not self.allows(authorization, "cancel"):
-            return refuse("authorization_not_cancellable")
-        ended = "cancelled_at" if authorization.status == "pending" else "revoked_at"
-        now = world.at(self.tenant)
-        return move(world, self.tenant, authorization, "cancel", **{ended: now})
+        outcome = _end(world, self.tenant, authorization)
+        _note(world, self.actor, self.tenant, "cancel", authorization, outcome)
+        return outcome
 
 
 def _is_payer(world: World, tenant: Tenant, authorization: Authorization, payer: Payer) -> bool:
     return authorization.account == payer.account and world.knows(tenant, payer)
 
 
-class RevokeAuthorization(CustomerDecision, CancelAuthorization):
+class RevokeAuthorization(CustomerDecision):
     """The payer withdraws the permission."""
+
+    def busy(self) -> Refusal:
+        return _CHARGED_NOW
+
+    def act(self, world: World, authorization: Authorization) -> Authorization | Refusal:
+        return _end(world, self.tenant, authorization)
 
     def exists_for_actor(self, world: World, authorization: Authorization) -> bool:
         return _is_payer(world, self.tenant, authorization, self.payer)
@@ -271,7 +313,10 @@ class PauseCommand(OneAuthorization):
         if authorization.status == self.done:
             return authorization
         if self.allows(authorization, self.action):
-            return move(world, self.tenant, authorization, self.action)
+            moved = move(world, self.tenant, authorization, self.action)
+            if isinstance(self.actor, Actor):
+                _note(world, self.actor, self.tenant, self.action, authorization, moved)
+            return moved
         if authorization.status == "pending":
             return refuse("authorization_unapproved")
         if authorization.status == "expired":

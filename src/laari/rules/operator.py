@@ -5,12 +5,13 @@ The command line and the operator's desk use them, never a page of a merchant or
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from laari.rules.actors import Actor
 from laari.rules.command import Command
+from laari.rules.journal import note_wallet
 from laari.rules.money import MAX_MONEY, rufiyaa
 from laari.rules.records import MODES, Tenant, TopupSlip, Transaction, Wallet, WalletFreeze
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -69,6 +70,12 @@ class MoveMoney(Command[MovedMoney]):
             message = f"This would change the balance {change}. Use --below-zero to allow it."
             return invalid("amount", message)
         moved = move_outside_money(world, self.tenant, wallet, self.kind, self.amount, self.details)
+        note_wallet(
+            *(world, self.actor, f"wallet.{self.kind}", wallet, world.wallets[self.account]),
+            merchant_id=None if self.tenant is None else self.tenant.merchant_id,
+            moved=moved,
+            reason=self.details,
+        )
         if self.slip is not None:
             world.topups[wallet.mode, self.slip] = moved
             world.slips.append(TopupSlip(wallet.mode, self.slip, moved.tid))
@@ -83,8 +90,9 @@ class MoveMoney(Command[MovedMoney]):
 
 @dataclass(frozen=True, slots=True)
 class OneWallet(Command[Wallet]):
-    """The operator changes one wallet, locked."""
+    """The operator changes one wallet, locked. A change is in the journal with its reason."""
 
+    verb: ClassVar[str]
     actor: Actor
     account: int
 
@@ -96,9 +104,15 @@ class OneWallet(Command[Wallet]):
         if wallet is None:
             return _no_wallet(self.account)
         changed = self.changed(world, wallet)
-        if not isinstance(changed, Refusal):
+        if not isinstance(changed, Refusal) and changed != wallet:
             world.wallets.change(self.account, changed)
+            action = f"wallet.{self.verb}"
+            note_wallet(world, self.actor, action, wallet, changed, reason=self.why)
         return changed
+
+    @property
+    def why(self) -> str | None:
+        return None
 
     @abstractmethod
     def changed(self, world: World, wallet: Wallet) -> Wallet | Refusal: ...
@@ -108,6 +122,7 @@ class OneWallet(Command[Wallet]):
 class SetTier(OneWallet):
     """Gives a wallet the limits of another tier; its spending stays counted."""
 
+    verb = "set_tier"
     tier: str
 
     def changed(self, world: World, wallet: Wallet) -> Wallet | Refusal:
@@ -120,7 +135,12 @@ class SetTier(OneWallet):
 class FreezeWallet(OneWallet):
     """Stops money from leaving a wallet; if it is already frozen, nothing changes."""
 
+    verb = "freeze"
     reason: str
+
+    @property
+    def why(self) -> str | None:
+        return self.reason
 
     def changed(self, world: World, wallet: Wallet) -> Wallet | Refusal:
         if wallet.frozen_at is not None:
@@ -131,6 +151,8 @@ class FreezeWallet(OneWallet):
 
 class UnfreezeWallet(OneWallet):
     """Restores the limits of the wallet's tier."""
+
+    verb = "unfreeze"
 
     def changed(self, world: World, wallet: Wallet) -> Wallet | Refusal:
         if wallet.frozen_at is None:

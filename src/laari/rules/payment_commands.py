@@ -10,9 +10,11 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from laari.rules.actors import Payer
+from laari.rules import ids
+from laari.rules.actors import Actor, Payer
 from laari.rules.command import TenantCommand
 from laari.rules.events import EventType, emit
+from laari.rules.journal import note_of_tenant
 from laari.rules.lifecycle import (
     PAYMENT_TRANSITIONS,
     REQUEST_TRANSITIONS,
@@ -37,6 +39,8 @@ class Kind(Generic[Payable]):
 
     table: Table[UUID, Payable]
     noun: str
+    object_type: str  # in the journal
+    prefix: str  # of its ids
     missing: RefusalCode
     not_cancellable: RefusalCode
     not_cancellable_now: RefusalCode  # while an attempt to pay is processed
@@ -52,6 +56,8 @@ class Kind(Generic[Payable]):
 PAYMENTS = Kind[Payment](
     table=World.payments,
     noun="payment",
+    object_type="payment",
+    prefix=ids.PAYMENT,
     missing="not_found",
     not_cancellable="payment_not_cancellable",
     not_cancellable_now="payment_conflict",
@@ -72,6 +78,8 @@ PAYMENTS = Kind[Payment](
 REQUESTS = Kind[PaymentRequest](
     table=World.requests,
     noun="request",
+    object_type="payment_request",
+    prefix=ids.PAYMENT_REQUEST,
     missing="payment_request_not_found",
     not_cancellable="payment_request_not_cancellable",
     not_cancellable_now="payment_request_not_cancellable",
@@ -114,6 +122,30 @@ def move(
     if action in kind.events:
         announce(kind, world, tenant, kind.events[action], moved)
     return moved
+
+
+def note_moved(
+    kind: Kind[Payable],
+    world: World,
+    actor: Actor,
+    tenant: Tenant,
+    verb: str,
+    before: Payable,
+    after: Payable,
+    reason: str | None = None,
+) -> None:
+    """Adds the entry of an action to the journal."""
+    note_of_tenant(
+        world,
+        actor,
+        tenant,
+        f"{kind.object_type}.{verb}",
+        kind.object_type,
+        ids.show_id(kind.prefix, after.id),
+        {"status": before.status},
+        {"status": after.status},
+        reason,
+    )
 
 
 def not_taking(world: World, tenant: Tenant) -> Refusal | None:
@@ -179,13 +211,20 @@ class OnePayable(TenantCommand[Payable], Generic[Payable]):
         return refuse(code, f"The {kind.noun} is {state}.")
 
 
-class Cancel(OnePayable[Payable]):
+@dataclass(frozen=True, slots=True)
+class Cancel(OnePayable[Payable], Generic[Payable]):
     """The merchant withdraws it; if it is already cancelled, nothing changes."""
 
     action = "cancel"
+    actor: Actor
 
     def act(self, world: World, payable: Payable) -> Payable | Refusal:
-        return payable if payable.status == "cancelled" else OnePayable.act(self, world, payable)
+        if payable.status == "cancelled":
+            return payable
+        outcome = OnePayable.act(self, world, payable)
+        if not isinstance(outcome, Refusal):
+            note_moved(self.kind, world, self.actor, self.tenant, "cancel", payable, outcome)
+        return outcome
 
     def changes(self, now: datetime) -> Mapping[str, object]:
         return {"cancelled_at": now}

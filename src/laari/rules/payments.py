@@ -25,6 +25,7 @@ from laari.rules.payment_commands import (
     Reserve,
     announce,
     move,
+    note_moved,
 )
 from laari.rules.records import (
     Payment,
@@ -208,4 +209,10 @@ class RefundPayment(OnePayable[Payment]):
             request = world.requests[payable.request_id]
             move(REQUESTS, world, self.tenant, request, "refund")
         now = world.at(self.tenant)
-        return move(PAYMENTS, world, self.tenant, payable, "refund", refunded_at=now)
+        refunded = move(PAYMENTS, world, self.tenant, payable, "refund", refunded_at=now)
+        if isinstance(self.actor, Actor):
+            note_moved(
+                *(PAYMENTS, world, self.actor, self.tenant, "refund", payable, refunded),
+                reason=self.reason,
+            )
+        return refunded

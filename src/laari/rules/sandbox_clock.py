@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
+from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
+from laari.rules.journal import note_of_tenant
 from laari.rules.records import Tenant, TenantClock
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
@@ -15,6 +17,7 @@ class MoveClock(TenantCommand[TenantClock]):
     """Adds to the tenant's offset, or returns to real time if `advance_seconds` is None."""
 
     tenant: Tenant
+    actor: Actor
     advance_seconds: int | None
 
     def needs(self, needs: Needs) -> None:
@@ -31,4 +34,11 @@ class MoveClock(TenantCommand[TenantClock]):
             return invalid("advance_seconds", "The clock cannot be moved more than 100 years.")
         moved = TenantClock(clock.id, offset)
         world.clocks.change(clock.id, moved)
+        if moved != clock:
+            note_of_tenant(
+                *(world, self.actor, self.tenant, "sandbox.move_clock"),
+                *("sandbox_clock", str(clock.id)),
+                {"offset_seconds": clock.clock_offset_seconds},
+                {"offset_seconds": offset},
+            )
         return moved

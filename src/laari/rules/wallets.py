@@ -12,7 +12,9 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from laari.rules import ledger
+from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
+from laari.rules.journal import note_wallet
 from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records import Payment, Tenant, Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
@@ -189,6 +191,7 @@ class SetSandboxWallet(TenantCommand[Wallet]):
     """Sets the balance and the tier of a merchant's sandbox customer, for tests."""
 
     tenant: Tenant
+    actor: Actor
     balance: int | None
     tier: str | None
 
@@ -202,10 +205,17 @@ class SetSandboxWallet(TenantCommand[Wallet]):
             return refuse("not_found")
         if self.tier is not None and self.tier not in world.tiers:
             return invalid("tier", f"tier must be one of: {', '.join(sorted(world.tiers))}.")
+        moved = None
         if self.balance is not None and self.balance != wallet.balance:
             change, details = self.balance - wallet.balance, "Sandbox balance set"
-            move_outside_money(world, self.tenant, wallet, "adjustment", change, details)
+            moved = move_outside_money(world, self.tenant, wallet, "adjustment", change, details)
         if self.tier is not None:
-            moved = world.wallets[account]
-            world.wallets.change(account, replace(moved, tier=self.tier))
-        return world.wallets[account]
+            world.wallets.change(account, replace(world.wallets[account], tier=self.tier))
+        after = world.wallets[account]
+        if after != wallet:
+            note_wallet(
+                *(world, self.actor, "sandbox.set_wallet", wallet, after),
+                merchant_id=self.tenant.merchant_id,
+                moved=moved,
+            )
+        return after

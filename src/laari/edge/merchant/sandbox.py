@@ -96,7 +96,7 @@ CLOCK_BODY = Body(
 
 
 def set_wallet(context: Context, fields: WalletFields) -> SetSandboxWallet:
-    return SetSandboxWallet(context.tenant, fields.balance, fields.tier)
+    return SetSandboxWallet(context.tenant, context.caller.actor, fields.balance, fields.tier)
 
 
 def wallet_shown(wallet: Wallet, backend: Backend) -> SandboxWallet:
@@ -108,7 +108,7 @@ def move_clock(context: Context, fields: ClockFields) -> MoveClock | Refusal:
     advance, reset = fields.advance_seconds, fields.reset
     if (advance is None) == (not reset):
         return refuse("invalid_request", "Send either advance_seconds or reset: true.")
-    return MoveClock(context.tenant, None if reset else advance)
+    return MoveClock(context.tenant, context.caller.actor, None if reset else advance)
 
 
 def clock_shown(clock: TenantClock, backend: Backend) -> SandboxClock:

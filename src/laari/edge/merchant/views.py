@@ -9,6 +9,7 @@ from laari.edge.merchant.lists import ListQuery, page_body, read_window
 from laari.edge.merchant.operations import Context, Read, Write
 from laari.edge.resources import R, Resource
 from laari.http.messages import Reply
+from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.lifecycle import is_overdue
 from laari.rules.records import Tenant
@@ -106,7 +107,7 @@ async def show_page(
 
 def cancel_operation(
     resource: Resource[R],
-    command: Callable[[Tenant, UUID], Command[R]],
+    command: Callable[[Tenant, UUID, Actor], Command[R]],
     shape: object,
     *refusals: RefusalCode,
     summary: str = "",
@@ -118,7 +119,9 @@ def cancel_operation(
         summary=summary or f"Cancel a pending {resource.noun}",
         scope=f"{resource.listing}:cancel",
         body=NO_BODY,
-        command=lambda context, fields: command(context.tenant, context.id(resource.prefix)),
+        command=lambda context, fields: command(
+            context.tenant, context.id(resource.prefix), context.caller.actor
+        ),
         show=resource.show,
         shape=shape,
         refusals=(resource.missing, *refusals),

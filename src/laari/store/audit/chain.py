@@ -211,7 +211,7 @@ async def count_unsealed(connection: Connection, places: dict[str, SealedPlace])
         subject = SUBJECTS[table]
         counts[table] = await connection.fetchval(
             f"SELECT count(*) FROM {source(subject)} WHERE (r.xid > $1 OR r.xid = $1 "
-            f'AND r.{subject.key}::text > $2::text COLLATE "C") AND {subject.live}',
+            f"AND r.{subject.key} > $2::text::{subject.key_type}) AND {subject.live}",
             *place,
         )
     return counts

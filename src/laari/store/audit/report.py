@@ -11,7 +11,7 @@ import msgspec
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.store.audit import bodies, events, money, parties, periods
+from laari.store.audit import bodies, events, money, parties, periods, settings
 from laari.store.audit.chain import count_unsealed, verify_links, verify_numbers, verify_rows
 from laari.store.audit.difference import MEMORY, Check, Difference, shown
 from laari.store.audit.schema import verify_schema
@@ -24,7 +24,8 @@ from laari.store.postgres.connect import local_settings
 SHOWN = 100  # differences of each kind; the report counts all of them
 
 # The longest checks come first: the others fit in beside them.
-CHECKS = [check for part in (bodies, money, periods, events, parties) for check in part.CHECKS]
+_PARTS = (bodies, money, periods, settings, events, parties)
+CHECKS = [check for part in _PARTS for check in part.CHECKS]
 
 _UNREADABLE = "An event's body is not the JSON that the service writes."
 _LOST = "A seal that was kept is no longer in the chain: seals were removed, or an older copy of "
@@ -102,7 +103,8 @@ async def settle(connection: Connection, since_seal: bool) -> None:
         f"SET LOCAL work_mem = '{MEMORY}'; SET LOCAL jit = off; "
         "SET LOCAL max_parallel_workers_per_gather = 0; "
         "SET LOCAL search_path = pg_catalog, public; SET LOCAL row_security = off; "
-        "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL datestyle = 'ISO, YMD'"
+        "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL datestyle = 'ISO, YMD'; "
+        "SET LOCAL timezone = 'UTC'; SET LOCAL bytea_output = 'hex'"
     )
 
 

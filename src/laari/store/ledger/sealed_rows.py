@@ -79,6 +79,18 @@ SUBJECTS = {
             ),
             "LEFT JOIN tenants t ON t.id = r.tenant_id",
         ),
+        # Without the address, which is removed after a while.
+        Subject(
+            "journal",
+            "id",
+            "bigint",
+            "r.mode IS DISTINCT FROM 'sandbox'",
+            (
+                *("r.id", "r.time", "r.actor_kind", "r.actor_name", "r.actor_role", "r.action"),
+                *("r.object_type", "r.object_id", "r.merchant_id", "r.mode", "r.before"),
+                *("r.after", "r.reason"),
+            ),
+        ),
     )
 }
 

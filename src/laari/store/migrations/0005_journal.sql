@@ -68,6 +68,7 @@ LANGUAGE plpgsql SET timezone = 'UTC' SET bytea_output = 'hex' AS $$
 DECLARE
     actor jsonb := nullif(current_setting('laari.actor', true), '')::jsonb;
     watched text[] := TG_ARGV[1:];
+    keys text[] := ARRAY['id', 'name', 'digest'];
     found jsonb := CASE TG_OP WHEN 'DELETE' THEN to_jsonb(OLD) ELSE to_jsonb(NEW) END;
     state_before jsonb := CASE WHEN TG_OP <> 'INSERT' THEN journal_state(to_jsonb(OLD), watched) END;
     state_after jsonb := CASE WHEN TG_OP <> 'DELETE' THEN journal_state(to_jsonb(NEW), watched) END;
@@ -75,7 +76,9 @@ DECLARE
     owner text;
     only_in text;
 BEGIN
-    IF TG_OP = 'UPDATE' AND state_before = state_after THEN
+    -- Nothing that is watched has changed, and no key.
+    IF TG_OP = 'UPDATE' AND state_before = state_after
+        AND journal_state(to_jsonb(OLD), keys) = journal_state(found, keys) THEN
         RETURN NULL;
     END IF;
     IF actor IS NULL THEN

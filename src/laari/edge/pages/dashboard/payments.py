@@ -60,7 +60,7 @@ async def _ask_refund(request: DashboardRequest, payment: Payment) -> Reply:
 async def _refund(request: DashboardRequest, payment: Payment) -> Reply | Problem:
     if problem := await request.confirm(always=request.tenant.mode == "live"):
         return problem
-    command = RefundPayment(request.tenant, payment.id, request.tenant)
+    command = RefundPayment(request.tenant, payment.id, request.actor)
     outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
         return outcome

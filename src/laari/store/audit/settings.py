@@ -1,0 +1,101 @@
+"""Settings against the journal: every watched value is the one of its object's last entry.
+
+The service writes an entry with each change, so a difference is a change made in the database.
+"""
+
+from typing import NamedTuple
+
+from laari.store.audit.difference import Check
+
+
+class Watched(NamedTuple):
+    """The columns of a table `r` whose values are in the journal.
+
+    A column with a # is there as the beginning of a digest. `expected` are the values of an entry
+    `after`: entries of the spine have more values and another form of times.
+    """
+
+    object_type: str
+    object_id: str
+    columns: tuple[str, ...]
+    expected: str = "after::jsonb"
+
+
+WATCHED = {
+    "merchants": Watched(
+        "merchant",
+        "r.id",
+        (
+            *("name", "mode", "active", "fee_bps", "fee_fixed", "webhook_url", "webhooks_enabled"),
+            *("secret_digest", "old_secret_digest", "old_secret_until"),
+        ),
+    ),
+    "tenants": Watched("tenant", "r.id::text", ("merchant_id", "mode")),
+    "oauth_clients": Watched(
+        "oauth_client",
+        "r.id",
+        ("merchant_id", "name", "scope", "secret_digest", "expires_at", "revoked_at"),
+    ),
+    "tiers": Watched("tier", "r.name", ("per_transaction", "daily", "weekly", "monthly")),
+    "customers": Watched(
+        "customer",
+        "'cus_' || encode(uuid_send(r.id), 'hex')",
+        ("name", "mobile", "email", "vpa", "language", "#password_hash"),
+    ),
+    "wallets": Watched(
+        "wallet",
+        "r.account::text",
+        ("tier", "frozen_at", "frozen_reason"),
+        "(SELECT jsonb_build_object('tier', a -> 'tier', 'frozen_at', "
+        "(a ->> 'frozen_at')::timestamptz, 'frozen_reason', a -> 'frozen_reason') "
+        "FROM (SELECT after::jsonb) AS entry (a) WHERE a IS NOT NULL)",
+    ),
+    "wallet_keys": Watched(
+        "wallet_key", "encode(r.digest, 'hex')", ("account", "name", "revoked_at")
+    ),
+}
+
+LONGEST = 60  # characters of a value in a difference
+
+
+def _value(column: str) -> str:
+    name = column.removeprefix("#")
+    if name == column:
+        return f"'{name}', r.{name}"
+    return f"'{name}', left(encode(sha256(convert_to(r.{name}, 'UTF8')), 'hex'), 32)"
+
+
+def _check(table: str, watched: Watched) -> Check:
+    values = ", ".join(map(_value, watched.columns))
+    return Check(
+        f"{watched.object_type}_setting",
+        "The setting was changed without an entry in the journal.",
+        f"""SELECT '{watched.object_type} ' || object_id || field AS id,
+            left(coalesce(each.expected, 'null'), {LONGEST}) AS expected,
+            left(coalesce(each.found, 'null'), {LONGEST}) AS found
+        FROM (
+            SELECT object_id, l.state AS expected, r.state AS found
+            FROM (
+                SELECT object_id, {watched.expected} AS state FROM (
+                    SELECT DISTINCT ON (object_id) object_id, after FROM journal
+                    WHERE object_type = '{watched.object_type}' ORDER BY object_id, id DESC
+                ) AS newest
+            ) AS l
+            FULL JOIN (
+                SELECT {watched.object_id} AS object_id, jsonb_build_object({values}) AS state
+                FROM {table} r
+            ) AS r USING (object_id)
+            WHERE l.state IS DISTINCT FROM r.state
+        ) AS differs CROSS JOIN LATERAL (
+            SELECT ', ' || name, differs.expected ->> name, differs.found ->> name
+            FROM jsonb_object_keys(differs.found) AS name
+            WHERE differs.expected IS NOT NULL
+                AND differs.expected -> name IS DISTINCT FROM differs.found -> name
+            UNION ALL SELECT '', 'nothing', 'a row' WHERE differs.expected IS NULL
+            UNION ALL SELECT '', 'a row', 'nothing' WHERE differs.found IS NULL
+        ) AS each (field, expected, found)""",
+        scope="all",
+    )
+
+
+CHECKS = [_check(table, watched) for table, watched in WATCHED.items()]

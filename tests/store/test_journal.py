@@ -1,0 +1,315 @@
+"""Every change of a setting is in the journal with its actor, or does not happen."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+
+from laari.rules.actors import Actor
+from laari.rules.operator import FreezeWallet, MoveMoney, SetTier, UnfreezeWallet
+from laari.rules.payments import CancelPayment, CreatePayment, PaymentDraft
+from laari.rules.sandbox_clock import MoveClock
+from laari.rules.wallets import SetSandboxWallet
+from laari.store.audit.settings import WATCHED
+from laari.store.batch.runner import BatchRunner
+from laari.store.people import customers, logins, merchants, oauth, wallet_keys
+from laari.store.people.acting import acting
+from laari.store.people.tiers import set_tier
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants
+from tests.actors import OPERATOR
+
+PERSON = Actor("person", "owner@shop.mv", "owner", "192.0.2.7")
+
+
+@pytest.fixture
+async def connection(dsn: str) -> AsyncIterator[asyncpg.Connection]:
+    async with connection_to(dsn) as connection:
+        yield connection
+
+
+async def entries(connection: asyncpg.Connection, action: str) -> list[dict[str, Any]]:
+    rows = await connection.fetch("SELECT * FROM journal WHERE action = $1 ORDER BY id", action)
+    return [
+        {**row, "before": _read(row["before"]), "after": _read(row["after"])}
+        for row in map(dict, rows)
+    ]
+
+
+def _read(text: str | None) -> Any:
+    return None if text is None else msgspec.json.decode(text)
+
+
+async def make_shop(connection: asyncpg.Connection) -> merchants.NewMerchant:
+    return await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
+
+
+async def test_a_change_is_written_with_its_actor_and_all_values(connection) -> None:
+    shop = await make_shop(connection)
+    await merchants.update(connection, PERSON, shop.merchant.id, fee_bps=5)
+    [entry] = await entries(connection, "merchant.update")
+    assert (entry["actor_kind"], entry["actor_name"]) == ("person", "owner@shop.mv")
+    assert (entry["actor_role"], entry["address"]) == ("owner", "192.0.2.7")
+    assert (entry["object_type"], entry["object_id"]) == ("merchant", shop.merchant.id)
+    assert (entry["merchant_id"], entry["mode"]) == (shop.merchant.id, None)
+    changed = {name for name in entry["after"] if entry["before"][name] != entry["after"][name]}
+    assert changed == {"fee_bps"}
+    assert (entry["before"]["fee_bps"], entry["after"]["fee_bps"]) == (0, 5)
+    assert entry["after"]["name"] == "Shop"
+
+
+async def test_a_new_merchant_is_written_with_everything_that_belongs_to_it(connection) -> None:
+    shop = await make_shop(connection)
+    made = await entries(connection, "merchant.create")
+    assert sorted(entry["object_type"] for entry in made) == [
+        *("customer", "merchant", "tenant", "tenant", "wallet"),
+    ]
+    assert {entry["merchant_id"] for entry in made} == {shop.merchant.id}
+    assert all(entry["before"] is None for entry in made)
+    [key] = await entries(connection, "wallet_key.create")
+    assert (key["merchant_id"], key["mode"]) == (shop.merchant.id, "sandbox")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE merchants SET fee_bps = 7",
+        "UPDATE merchants SET id = 'mer_other'",
+        "UPDATE tiers SET name = 'other' WHERE name = 'verified'",
+        "UPDATE customers SET mobile = '7771234'",
+        "UPDATE tiers SET daily = 1 WHERE name = 'basic'",
+        "DELETE FROM tiers WHERE name = 'verified'",
+        "UPDATE oauth_clients SET scope = ''",
+        "UPDATE wallet_keys SET revoked_at = now()",
+        "INSERT INTO tiers (name) VALUES ('gold')",
+    ],
+)
+async def test_a_change_without_an_actor_is_refused(connection, statement: str) -> None:
+    shop = await make_shop(connection)
+    await oauth.create_client(connection, OPERATOR, shop.merchant.id, "payments:read")
+    for table, column in (("wallets", "tier"), ("tenants", "merchant_id")):
+        await connection.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_{column}_fkey")
+    await connection.execute(
+        "ALTER TABLE oauth_clients DROP CONSTRAINT oauth_clients_merchant_id_fkey"
+    )
+    count = await connection.fetchval("SELECT count(*) FROM journal")
+    with pytest.raises(asyncpg.RestrictViolationError, match="needs an actor"):
+        await connection.execute(statement)
+    assert await connection.fetchval("SELECT count(*) FROM journal") == count
+
+
+async def test_a_change_of_nothing_is_no_entry(connection) -> None:
+    shop = await make_shop(connection)
+    await merchants.update(connection, OPERATOR, shop.merchant.id, fee_bps=0)
+    await merchants.end_old_key(connection, OPERATOR, shop.merchant.id)
+    await set_tier(connection, OPERATOR, "basic", {})
+    for action in ("merchant.update", "merchant.end_old_key", "tier.set"):
+        assert await entries(connection, action) == []
+
+
+async def test_uses_and_clocks_and_balances_fire_nothing(connection) -> None:
+    shop = await make_shop(connection)
+    await oauth.create_client(connection, OPERATOR, shop.merchant.id, "payments:read")
+    count = await connection.fetchval("SELECT count(*) FROM journal")
+    for statement in (
+        "UPDATE oauth_clients SET last_used_at = now()",
+        "UPDATE wallet_keys SET last_used_at = now()",
+        "UPDATE tenants SET clock_offset_seconds = 5 WHERE mode = 'sandbox'",
+        "UPDATE wallets SET balance = 1, tier = tier",
+    ):
+        await connection.execute(statement)
+    assert await connection.fetchval("SELECT count(*) FROM journal") == count
+
+
+async def test_only_a_digest_of_a_password_is_written(connection) -> None:
+    made = await customers.create(
+        connection, OPERATOR, name="A", mode="live", tier="basic", password="secret"
+    )
+    await logins.set_password(connection, PERSON, made.id, "new-hash")
+    [entry] = await entries(connection, "customer.set_password")
+    values = entry["before"]["password_hash"], entry["after"]["password_hash"]
+    assert len({*values}) == 2
+    assert all(len(value) == 32 for value in values)
+    assert "new-hash" not in str(entry)
+
+
+async def test_no_secret_is_in_the_journal(connection) -> None:
+    shop = await make_shop(connection)
+    client, secret = await oauth.create_client(connection, OPERATOR, shop.merchant.id, "")
+    _, rotated = await merchants.rotate_key(connection, OPERATOR, bytes(32), shop.merchant.id)
+    made = await customers.create(connection, OPERATOR, name="A", mode="live", tier="basic")
+    text = str(await connection.fetch("SELECT * FROM journal"))
+    for secret_value in (shop.secret_key, secret, rotated, made.api_key, made.password):
+        assert secret_value not in text
+    hashed = await connection.fetchval("SELECT password_hash FROM customers WHERE name = 'A'")
+    assert hashed not in text
+    assert client.id in text
+
+
+async def test_an_inner_actor_names_only_its_own_changes(connection) -> None:
+    async with acting(connection, OPERATOR, "test.outer"):
+        async with acting(connection, PERSON, "test.inner", "because"):
+            await connection.execute("INSERT INTO tiers (name) VALUES ('inner')")
+        await connection.execute("INSERT INTO tiers (name) VALUES ('outer')")
+    [inner] = await entries(connection, "test.inner")
+    [outer] = await entries(connection, "test.outer")
+    assert (inner["object_id"], inner["actor_name"], inner["reason"]) == (
+        *("inner", PERSON.name, "because"),
+    )
+    assert (outer["object_id"], outer["actor_name"], outer["reason"]) == (
+        *("outer", OPERATOR.name, None),
+    )
+
+
+async def test_an_actor_ends_with_its_block_also_within_a_transaction(connection) -> None:
+    transaction = connection.transaction()
+    await transaction.start()
+    async with acting(connection, OPERATOR, "test.done"):
+        await connection.execute("INSERT INTO tiers (name) VALUES ('gold')")
+    with pytest.raises(asyncpg.RestrictViolationError):
+        await connection.execute("UPDATE tiers SET daily = 5 WHERE name = 'gold'")
+    await transaction.rollback()
+    assert await entries(connection, "test.done") == []
+    async with acting(connection, OPERATOR, "test.done"):
+        await connection.execute("INSERT INTO tiers (name) VALUES ('gold')")
+    with pytest.raises(asyncpg.RestrictViolationError):
+        await connection.execute("UPDATE tiers SET daily = 5 WHERE name = 'gold'")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE journal SET reason = 'x'",
+        "UPDATE journal SET after = '{}'",
+        "UPDATE journal SET xid = 1",
+        "UPDATE journal SET address = '192.0.2.9'",
+        "DELETE FROM journal",
+        "TRUNCATE journal",
+    ],
+)
+async def test_entries_never_change(connection, statement: str) -> None:
+    with pytest.raises(asyncpg.RestrictViolationError, match="insert-only"):
+        await connection.execute(statement)
+    await connection.execute("UPDATE journal SET address = NULL")
+
+
+async def without_journal(connection: asyncpg.Connection) -> None:
+    """No entry can be written any more, as if the disk were full there."""
+    await connection.execute("ALTER TABLE journal ADD CONSTRAINT full_now CHECK (false) NOT VALID")
+
+
+async def test_a_setting_whose_entry_cannot_be_written_stays(connection) -> None:
+    shop = await make_shop(connection)
+    await without_journal(connection)
+    with pytest.raises(asyncpg.CheckViolationError):
+        await merchants.update(connection, OPERATOR, shop.merchant.id, fee_bps=9)
+    assert (await merchants.show(connection, shop.merchant.id)).fee_bps == 0
+
+
+async def test_a_command_whose_entry_cannot_be_written_does_nothing(dsn: str, connection) -> None:
+    shop = await make_shop(connection)
+    tenant = await tenants.of_merchant(connection, shop.merchant.id, "live")
+    runner = BatchRunner(dsn, "http://laari.test")
+    [payment] = await runner.run([CreatePayment(tenant, PaymentDraft("a", 100))], 1.0)
+    assert not isinstance(payment, tuple)
+    await without_journal(connection)
+    with pytest.raises(asyncpg.CheckViolationError):
+        await runner.run([CancelPayment(tenant, payment.id, OPERATOR)], 1.0)
+    await runner.close()
+    found = await connection.fetch("SELECT status FROM payments")
+    assert [row["status"] for row in found] == ["pending"]
+    assert await connection.fetchval("SELECT count(*) FROM events") == 1  # its creation
+
+
+async def test_commands_on_wallets_keep_the_state_complete(dsn: str, connection) -> None:
+    made = await customers.create(
+        connection, OPERATOR, name="A", mode="live", tier="basic", balance=500
+    )
+    runner = BatchRunner(dsn, "http://laari.test")
+    for command in (
+        FreezeWallet(PERSON, made.account, "stolen"),
+        FreezeWallet(PERSON, made.account, "again"),  # changes nothing
+        SetTier(PERSON, made.account, "verified"),
+        MoveMoney(PERSON, None, made.account, "adjustment", -100, "Correction"),
+        UnfreezeWallet(PERSON, made.account),
+        UnfreezeWallet(PERSON, made.account),
+    ):
+        await runner.run([command], 1.0)
+    await runner.close()
+    rows = await connection.fetch(
+        "SELECT action, reason, after FROM journal WHERE object_type = 'wallet' ORDER BY id"
+    )
+    shown = [
+        (row["action"], row["reason"], after["tier"], after["frozen_reason"], after.get("balance"))
+        for row in rows
+        for after in [_read(row["after"])]
+    ]
+    assert shown == [
+        ("customer.create", None, "basic", None, None),
+        ("wallet.topup", None, "basic", None, 500),
+        ("wallet.freeze", "stolen", "basic", "stolen", None),
+        ("wallet.set_tier", None, "verified", "stolen", None),
+        ("wallet.adjustment", "Correction", "verified", "stolen", 400),
+        ("wallet.unfreeze", None, "verified", None, None),
+    ]
+
+
+async def test_sandbox_controls_name_their_caller(dsn: str, connection) -> None:
+    shop = await make_shop(connection)
+    tenant = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
+    runner = BatchRunner(dsn, "http://laari.test")
+    for _ in range(2):  # the second time changes nothing
+        await runner.run([SetSandboxWallet(tenant, PERSON, 5, "basic")], 1.0)
+    await runner.run([MoveClock(tenant, PERSON, 60), MoveClock(tenant, PERSON, 0)], 1.0)
+    await runner.close()
+    [wallet] = await entries(connection, "sandbox.set_wallet")
+    [clock] = await entries(connection, "sandbox.move_clock")
+    for entry in (wallet, clock):
+        assert (entry["actor_name"], entry["mode"]) == (PERSON.name, "sandbox")
+        assert entry["merchant_id"] == shop.merchant.id
+    assert wallet["after"]["balance"] == 5
+    assert (clock["before"], clock["after"]) == ({"offset_seconds": 0}, {"offset_seconds": 60})
+
+
+async def test_a_customers_own_key_names_the_customer(connection) -> None:
+    made = await customers.create(connection, OPERATOR, name="A", mode="live", tier="basic")
+    customer = Actor("customer", "cus_1")
+    await wallet_keys.add_key(connection, customer, made.account, "wk_mine", "Mine")
+    await connection.execute("SELECT 1")
+    first, own = await entries(connection, "wallet_key.create")
+    assert (first["actor_kind"], own["actor_kind"]) == ("command_line", "customer")
+    assert (own["merchant_id"], own["mode"]) == (None, "live")
+    await wallet_keys.revoke_key(
+        connection, customer, made.account, bytes.fromhex(own["object_id"])
+    )
+    [revoked] = await entries(connection, "wallet_key.revoke")
+    assert revoked["before"]["revoked_at"] is None
+    assert revoked["after"]["revoked_at"] is not None
+
+
+async def test_the_audit_watches_what_the_triggers_write(connection) -> None:
+    rows = await connection.fetch(
+        "SELECT tgrelid::regclass::text, trim_array(string_to_array(encode(tgargs, 'escape'), "
+        "'\\000'), 1) FROM pg_trigger WHERE tgfoid = 'journal_change'::regproc"
+    )
+    written = {table: tuple(arguments) for table, arguments in rows}
+    assert written == {
+        table: (watched.object_type, *watched.columns) for table, watched in WATCHED.items()
+    }
+
+
+async def test_a_watched_column_fires_its_trigger(connection) -> None:
+    """A column that is in the entries but not in the trigger's list could change without one."""
+    rows = await connection.fetch(
+        "SELECT t.tgrelid::regclass::text, (SELECT array_agg(a.attname::text) FROM pg_attribute a "
+        "WHERE a.attrelid = t.tgrelid AND a.attnum = ANY(t.tgattr::int2[])) "
+        "FROM pg_trigger t WHERE tgfoid = 'journal_change'::regproc"
+    )
+    for table, columns in rows:
+        watched = {column.removeprefix("#") for column in WATCHED[table].columns}
+        if table == "wallets":  # updated by every payment: the spine adds its entries
+            assert columns is None
+        elif columns is not None:  # without a list, every column fires it
+            assert watched <= set(columns)
