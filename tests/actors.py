@@ -7,6 +7,7 @@ from asyncpg import Connection
 from laari.rules.actors import Actor
 from laari.store.people.acting import acting
 
+PERSON = Actor("person", "aisha@shop.example", "owner")
 OPERATOR = Actor("command_line", "tester", "admin")
 
 

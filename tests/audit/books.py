@@ -13,6 +13,7 @@ from laari.rules.actors import Payer
 from laari.rules.idempotency import Keyed, Response
 from laari.rules.operator import FreezeWallet, MoveMoney
 from laari.rules.records import Payment, Tenant
+from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import Data, refusal_body, to_json
 from laari.rules.shapes.payments import payment_shape
@@ -23,7 +24,7 @@ from laari.store.ledger.seals import Seal, sealing_key
 from laari.store.people import customers, merchants, oauth
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.reads import deliveries, tenants
-from tests.actors import OPERATOR
+from tests.actors import OPERATOR, PERSON
 
 MASTER_KEY = bytes(32)
 KEY = sealing_key(MASTER_KEY)
@@ -60,7 +61,7 @@ async def write_books(dsn: str) -> None:
     await run(rules.PayPayment(live, made["paid"], Payer(payer.account, "live")))
     await run(rules.PayPayment(live, made["refunded"], Payer(payer.account, "live")))
     await run(rules.PayPayment(live, dear.id, Payer(payer.account, "live")))
-    await run(rules.RefundPayment(live, made["refunded"], live))
+    await run(RefundPayment(live, made["refunded"], PERSON))
     await run(rules.CancelPayment(live, made["cancelled"], OPERATOR))
     await run(rules.RejectPayment(live, made["rejected"], Payer(payer.account, "live")))
     tomorrow = replace(live, clock_offset_seconds=90_000)
@@ -80,7 +81,7 @@ async def _ask(run: Any, live: Tenant, account: int) -> None:
         made[status] = (await run(payment_requests.CreateRequest(live, draft, False))).id
     await run(payment_requests.PayRequest(live, made["paid"], Payer(account, "live")))
     paid = await run(payment_requests.PayRequest(live, made["refunded"], Payer(account, "live")))
-    await run(rules.RefundPayment(live, paid.payment_id, live))
+    await run(RefundPayment(live, paid.payment_id, PERSON))
     await run(payment_requests.CancelRequest(live, made["cancelled"], OPERATOR))
     await run(payment_requests.RejectRequest(live, made["rejected"], Payer(account, "live")))
     tomorrow = replace(live, clock_offset_seconds=90_000)
@@ -125,7 +126,7 @@ async def _charge(run: Any, live: Tenant, account: int) -> None:
         charge = charges.PaymentDraft(reference, 5_000)
         paid = await run(charges.ChargeAuthorization(tenant, made[status], charge))
         if reference == "charge 2":
-            await run(rules.RefundPayment(later, paid.id, later))
+            await run(RefundPayment(later, paid.id, OPERATOR, 2_000, "other", "Late"))
 
 
 async def write_more(dsn: str) -> None:

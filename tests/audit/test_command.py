@@ -60,7 +60,13 @@ def test_the_report_says_how_far_it_is_sealed(audit: Audit, dsn: str) -> None:
     number, mac = _execute(dsn, "SELECT number, mac FROM seals ORDER BY number DESC LIMIT 1")
     assert report["last_seal"]["number"] == number
     assert report["last_seal"]["mac"] == mac.hex()
-    assert report["unsealed"] == {"transfers": 0, "transactions": 0, "events": 0, "journal": 0}
+    assert report["unsealed"] == {
+        "transfers": 0,
+        "transactions": 0,
+        "events": 0,
+        "refunds": 0,
+        "journal": 0,
+    }
     status, out, _ = audit()
     assert status == 0
     assert f"Sealed up to {number}:{mac.hex()}\n" in out

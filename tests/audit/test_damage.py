@@ -117,8 +117,42 @@ DAMAGE: list[tuple[str, set[str]]] = [
         {"refund_transfer", "wallet_balance", "merchant_total", "transaction"},
     ),
     (
-        "UPDATE payments SET status = 'refunded', refunded_at = now() WHERE status = 'paid'",
-        {"refund_transfer", "merchant_total"},
+        "UPDATE payments SET status = 'refunded', refunded_at = now(), refunded_amount = amount "
+        "WHERE status = 'paid'",
+        {"refund_payment", "merchant_total", "merchant_funds"},
+    ),
+    *(
+        (f"UPDATE transfers SET payment_id = {other} WHERE kind = 'refund'", {"refund_transfer"})
+        for other in ("gen_random_uuid()", _OF.format("pending"))
+    ),
+    (
+        "INSERT INTO refunds (id, tenant_id, payment_id, amount, actor_kind, actor_name, tid, "
+        f"created_at) SELECT gen_random_uuid(), 1, {_OF.format('paid')}, 1, 'person', 'a', 'X', "
+        "now()",
+        {"refund_transfer", "refund_payment", "refund_event"},
+    ),
+    (
+        "UPDATE refunds SET tenant_id = 2",
+        {"refund_transfer", "refund_payment", "refund_event"},
+    ),
+    ("UPDATE refunds SET amount = amount + 1", {"refund_transfer", "refund_payment"}),
+    ("UPDATE refunds SET actor_kind = NULL, actor_name = NULL", {"refund_event"}),
+    ("UPDATE refunds SET note = 'Other' WHERE note IS NOT NULL", {"refund_event_body"}),
+    ("UPDATE refunds SET reason = 'fraudulent'", {"refund_event_body"}),
+    ("DELETE FROM events WHERE type = 'payment.refunded'", {"refund_event"}),
+    (
+        "UPDATE payments SET refunded_amount = 1 WHERE refunded_amount < amount",
+        {"refund_payment", "merchant_total"},
+    ),
+    ("UPDATE merchant_funds SET refunded_fees = refunded_fees + 1", {"merchant_funds"}),
+    ("DELETE FROM merchant_funds", {"merchant_funds"}),
+    (
+        _NEW_TRANSFER.format("'hold', 1000000001, 1000000002, 1, NULL, 'X'", "paid"),
+        {"transfer_kind"},
+    ),
+    (
+        _NEW_TRANSFER.format("'adjustment', payer_account, 8, 1, NULL, 'X'", "paid"),
+        {"float", "transfer_mode"},
     ),
     (
         f"UPDATE payments SET payment_reference = 'X' WHERE id = {_OF.format('paid')}",
@@ -286,7 +320,7 @@ EXCHANGED: list[tuple[str, str]] = [
             f"WHERE kind = '{kind}' AND payment_id = {_OF.format(reference)}",
             f"{kind}_transfer",
         )
-        for kind, reference in (("payment", "paid"), ("fee", "paid"), ("refund", "refunded"))
+        for kind, reference in (("payment", "paid"), ("fee", "paid"))
         for other in ("gen_random_uuid()", _OF.format("pending"))
     ),
     (

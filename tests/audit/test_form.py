@@ -44,16 +44,24 @@ FIRST = {
         "r.id, r.time, r.actor_kind, r.actor_name, r.actor_role, r.action, r.object_type, "
         "r.object_id, r.merchant_id, r.mode, r.before, r.after, r.reason",
     ),
+    "refunds": (
+        "id",
+        "r.id, r.tenant_id, r.payment_id, r.amount, r.reason, r.note, r.actor_kind, "
+        "r.actor_name, r.tid, r.created_at",
+    ),
 }
 
 
 LIVE = {
-    "transfers": "1 IN (r.debit_account, r.credit_account) OR 3 IN "
-    "(r.debit_account, r.credit_account) OR EXISTS (SELECT FROM tenants t WHERE t.mode = 'live' "
+    # Of the service's own accounts, those of the live mode have odd numbers.
+    "transfers": "(r.debit_account < 11 AND r.debit_account % 2 = 1) "
+    "OR (r.credit_account < 11 AND r.credit_account % 2 = 1) "
+    "OR EXISTS (SELECT FROM tenants t WHERE t.mode = 'live' "
     "AND 1000000000 + t.id IN (r.debit_account, r.credit_account))",
     "transactions": "r.account IN (SELECT account FROM wallets WHERE mode = 'live')",
     "events": "r.tenant_id IN (SELECT id FROM tenants WHERE mode = 'live')",
     "journal": "r.mode IS NULL OR r.mode = 'live'",
+    "refunds": "r.tenant_id IN (SELECT id FROM tenants WHERE mode = 'live')",
 }
 
 

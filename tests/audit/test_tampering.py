@@ -77,7 +77,13 @@ async def test_honest_books_are_not_accused(sealed: Sealed) -> None:
     assert report.differences == []
     assert report.ok
     assert report.unsealed is not None
-    assert report.unsealed == {"transfers": 0, "transactions": 0, "events": 0, "journal": 0}
+    assert report.unsealed == {
+        "transfers": 0,
+        "transactions": 0,
+        "events": 0,
+        "refunds": 0,
+        "journal": 0,
+    }
     assert report.last_seal is not None
     assert report.last_seal.number == sealed.last.number > 10
 

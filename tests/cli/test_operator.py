@@ -214,15 +214,18 @@ def test_the_reason_of_a_refund_is_kept(laari: Laari, dsn: str, reason: str | No
     customer = laari("customer", "create", "Aisha", *SANDBOX, "--balance", "10000", "--json").json
     payment_id = make_payment(dsn, merchant_id, int(customer["account_number"]))
     before = laari("payment", "show", payment_id, "--json").json
-    assert (before["refunded_at"], before["refund_reason"]) == (None, None)
+    assert (before["refunded_at"], before["refunded_amount"], before["refunds"]) == (None, 0, [])
     assert (before["merchant_id"], before["mode"]) == (merchant_id, "sandbox")
     unknown = laari("payment", "refund", payment_id, "--reason", "weather")
     assert (unknown.status, "requested_by_customer" in unknown.err) == (1, True)
     given = () if reason is None else ("--reason", reason)
     refunded = laari("payment", "refund", payment_id, *given, "--json").json
-    assert "refund_reason" not in refunded  # the payment as merchants see it
+    assert "refunds" not in refunded  # the payment as merchants see it
     shown = laari("payment", "show", payment_id, "--json").json
-    assert (shown["status"], shown["refund_reason"]) == ("refunded", reason)
+    [made] = shown["refunds"]
+    assert (shown["status"], shown["refunded_amount"]) == ("refunded", 10_000)
+    assert (made["amount"], made["reason"], made["note"]) == (10_000, reason, None)
+    assert (made["actor"], made["id"][:4]) == ("command_line", "rfd_")
     assert shown["refunded_at"].endswith("+05:00")
     # A second refund does not replace it.
     assert laari("payment", "refund", payment_id, "--reason", "other").status == 1

@@ -13,8 +13,10 @@ from playwright.async_api import Page, expect
 from laari.rules import ids
 from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
-from laari.rules.payments import PayPayment, RefundPayment
+from laari.rules.payments import PayPayment
 from laari.rules.records import Mode
+from laari.rules.refunds import RefundPayment
+from tests.actors import OPERATOR
 from tests.pages.owners import Owner, new_owner
 from tests.pages.people import (
     Visitors,
@@ -93,7 +95,7 @@ async def refund(owner: Owner, mode: Mode, payment: dict[str, Any]) -> None:
     payment_id = ids.read_id(ids.PAYMENT, payment["id"])
     assert payment_id is not None
     tenant = await tenant_of(owner.shop, mode)
-    await submit(owner.shop.service, RefundPayment(tenant, payment_id, tenant))
+    await submit(owner.shop.service, RefundPayment(tenant, payment_id, OPERATOR))
 
 
 async def trade_in_sandbox(owner: Owner) -> None:

@@ -1,6 +1,7 @@
 """A merchant, a wallet and an authorization kept in memory, for rules without a database."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -14,8 +15,19 @@ from laari.rules.authorizations import (
     CreateAuthorization,
 )
 from laari.rules.ids import Random
+from laari.rules.ledger import merchant_account
 from laari.rules.periods import Counted, PeriodKey, others
-from laari.rules.records import Authorization, MerchantActivity, Tenant, TenantClock, Tier, Wallet
+from laari.rules.records import (
+    Authorization,
+    MerchantActivity,
+    MerchantFunds,
+    Refund,
+    Tenant,
+    TenantClock,
+    Tier,
+    Transfer,
+    Wallet,
+)
 from laari.rules.sandbox_clock import MoveClock
 from laari.rules.world import World
 from tests.actors import OPERATOR
@@ -24,7 +36,7 @@ START = datetime(2026, 2, 27, 12, 0, tzinfo=UTC)  # a Friday
 ACCOUNT = 7_700_000_000_001
 NEVER = date(1970, 1, 1)
 
-ROWS = ("references", "payments", "authorizations", "wallets")
+ROWS = ("references", "payments", "authorizations", "wallets", "funds")
 
 
 class Books:
@@ -38,10 +50,13 @@ class Books:
         self.references: dict[tuple[int, str], UUID] = {}
         self.events: list[Any] = []
         self.transactions: list[Any] = []
+        self.transfers: list[Transfer] = []
+        self.refunds: list[Refund] = []
         self.tiers = {
             "business": Tier("business", None, None, None, None),
             "basic": Tier("basic", 500_000, 1_000_000, 3_000_000, 5_000_000),
         }
+        self.rows["funds"][1] = MerchantFunds(1)
         self.rows["wallets"][ACCOUNT] = Wallet(
             ACCOUNT, uuid4(), "sandbox", tier, balance, NEVER, 0, NEVER, 0, NEVER, 0
         )
@@ -65,6 +80,15 @@ class Books:
     def balance(self) -> int:
         return self.rows["wallets"][ACCOUNT].balance
 
+    @property
+    def earned(self) -> int:
+        """The merchant's balance."""
+        account = merchant_account(self.tenant).number
+        return sum(
+            each.amount * ((each.credit_account == account) - (each.debit_account == account))
+            for each in self.transfers
+        )
+
     def move_clock(self, offset: int) -> None:
         """As the sandbox control moves it: by the difference."""
         outcome = self.run(MoveClock(self.tenant, OPERATOR, offset - self.offset))
@@ -78,6 +102,8 @@ class Books:
         world.merchants.show("mer_1", MerchantActivity("mer_1", True))
         world.tiers = self.tiers
         world.authorization_ids.update(self.references)
+        world.balances[1] = self.earned
+        world.refund_counts.update(Counter(each.payment_id for each in self.refunds))
         for name in ROWS:
             for key, row in self.rows[name].items():
                 getattr(world, name).lock(key, row)
@@ -103,4 +129,6 @@ class Books:
         self.references = world.authorization_ids
         self.events += world.events
         self.transactions += world.transactions
+        self.transfers += world.transfers
+        self.refunds += world.refunds
         return outcome

@@ -9,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from laari.rules.charges import ChargeAuthorization
-from laari.rules.payments import PaymentDraft, RefundPayment
+from laari.rules.payments import PaymentDraft
 from laari.rules.records import Payment
+from laari.rules.refunds import Refunded, RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.sandbox_clock import MoveClock
 from tests.actors import OPERATOR
@@ -149,8 +150,8 @@ def refund(books: Books, model: Model, reference: str) -> None:
     assert (claim is not None) == (reference in model.paid)
     if claim is None:
         return
-    outcome = books.run(RefundPayment(books.tenant, claim.resource_id, books.tenant))
-    assert isinstance(outcome, Payment) == (reference not in model.refunded)
+    outcome = books.run(RefundPayment(books.tenant, claim.resource_id, OPERATOR))
+    assert isinstance(outcome, Refunded) == (reference not in model.refunded)
     model.refunded.add(reference)
 
 

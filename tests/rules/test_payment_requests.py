@@ -14,16 +14,18 @@ from laari.rules.payment_requests import (
     PayRequest,
     RequestDraft,
 )
-from laari.rules.payments import CreatePayment, PaymentDraft, RefundPayment
+from laari.rules.payments import CreatePayment, PaymentDraft
 from laari.rules.records import (
     Contact,
     MerchantActivity,
+    MerchantFunds,
     Mode,
     PaymentRequest,
     Tenant,
     Tier,
     Wallet,
 )
+from laari.rules.refunds import Refunded, RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.world import Needs, World
 from tests.actors import OPERATOR
@@ -49,6 +51,8 @@ def world() -> World:
     world.wallets.lock(ACCOUNT, wallet)
     world.tiers = {"open": Tier("open", None, None, None, None)}
     world.recipients["email", "aisha@laari.test"] = AISHA
+    world.funds.lock(1, MerchantFunds(1))
+    world.balances[1] = 0
     return world
 
 
@@ -70,7 +74,8 @@ def test_a_batch_that_creates_pays_and_refunds(world: World) -> None:
     assert isinstance(paid, PaymentRequest)
     assert paid.payment_id is not None
     assert code(PayRequest(tenant(), request.id, PAYER).decide(world)) == "payment_conflict"
-    RefundPayment(tenant(), paid.payment_id, tenant()).decide(world)
+    refunded = RefundPayment(tenant(), paid.payment_id, OPERATOR).decide(world)
+    assert isinstance(refunded, Refunded)
     assert world.requests.added[request.id].status == "refunded"
     assert world.payments.added[paid.payment_id].status == "refunded"
     assert world.wallets.changed[ACCOUNT].balance == 1_000
@@ -78,6 +83,7 @@ def test_a_batch_that_creates_pays_and_refunds(world: World) -> None:
         "payment_request.created",
         "payment_request.paid",
         "payment.paid",
+        "payment.refunded",
     ]
     assert [(each.kind, each.amount) for each in world.transfers] == [
         ("payment", 600),

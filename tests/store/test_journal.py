@@ -127,7 +127,7 @@ async def test_only_a_digest_of_a_password_is_written(connection) -> None:
     made = await customers.create(
         connection, OPERATOR, name="A", mode="live", tier="basic", password="secret"
     )
-    await logins.set_password(connection, PERSON, made.id, "new-hash")
+    await logins.set_password(connection, PERSON, logins.CustomerId(made.id), "new-hash")
     [entry] = await entries(connection, "customer.set_password")
     values = entry["before"]["password_hash"], entry["after"]["password_hash"]
     assert len({*values}) == 2

@@ -24,6 +24,7 @@ from laari.rules.lifecycle import (
 )
 from laari.rules.payment_commands import PAYMENTS, move
 from laari.rules.records import Payment, PaymentStatus, Tenant
+from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World
@@ -72,7 +73,7 @@ class Bench(NamedTuple):
             paid = await self.connection.fetchval(
                 "SELECT payment_id FROM payment_requests WHERE id = $1", row
             )
-            return payments.RefundPayment(tenant, paid or row, tenant)
+            return RefundPayment(tenant, paid or row, OPERATOR)
         names = {"payment": (payments, "Payment"), "request": (payment_requests, "Request")}
         module, noun = names[self.kind]
         command = getattr(module, f"{action.capitalize()}{noun}")

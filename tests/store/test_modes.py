@@ -18,6 +18,7 @@ from laari.rules import ledger, payment_requests, payments
 from laari.rules.actors import Payer
 from laari.rules.charges import ChargeAuthorization
 from laari.rules.records import Mode, Tenant
+from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.sandbox_clock import MoveClock
 from laari.rules.wallets import SetSandboxWallet
@@ -235,7 +236,7 @@ BY_PAYER: dict[str, tuple[Make, str]] = {
         lambda m, who: ChargeAuthorization(m.tenant, m.active, payments.PaymentDraft("c", 100)),
         "authorization_not_found",
     ),
-    "refund": (lambda m, who: payments.RefundPayment(m.tenant, m.paid, m.tenant), "not_found"),
+    "refund": (lambda m, who: RefundPayment(m.tenant, m.paid, OPERATOR), "not_found"),
 }
 
 

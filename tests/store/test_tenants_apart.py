@@ -14,6 +14,7 @@ from laari.rules import payment_requests, payments
 from laari.rules.actors import Payer
 from laari.rules.charges import ChargeAuthorization
 from laari.rules.records import Mode, Tenant
+from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from laari.store.batch.runner import BatchRunner
@@ -21,7 +22,7 @@ from laari.store.people import customers, merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.search import search
-from tests.actors import OPERATOR
+from tests.actors import OPERATOR, PERSON
 
 TABLES = ("payments", "payment_requests", "authorizations", "wallets", "transfers")
 
@@ -41,7 +42,7 @@ Make = Callable[[Tenant, Owned, Payer], Any]
 COMMANDS: dict[str, Make] = {
     "cancel": lambda t, o, who: payments.CancelPayment(t, o.payment, OPERATOR),
     "expire": lambda t, o, who: payments.ExpirePayment(t, o.payment),
-    "refund": lambda t, o, who: payments.RefundPayment(t, o.paid, t),
+    "refund": lambda t, o, who: RefundPayment(t, o.paid, OPERATOR),
     "pay": lambda t, o, who: payments.PayPayment(t, o.payment, who),
     "reject": lambda t, o, who: payments.RejectPayment(t, o.payment, who),
     "reserve": lambda t, o, who: payments.ReservePayment(t, o.payment, who),
@@ -153,6 +154,6 @@ def test_a_merchant_refunds_its_own_payments_only() -> None:
     world = World(datetime(2026, 1, 1, tzinfo=UTC), "http://laari.test", os.urandom)
     paid = payments.new_payment(world, mine, "hosted", payments.PaymentDraft("ORDER-1", 100))
     world.payments.lock(paid.id, replace(paid, status="paid", fee=0, payer_account=1))
-    refused = payments.RefundPayment(mine, paid.id, other).decide(world)
+    refused = RefundPayment(other, paid.id, PERSON).decide(world)
     assert isinstance(refused, Refusal)
     assert refused.code == "not_found"

@@ -114,7 +114,7 @@ export interface Customer {
   value: string;
 }
 
-export type Event = PaymentEvent | PaymentRequestEvent | AuthorizationEvent | SampleEvent;
+export type Event = PaymentEvent | RefundEvent | PaymentRequestEvent | AuthorizationEvent | SampleEvent;
 
 /** The delivery of the event; `next_attempt_at` only while it is pending. */
 export interface EventDelivery {
@@ -241,6 +241,31 @@ export interface PeriodLimit {
   interval: Open<"day" | "month" | "week" | "year">;
   /** In laari; null is no limit of this kind. */
   amount: number | bigint | null;
+}
+
+/** A refund, with its payment as it was right after the refund. */
+export interface RefundData {
+  id: string;
+  payment_id: string;
+  /** In laari. */
+  amount: number;
+  reason: Open<"duplicate" | "fraudulent" | "other" | "requested_by_customer"> | null;
+  /** For you; the customer does not see it. */
+  note: string | null;
+  created_at: string;
+  payment: Payment;
+}
+
+export interface RefundEvent {
+  /** The same in every attempt to deliver it. */
+  id: string;
+  type: "payment.refunded";
+  payload_version: number;
+  mode: Open<"active" | "sandbox">;
+  /** In UTC. */
+  created_at: string;
+  data: RefundData;
+  delivery: EventDelivery | null;
 }
 
 /** The amount that can still be spent, never below 0; null if there is no limit. */
@@ -481,7 +506,7 @@ export interface ListAuthorizationPaymentsParams {
 export interface ListEventsParams {
   /** Values outside 1 to 100 become the nearest of the two. */
   limit?: number;
-  type?: "payment.created" | "payment.paid" | "payment.cancelled" | "payment.expired" | "payment_request.created" | "payment_request.paid" | "payment_request.rejected" | "payment_request.cancelled" | "payment_request.expired" | "authorization.created" | "authorization.approved" | "authorization.rejected" | "authorization.cancelled" | "authorization.revoked";
+  type?: "payment.created" | "payment.paid" | "payment.cancelled" | "payment.expired" | "payment.refunded" | "payment_request.created" | "payment_request.paid" | "payment_request.rejected" | "payment_request.cancelled" | "payment_request.expired" | "authorization.created" | "authorization.approved" | "authorization.rejected" | "authorization.cancelled" | "authorization.revoked";
   delivered?: boolean;
   /** Created at or after this time. A date means midnight; the default offset is +05:00. */
   created_from?: string | Date;

@@ -15,7 +15,7 @@ from laari.rules.webhooks import check_webhook_url
 from laari.store.people import merchants
 from laari.store.people.merchants import described
 from laari.store.postgres.pool import connection_to
-from laari.store.reads.figures import balances
+from laari.store.reads import balances
 
 
 @click.group()
@@ -107,7 +107,8 @@ async def show(service: Service, merchant_id: str) -> dict[str, object]:
     """
     async with connection_to(service.dsn) as connection:
         found = _with_old_key(await merchants.show(connection, merchant_id))
-        return {**found, "balance": await balances(connection, merchant_id)}
+        held = await balances.of_merchant(connection, merchant_id)
+    return {**found, "balance": {mode: each and each.available for mode, each in held.items()}}
 
 
 @merchant.command("list")

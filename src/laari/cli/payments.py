@@ -5,6 +5,7 @@ from typing import get_args
 import click
 import msgspec
 
+from laari.cli.terminal import fields
 from laari.cli.terminal.operation import (
     actor,
     in_service,
@@ -20,13 +21,14 @@ from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
-from laari.rules.money import rufiyaa
-from laari.rules.payments import RefundPayment
-from laari.rules.records import Payment, RefundReason, Tenant
+from laari.rules.money import MAX_MONEY, rufiyaa
+from laari.rules.records import Payment, Refund, RefundReason, Tenant
+from laari.rules.refunds import MOST_NOTE, RefundPayment, left_of
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.payments import payment_shape
+from laari.rules.shapes.refunds import refund_shape
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import payments, tenants
+from laari.store.reads import payments, refunds, tenants
 
 
 @click.group()
@@ -39,51 +41,79 @@ def payment() -> None:
 @operation
 @needs("payments.read")
 async def show(service: Service, payment_id: str) -> dict[str, object]:
-    """Show a payment, with the time and reason of its refund."""
+    """Show a payment, with its refunds and the person or credential that made each."""
     found, tenant = await _find(service, payment_id)
     async with connection_to(service.dsn) as connection:
-        reason = await payments.refund_reason(connection, found.id)
+        made = await refunds.of_payment(connection, found.id)
     shown = msgspec.json.decode(to_json(payment_shape(found, await origin_of(service))))
     return {
         **shown,
+        "refunded_amount": found.refunded_amount or 0,
         "refunded_at": show_or_none(found.refunded_at),
-        "refund_reason": reason,
         "merchant_id": tenant.merchant_id,
         "mode": tenant.mode,
+        "refunds": [_described(each) for each in made],
     }
+
+
+def _described(refund: Refund) -> dict[str, object]:
+    shown = msgspec.to_builtins(refund_shape(refund))
+    return {**shown, "actor": refund.actor_kind, "actor_name": refund.actor_name, "tid": refund.tid}
 
 
 @payment.command()
 @click.argument("payment_id")
+@click.option(
+    "--amount",
+    type=fields.integer(1, MAX_MONEY),
+    metavar="LAARI",
+    help="Refund this part. Default: all that is left.",
+)
 @click.option("--reason", type=click.Choice(get_args(RefundReason)), help="Kept with the refund.")
+@click.option("--note", type=fields.text(MOST_NOTE), help="Kept with the refund.")
 @click.option("--yes", is_flag=True, help="Do not ask on a terminal.")
 @json_option
 @needs("payments.refund")
-def refund(payment_id: str, reason: RefundReason | None, yes: bool, as_json: bool) -> None:
-    """Refund the whole amount of a paid payment."""
+def refund(
+    payment_id: str,
+    amount: int | None,
+    reason: RefundReason | None,
+    note: str | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Refund a paid payment, or a part of it; prints the payment."""
     # Asks outside of the event loop, so that Ctrl-C works.
-    question = in_service(_question, payment_id) if is_interactive() and not yes else None
+    question = in_service(_question, payment_id, amount) if is_interactive() and not yes else None
     if question is not None and not confirm(question):
         raise LaariError("nothing was refunded")
-    show_answer(in_service(_refund, payment_id, reason), as_json)
+    show_answer(in_service(_refund, payment_id, amount, reason, note), as_json)
 
 
-async def _question(service: Service, payment_id: str) -> str | None:
+async def _question(service: Service, payment_id: str, amount: int | None) -> str | None:
     """Returns None for a payment that cannot be refunded: the refusal gives the reason."""
     found, tenant = await _find(service, payment_id)
     if found.status != "paid":
         return None
     whose = f"{tenant.merchant_name} ({tenant.merchant_id}, {tenant.mode})"
+    returned = left_of(found) if amount is None else amount
     return (
-        f"Refund MVR {rufiyaa(found.amount)} of {found.reference!r} from {whose} "
+        f"Refund MVR {rufiyaa(returned)} of {found.reference!r} from {whose} "
         f"to account {found.payer_account}?"
     )
 
 
-async def _refund(service: Service, payment_id: str, reason: RefundReason | None) -> object:
+async def _refund(
+    service: Service,
+    payment_id: str,
+    amount: int | None,
+    reason: RefundReason | None,
+    note: str | None,
+) -> object:
     found, tenant = await _find(service, payment_id)
-    refunded = await submit(service, RefundPayment(tenant, found.id, actor(), reason))
-    return payment_shape(refunded, await origin_of(service))
+    command = RefundPayment(tenant, found.id, actor(), amount, reason, note)
+    refunded = await submit(service, command)
+    return payment_shape(refunded.payment, await origin_of(service))
 
 
 async def _find(service: Service, payment_id: str) -> tuple[Payment, Tenant]:

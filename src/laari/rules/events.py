@@ -13,6 +13,7 @@ from laari.rules.shapes.authorizations import Authorization
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import EventId, UtcTimestamp
 from laari.rules.shapes.payments import AnyPayment, HostedPayment
+from laari.rules.shapes.refunds import RefundData
 from laari.rules.shapes.requests import PaymentRequest
 from laari.rules.world import World
 
@@ -52,6 +53,7 @@ EventType: TypeAlias = Literal[
     "payment.paid",
     "payment.cancelled",
     "payment.expired",
+    "payment.refunded",
     "payment_request.created",
     "payment_request.paid",
     "payment_request.rejected",
@@ -71,6 +73,9 @@ EVENTS: dict[EventType, EventKind] = {
     ),
     "payment.cancelled": EventKind("A payment was cancelled.", HostedPayment),
     "payment.expired": EventKind("A pending payment was marked expired.", HostedPayment),
+    "payment.refunded": EventKind(
+        "A payment, or a part of it, was refunded. Each refund has one.", RefundData
+    ),
     "payment_request.created": EventKind("A payment request was created.", PaymentRequest),
     "payment_request.paid": EventKind("A customer paid a payment request.", PaymentRequest),
     "payment_request.rejected": EventKind("A customer rejected a payment request.", PaymentRequest),

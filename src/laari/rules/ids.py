@@ -17,6 +17,7 @@ Random: TypeAlias = Callable[[int], bytes]
 
 PAYMENT = "pay_"
 PAYMENT_REQUEST = "prq_"
+REFUND = "rfd_"
 AUTHORIZATION = "auth_"
 EVENT = "evt_"
 CUSTOMER = "cus_"

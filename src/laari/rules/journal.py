@@ -1,6 +1,6 @@
 """Entries of the journal that commands add with their decision.
 
-Changes of other settings are written by triggers (0004_journal.sql). Creates, charges and the
+Changes of other settings are written by triggers (0005_journal.sql). Creates, charges and the
 customers' own payments are not in the journal: they have events and saved responses.
 """
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from laari.rules.records import Mode, Tenant, Transfer, TransferKind, Wallet
+from laari.rules.tables import UnlockedRowError
 from laari.rules.world import World
 
 # These accounts have no stored balance: it is the sum of their transfers. So payments never wait
@@ -12,10 +13,17 @@ from laari.rules.world import World
 _SERVICE_ACCOUNTS: dict[tuple[str, Mode], int] = {
     ("fees", "live"): 1,
     ("fees", "sandbox"): 2,
-    ("outside", "live"): 3,  # the other side of top-ups and corrections
+    ("outside", "live"): 3,  # the bank account: top-ups come from there
     ("outside", "sandbox"): 4,
+    ("in transit", "live"): 5,  # sent to the bank, not confirmed
+    ("in transit", "sandbox"): 6,
+    ("corrections", "live"): 7,  # the other side of adjustments
+    ("corrections", "sandbox"): 8,
+    ("unallocated", "live"): 9,  # received, not yet assigned
+    ("unallocated", "sandbox"): 10,
 }
-_FIRST_MERCHANT_ACCOUNT = 1_000_000_000
+FIRST_MERCHANT_ACCOUNT = 1_000_000_000
+FIRST_HELD_ACCOUNT = 2_000_000_000
 FIRST_WALLET_ACCOUNT = 7_700_000_000_000
 
 
@@ -38,8 +46,25 @@ def outside_account(mode: Mode) -> Account:
     return Account(_SERVICE_ACCOUNTS["outside", mode], mode)
 
 
+def in_transit_account(mode: Mode) -> Account:
+    return Account(_SERVICE_ACCOUNTS["in transit", mode], mode)
+
+
+def corrections_account(mode: Mode) -> Account:
+    return Account(_SERVICE_ACCOUNTS["corrections", mode], mode)
+
+
+def unallocated_account(mode: Mode) -> Account:
+    return Account(_SERVICE_ACCOUNTS["unallocated", mode], mode)
+
+
 def merchant_account(tenant: Tenant) -> Account:
-    return Account(_FIRST_MERCHANT_ACCOUNT + tenant.id, tenant.mode)
+    """The money that is available to a merchant."""
+    return Account(FIRST_MERCHANT_ACCOUNT + tenant.id, tenant.mode)
+
+
+def held_account(tenant: Tenant) -> Account:
+    return Account(FIRST_HELD_ACCOUNT + tenant.id, tenant.mode)
 
 
 def wallet_account(wallet: Wallet) -> Account:
@@ -63,3 +88,16 @@ def transfer(
             world.new_id(), kind, debit.number, credit.number, amount, payment_id, tid, created_at
         )
     )
+
+
+def available(world: World, tenant: Tenant) -> int:
+    """A merchant's balance, with the transfers of this batch; its funds must be locked."""
+    if not world.funds.is_locked(tenant.id):
+        raise UnlockedRowError(f"the balance of tenant {tenant.id} was read without a lock")
+    account, _ = merchant_account(tenant)
+    moved = sum(
+        each.amount if each.credit_account == account else -each.amount
+        for each in world.transfers
+        if account in (each.credit_account, each.debit_account)
+    )
+    return world.balances[tenant.id] + moved

@@ -132,7 +132,6 @@ def note_moved(
     verb: str,
     before: Payable,
     after: Payable,
-    reason: str | None = None,
 ) -> None:
     """Adds the entry of an action to the journal."""
     note_of_tenant(
@@ -144,7 +143,6 @@ def note_moved(
         ids.show_id(kind.prefix, after.id),
         {"status": before.status},
         {"status": after.status},
-        reason,
     )
 
 
@@ -206,8 +204,6 @@ class OnePayable(TenantCommand[Payable], Generic[Payable]):
             return refuse(code, f"The {kind.noun} has expired.")
         if self.action == "release" and state == "pending":
             return refuse(code, "No attempt to pay is being processed.")
-        if self.action == "refund":
-            return refuse(code, f"The {kind.noun} is {state}, not paid.")
         return refuse(code, f"The {kind.noun} is {state}.")
 
 

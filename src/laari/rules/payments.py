@@ -10,34 +10,27 @@ from uuid import UUID
 from msgspec import Struct
 
 from laari.rules import ledger, references
-from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.money import fee_for
 from laari.rules.payment_commands import (
     PAYMENTS,
-    REQUESTS,
     Cancel,
     Expire,
-    OnePayable,
     Pay,
     Reject,
     Release,
     Reserve,
     announce,
     move,
-    note_moved,
 )
 from laari.rules.records import (
     Payment,
     PaymentKind,
     PaymentRequest,
-    ReasonedRefund,
     ReferenceClaim,
-    RefundReason,
     Tenant,
 )
-from laari.rules.refusals import Refusal, invalid, refuse
-from laari.rules.wallets import refund_to_wallet
+from laari.rules.refusals import Refusal, invalid
 from laari.rules.world import Needs, World
 
 DEFAULT_LIFE = timedelta(hours=24)
@@ -177,42 +170,3 @@ class PayPayment(Pay[Payment]):
     def book(self, world: World, payable: Payment, tid: str) -> Payment:
         booked = book_payment(world, self.tenant, payable, self.payer.account, tid)
         return move(PAYMENTS, world, self.tenant, payable, "pay", **booked)
-
-
-@dataclass(frozen=True, slots=True)
-class RefundPayment(OnePayable[Payment]):
-    """Returns the whole amount to the payer, without the fee; its request is refunded too."""
-
-    kind = PAYMENTS
-    action = "refund"
-    actor: Actor | Tenant  # the operator, or the merchant's own people
-    reason: RefundReason | None = None
-
-    def needs(self, needs: Needs) -> None:
-        needs.refunding(self.id)
-
-    def find(self, world: World) -> Payment | None:
-        is_own = not isinstance(self.actor, Tenant) or self.actor.id == self.tenant.id
-        return OnePayable.find(self, world) if is_own else None
-
-    def act(self, world: World, payable: Payment) -> Payment | Refusal:
-        refusal = self.refusal(world, payable)
-        if refusal is not None:
-            return refusal
-        account = payable.payer_account
-        if account is None or not world.same_mode(self.tenant, account):
-            return refuse("not_found")
-        refund_to_wallet(world, self.tenant, payable, world.wallets[account])
-        if self.reason is not None:
-            world.refund_reasons.append(ReasonedRefund(payable.id, self.reason))
-        if payable.request_id is not None:
-            request = world.requests[payable.request_id]
-            move(REQUESTS, world, self.tenant, request, "refund")
-        now = world.at(self.tenant)
-        refunded = move(PAYMENTS, world, self.tenant, payable, "refund", refunded_at=now)
-        if isinstance(self.actor, Actor):
-            note_moved(
-                *(PAYMENTS, world, self.actor, self.tenant, "refund", payable, refunded),
-                reason=self.reason,
-            )
-        return refunded

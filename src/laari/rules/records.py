@@ -90,7 +90,8 @@ class Payment(Struct, frozen=True):
     reserved_by: int | None = None
     cancelled_at: datetime | None = None
     rejected_at: datetime | None = None
-    refunded_at: datetime | None = None
+    refunded_at: datetime | None = None  # when all of it was refunded
+    refunded_amount: int | None = None  # None instead of 0, so that no payment writes it
 
 
 CustomerType = Literal["mobile", "email", "vpa"]
@@ -226,7 +227,22 @@ class Tier(Struct, frozen=True):
     monthly: int | None
 
 
-TransferKind = Literal["payment", "fee", "refund", "topup", "adjustment"]
+TransferKind = Literal[
+    "payment",
+    "fee",
+    "refund",
+    "topup",
+    "adjustment",
+    "payout",
+    "payout_settled",
+    "payout_returned",
+    "hold",
+    "release",
+    "merchant_adjustment",
+    "receipt",
+    "withdrawal",
+    "sweep",
+]
 
 
 class Transfer(Struct, frozen=True):
@@ -245,11 +261,35 @@ class Transfer(Struct, frozen=True):
 RefundReason = Literal["requested_by_customer", "duplicate", "fraudulent", "other"]
 
 
-class ReasonedRefund(Struct, frozen=True):
-    """Why a payment was refunded."""
+class Refund(Struct, frozen=True):
+    """A payment, or a part of it, that was returned; never changed, never deleted.
 
+    The actor is None for refunds of versions that did not record it.
+    """
+
+    id: UUID
+    tenant_id: int
     payment_id: UUID
-    reason: RefundReason
+    amount: int
+    reason: RefundReason | None
+    note: str | None
+    actor_kind: str | None
+    actor_name: str | None
+    tid: str
+    created_at: datetime
+
+
+class MerchantFunds(Struct, frozen=True):
+    """How far a merchant's balance may fall. Money leaves only while this row is locked."""
+
+    tenant_id: int
+    refunded_fees: BigInt = 0  # of all payments that were refunded, in part or whole
+    allowance: int = 0
+
+    @property
+    def lowest(self) -> int:
+        """Fees are not returned, so that refunds alone can make a balance negative."""
+        return -self.refunded_fees - self.allowance
 
 
 class TopupSlip(Struct, frozen=True):

@@ -133,14 +133,16 @@ def take_payment(
     return tid
 
 
-def refund_to_wallet(world: World, tenant: Tenant, payment: Payment, wallet: Wallet) -> None:
-    """Returns a payment's whole amount from the merchant to the wallet that paid it.
+def refund_to_wallet(
+    world: World, tenant: Tenant, payment: Payment, wallet: Wallet, amount: int
+) -> Transaction:
+    """Returns an amount of a payment from the merchant to the wallet that paid it.
 
     Its spending stays counted in the periods: limits apply to all money that left the wallet.
     """
     merchant, details = ledger.merchant_account(tenant), payment.title or payment.reference
-    now, name, amount = world.at(tenant), tenant.merchant_name, payment.amount
-    _move_money(world, now, wallet, "refund", merchant, amount, name, details, payment.id)
+    now, name = world.at(tenant), tenant.merchant_name
+    return _move_money(world, now, wallet, "refund", merchant, amount, name, details, payment.id)
 
 
 def move_outside_money(
@@ -151,10 +153,16 @@ def move_outside_money(
     amount: int,
     details: str,
 ) -> Transaction:
-    """Moves money from outside the books into a wallet, or out of it if the amount is negative."""
-    outside, now = ledger.outside_account(wallet.mode), world.at(tenant)
-    name = "Top-up" if kind == "topup" else "Adjustment"
-    return _move_money(world, now, wallet, kind, outside, amount, name, details)
+    """Moves money into a wallet, or out of it if the amount is negative.
+
+    A top-up comes from the bank account; an adjustment corrects the books alone.
+    """
+    now, mode = world.at(tenant), wallet.mode
+    if kind == "topup":
+        name, other = "Top-up", ledger.outside_account(mode)
+    else:
+        name, other = "Adjustment", ledger.corrections_account(mode)
+    return _move_money(world, now, wallet, kind, other, amount, name, details)
 
 
 def _move_money(

@@ -19,12 +19,13 @@ from laari.rules.records import (
     Event,
     JournalEntry,
     MerchantActivity,
+    MerchantFunds,
     Message,
     Mode,
     Payment,
     PaymentRequest,
-    ReasonedRefund,
     ReferenceClaim,
+    Refund,
     SandboxPeriod,
     SavedResponse,
     Tenant,
@@ -84,6 +85,15 @@ class World:
     # Live customers by one of their contacts, in the form that is compared.
     recipients = Lookup[tuple[CustomerType, str], Contact]()
     wallets = Table[int, Wallet](Wallet, "wallets", ("account",), changes_from="tier")
+    # Every movement that takes money from a merchant locks its row. The look-ups come after the
+    # lock, so they see what the last such movement did.
+    funds = Table[int, MerchantFunds](
+        MerchantFunds, "merchant_funds", ("tenant_id",), changes_from="refunded_fees"
+    )
+    # The available balance of a tenant, without the transfers of this batch.
+    balances = Lookup[int, int]()
+    # The number of refunds of a payment, without those of this batch.
+    refund_counts = Lookup[UUID, int]()
     # A command that writes a period has locked the row of its owner.
     sandbox_periods = Table[PeriodKey, SandboxPeriod](
         SandboxPeriod, "sandbox_periods", ("owner", "unit", "start"), replaced_from="spent"
@@ -103,7 +113,7 @@ class World:
     authorization_ids = Lookup[ReferenceKey, UUID]()
     transfers = Additions(Transfer, "transfers")
     transactions = Additions(Transaction, "transactions")
-    refund_reasons = Additions(ReasonedRefund, "refund_reasons")
+    refunds = Additions(Refund, "refunds")
     access_tokens = Additions(AccessToken, "access_tokens")
     messages = Additions(Message, "messages")
     journal = Additions(JournalEntry, "journal")
@@ -246,7 +256,14 @@ class Needs:
         if tenant.mode == "sandbox":
             self.sandbox_charging.add((authorization_id, tenant.clock_offset_seconds))
 
-    def refunding(self, payment_id: UUID) -> None:
-        """A payment, with the wallet that paid it and its request."""
+    def outgoing(self, tenant: Tenant) -> None:
+        """A merchant that money is taken from."""
+        self.lock(World.funds, tenant.id)
+        self.read(World.balances, tenant.id)
+
+    def refunding(self, tenant: Tenant, payment_id: UUID) -> None:
+        """A payment, with the wallet that paid it, its request and its earlier refunds."""
+        self.outgoing(tenant)
         self.lock(World.payments, payment_id)
         self.payers_of.add(payment_id)
+        self.read(World.refund_counts, payment_id)

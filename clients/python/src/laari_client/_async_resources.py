@@ -465,6 +465,7 @@ class AsyncEvents:
                 "payment.paid",
                 "payment.cancelled",
                 "payment.expired",
+                "payment.refunded",
                 "payment_request.created",
                 "payment_request.paid",
                 "payment_request.rejected",

@@ -444,6 +444,68 @@ class PeriodLimit:
 
 
 @dataclass(frozen=True)
+class RefundData:
+    """A refund, with its payment as it was right after the refund."""
+
+    id: str
+    payment_id: str
+    # In laari.
+    amount: int
+    reason: Optional[str]
+    # For you; the customer does not see it.
+    note: Optional[str]
+    created_at: datetime
+    payment: Payment
+    unknown_fields: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_json(cls, value: Any) -> RefundData:
+        """Reads it from parsed JSON."""
+        fields = Fields("RefundData", value)
+        return cls(
+            id=fields.take("id", text),
+            payment_id=fields.take("payment_id", text),
+            amount=fields.take("amount", integer),
+            reason=fields.maybe("reason", text),
+            note=fields.maybe("note", text),
+            created_at=fields.take("created_at", moment),
+            payment=fields.take("payment", read_payment),
+            unknown_fields=fields.rest(),
+        )
+
+
+@dataclass(frozen=True)
+class RefundEvent:
+    """A resource: RefundEvent."""
+
+    # The same in every attempt to deliver it.
+    id: str
+    type: str
+    payload_version: int
+    mode: str
+    # In UTC.
+    created_at: datetime
+    data: RefundData
+    delivery: Optional[EventDelivery]
+    unknown_fields: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_json(cls, value: Any) -> RefundEvent:
+        """Reads it from parsed JSON."""
+        fields = Fields("RefundEvent", value)
+        return cls(
+            id=fields.take("id", text),
+            type=fields.take("type", text),
+            payload_version=fields.take("payload_version", integer),
+            mode=fields.take("mode", text),
+            created_at=fields.take("created_at", moment),
+            data=fields.take("data", RefundData.from_json),
+            delivery=fields.maybe("delivery", EventDelivery.from_json),
+            unknown_fields=fields.rest(),
+        )
+
+
+@dataclass(frozen=True)
 class Remaining:
     """The amount that can still be spent, never below 0; null if there is no limit."""
 
@@ -709,13 +771,16 @@ class WalletTransaction:
         )
 
 
-Event = Union[AuthorizationEvent, PaymentEvent, PaymentRequestEvent, SampleEvent, UnknownEvent]
+Event = Union[
+    AuthorizationEvent, PaymentEvent, PaymentRequestEvent, RefundEvent, SampleEvent, UnknownEvent
+]
 
 _EVENT_TYPES: Dict[str, Any] = {
     "payment.created": PaymentEvent.from_json,
     "payment.paid": PaymentEvent.from_json,
     "payment.cancelled": PaymentEvent.from_json,
     "payment.expired": PaymentEvent.from_json,
+    "payment.refunded": RefundEvent.from_json,
     "payment_request.created": PaymentRequestEvent.from_json,
     "payment_request.paid": PaymentRequestEvent.from_json,
     "payment_request.rejected": PaymentRequestEvent.from_json,
@@ -830,6 +895,8 @@ __all__ = [
     "PaymentRequest",
     "PaymentRequestEvent",
     "PeriodLimit",
+    "RefundData",
+    "RefundEvent",
     "Remaining",
     "RemainingLimits",
     "ResetAt",

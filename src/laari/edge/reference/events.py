@@ -1,5 +1,7 @@
 """Events in OpenAPI: the webhooks, and the events of `GET /events`."""
 
+from typing import get_args
+
 from laari.edge.input.fields import Schema
 from laari.edge.merchant.events import ListedEvent
 from laari.edge.reference.operation import JSON
@@ -30,7 +32,7 @@ def listed_event(schemas: Schemas) -> Schema:
     """Any event of `GET /events`; each variant has another resource, as generators need it."""
     types: dict[object, list[str]] = {}
     for name, kind in EVENTS.items():
-        shape = AnyPayment if name.startswith("payment.") else kind.shape
+        shape = AnyPayment if kind.shape in get_args(AnyPayment) else kind.shape
         types.setdefault(shape, []).append(name)
     types[SampleData] = [SAMPLE_EVENT]
     mapping: dict[str, str] = {}

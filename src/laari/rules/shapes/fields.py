@@ -52,6 +52,15 @@ RequestPaymentId = Annotated[
     str | None,
     Meta(description="The payment made from it; null until paid.", examples=[ids.PAYMENT + _HEX]),
 ]
+RefundId = Annotated[str, Meta(examples=[ids.REFUND + _HEX])]
+RefundAmount = Annotated[int, Meta(description="In laari.", examples=[5000])]
+RefundReason = Annotated[records.RefundReason | None, Meta(examples=["requested_by_customer"])]
+# A payment of any kind, as JSON text: msgspec takes no union of structs in a field.
+RefundedPayment = Annotated[Raw, Meta(extra_json_schema={"$ref": "#/components/schemas/Payment"})]
+RefundNote = Annotated[
+    str | None,
+    Meta(description="For you; the customer does not see it.", examples=["One ticket returned"]),
+]
 EventId = Annotated[
     str,
     Meta(description="The same in every attempt to deliver it.", examples=[ids.EVENT + _HEX]),

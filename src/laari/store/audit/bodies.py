@@ -135,23 +135,53 @@ _AUTHORIZATION = [
     _Said("created_at", _time("o.created_at")),
 ]
 
+
+def _of_payment(name: str, held: str, told: str | None = None) -> _Said:
+    """A field of the payment inside a refund."""
+    value = f"(SELECT {held} FROM payments p WHERE p.id = o.payment_id)"
+    return _Said(f"payment {name}", value, told=f"b.data -> 'payment' ->> '{told or name}'")
+
+
+_REFUND = [
+    _Said("id", shown("rfd", "o.id")),
+    _Said("payment_id", shown("pay", "o.payment_id")),
+    _Said("amount", "o.amount::text"),
+    _Said("reason", "o.reason"),
+    _Said("note", "o.note"),
+    _Said("created_at", _time("o.created_at")),
+    _of_payment("id", shown("pay", "p.id")),
+    *(_of_payment(name, f"p.{name}") for name in ("reference", "title", "payment_reference")),
+    *(_of_payment(name, f"p.{name}::text") for name in ("amount", "fee")),
+    # The last refund shows it as refunded. Another one may be of the same moment.
+    _of_payment(
+        "status",
+        "CASE WHEN p.refunded_at = o.created_at AND b.data -> 'payment' ->> 'status' = 'refunded' "
+        "THEN 'refunded' ELSE 'paid' END",
+    ),
+]
+
 # A retry under another key shows the payment as it was then: what never changes is compared.
 _SAVED = Check(
     "saved_response",
     "What is replayed for an idempotency key is not what was done.",
     f"""SELECT s.tenant_id || ' ' || s.operation || ' ' || s.key AS id,
-        coalesce(concat_ws(', ', 201, p.id, p.reference, p.amount, p.title), 'no such payment')
-            AS expected,
+        coalesce(concat_ws(', ', 201, p.id, p.reference, p.amount, p.title),
+            concat_ws(', ', 201, r.id, r.amount), 'no such payment or refund') AS expected,
         concat_ws(', ', s.status, d.id, d.reference, d.amount, d.title, b.error ->> 'code') AS found
     FROM saved_responses s
     CROSS JOIN LATERAL json_to_record(convert_from(s.body, 'UTF8')::json)
         AS b (data json, error json)
     CROSS JOIN LATERAL json_to_record(b.data) AS d (id text, reference text, amount text,
         title text, description text, bill_number text, status text, fee text,
-        payment_reference text)
+        payment_reference text, payment_id text, reason text, note text)
     LEFT JOIN payments p ON {shown("pay", "p.id")} = d.id
         AND p.tenant_id = s.tenant_id
-    WHERE CASE WHEN s.status = 201 THEN
+    LEFT JOIN refunds r ON {shown("rfd", "r.id")} = d.id AND r.tenant_id = s.tenant_id
+    WHERE CASE WHEN s.status = 201 AND starts_with(d.id, 'rfd_') THEN
+        b.error IS NOT NULL OR s.code <> '' OR r.id IS NULL OR s.resource_id <> r.id
+        OR (d.payment_id, d.amount, d.reason, d.note) IS DISTINCT FROM
+            ({shown("pay", "r.payment_id")}, r.amount::text, r.reason, r.note)
+    WHEN s.status = 201 THEN
         b.error IS NOT NULL OR s.code <> '' OR p.id IS NULL OR s.resource_id <> p.id
         OR (d.reference, d.amount) IS DISTINCT FROM (p.reference, p.amount::text)
         OR (d.title, d.description, d.bill_number)
@@ -171,7 +201,8 @@ CHECKS = [
     _body_check(
         "event_body",
         "payments",
-        "starts_with(e.type, 'payment.') AND e.type <> 'payment.created'",
+        "starts_with(e.type, 'payment.') AND e.type <> 'payment.created' "
+        "AND e.type <> 'payment.refunded'",
         _PAYMENT,
     ),
     _body_check(
@@ -186,5 +217,6 @@ CHECKS = [
         "starts_with(e.type, 'authorization.')",
         _AUTHORIZATION,
     ),
+    _body_check("refund_event_body", "refunds", "e.type = 'payment.refunded'", _REFUND),
     _SAVED,
 ]

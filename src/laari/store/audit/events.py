@@ -3,7 +3,7 @@
 from laari.store.audit.difference import IN_ORDER, MEMORY, Check, shown, unguarded
 
 # Events of payments that the payment does not call for, that have another time than their cause,
-# or that come before the deadline.
+# or that come before the deadline. Those of refunds have their own checks.
 _PAYMENT_EVENTS = """
 payment_events AS MATERIALIZED (
     SELECT * FROM (
@@ -21,7 +21,7 @@ payment_events AS MATERIALIZED (
             e.type = 'payment.expired' AND e.created_at < o.expires_at AS early
         FROM events e LEFT JOIN (SELECT * FROM payments ORDER BY id OFFSET 0) o
             ON o.id = e.object_id
-        WHERE starts_with(e.type, 'payment.')
+        WHERE starts_with(e.type, 'payment.') AND e.type <> 'payment.refunded'
     ) AS event
     WHERE uncalled OR early OR has_moment AND created_at IS DISTINCT FROM happened_at
 )"""
@@ -33,7 +33,10 @@ _NOT_ALL_THERE = f"""{unguarded("events_once")}
     OR EXISTS (SELECT FROM payment_events WHERE uncalled) OR (
         SELECT count(*) FILTER (WHERE kind = 'hosted') + count(*) FILTER (WHERE {_ENDED})
         FROM payments
-    ) <> (SELECT count(*) FILTER (WHERE starts_with(type, 'payment.')) FROM events)"""
+    ) <> (
+        SELECT count(*) FROM events
+        WHERE starts_with(type, 'payment.') AND type <> 'payment.refunded'
+    )"""
 
 
 def _called_for(kind: str, message: str, prefix: str, object_type: str, called_for: str) -> Check:
@@ -51,7 +54,7 @@ def _called_for(kind: str, message: str, prefix: str, object_type: str, called_f
         FROM ({called_for}) e (object_id, tenant_id, type, ended)
         FULL JOIN (
             SELECT object_id, tenant_id, type FROM events
-            WHERE starts_with(type, '{object_type}.')
+            WHERE starts_with(type, '{object_type}.') AND type <> 'payment.refunded'
         ) f ON f.object_id = e.object_id AND f.type = e.type
         WHERE e.tenant_id IS DISTINCT FROM f.tenant_id
             AND NOT (f.object_id IS NULL AND e.ended

@@ -11,7 +11,16 @@ import msgspec
 from asyncpg import Connection
 from msgspec import Struct
 
-from laari.store.audit import bodies, events, money, parties, periods, settings
+from laari.store.audit import (
+    balances,
+    bodies,
+    events,
+    money,
+    parties,
+    periods,
+    refunds,
+    settings,
+)
 from laari.store.audit.chain import count_unsealed, verify_links, verify_numbers, verify_rows
 from laari.store.audit.difference import MEMORY, Check, Difference, shown
 from laari.store.audit.schema import verify_schema
@@ -24,7 +33,7 @@ from laari.store.postgres.connect import local_settings
 SHOWN = 100  # differences of each kind; the report counts all of them
 
 # The longest checks come first: the others fit in beside them.
-_PARTS = (bodies, money, periods, settings, events, parties)
+_PARTS = (bodies, money, balances, periods, settings, events, parties, refunds)
 CHECKS = [check for part in _PARTS for check in part.CHECKS]
 
 _UNREADABLE = "An event's body is not the JSON that the service writes."

@@ -9,8 +9,8 @@ from asyncpg import Connection
 
 from laari.store.ledger.sealed_rows import SealedPlace
 
-# $1 payments, $2 payment requests, $3 authorizations, $4 wallets, $5 to $7 the last sealed
-# transactions of transfers, transactions and events.
+# $1 payments, $2 payment requests, $3 authorizations, $4 wallets, $5 to $8 the last sealed
+# transactions of transfers, transactions, events and refunds.
 _PART = """
     payments AS (SELECT * FROM public.payments WHERE id = ANY($1::uuid[])),
     payment_requests AS (SELECT * FROM public.payment_requests WHERE id = ANY($2::uuid[])),
@@ -18,6 +18,10 @@ _PART = """
     charges AS (SELECT * FROM public.payments WHERE authorization_id = ANY($3::uuid[])),
     wallets AS (SELECT * FROM public.wallets WHERE account = ANY($4::bigint[])),
     history AS (SELECT * FROM public.transactions WHERE account = ANY($4::bigint[])),
+    refunds AS (
+        SELECT * FROM public.refunds WHERE xid > $8
+        UNION ALL SELECT * FROM public.refunds WHERE payment_id = ANY($1::uuid[]) AND xid <= $8
+    ),
     transfers AS (
         SELECT * FROM public.transfers WHERE xid > $5
         UNION ALL SELECT * FROM public.transfers
@@ -35,7 +39,8 @@ _PART = """
     events AS (
         SELECT * FROM public.events WHERE xid > $7
         UNION ALL SELECT * FROM public.events
-        WHERE object_id = ANY($1::uuid[] || $2::uuid[] || $3::uuid[]) AND xid <= $7
+        WHERE object_id = ANY($1::uuid[] || $2::uuid[] || $3::uuid[]
+            || ARRAY(SELECT id FROM refunds)) AND xid <= $7
     ),
     deliveries AS (
         SELECT * FROM public.deliveries WHERE event_id = ANY(ARRAY(SELECT id FROM events))
@@ -63,6 +68,8 @@ requests AS (
 paid AS (
     SELECT id, request_id, authorization_id, payer_account FROM public.payments WHERE id IN (
         SELECT payment_id FROM moved UNION SELECT payment_id FROM requests
+        UNION SELECT payment_id FROM public.refunds WHERE xid > $4
+        UNION SELECT payment_id FROM public.refunds WHERE id IN (SELECT object_id FROM happened)
         UNION SELECT object_id FROM happened WHERE starts_with(type, 'payment.'))
 ),
 granted AS (
@@ -104,6 +111,6 @@ EVERYTHING = Scope("""
 
 async def since(connection: Connection, places: dict[str, SealedPlace]) -> Scope:
     """The rows that belong to those written after these places."""
-    xids = [places[table].xid for table in ("transfers", "transactions", "events")]
+    xids = [places[table].xid for table in ("transfers", "transactions", "events", "refunds")]
     touched = await connection.fetchrow(_TOUCHED, *xids)
     return Scope(_PART, (*touched, *xids))

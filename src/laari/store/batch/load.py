@@ -15,6 +15,7 @@ from laari.rules.tables import Additions, K, Lookup, R, Table
 from laari.rules.world import REGISTRY, Needs, ResponseKey, World
 from laari.store.batch import sandbox_periods
 from laari.store.batch.load_charge import load_charging
+from laari.store.reads import balances, refunds
 from laari.store.reads.recipients import contacts_of
 from laari.store.reads.tiers import all_tiers
 from laari.store.reads.wallets import topups_by_slip
@@ -177,6 +178,18 @@ async def _load_topups(connection: asyncpg.Connection, needs: Needs, world: Worl
     world.topups.update(await topups_by_slip(connection, slips))
 
 
+async def _load_balances(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A statement after the lock: a balance may only have grown since its snapshot."""
+    found = await balances.of_tenants(connection, needs.only_read(World.balances))
+    world.balances.update({tenant_id: each.available for tenant_id, each in found.items()})
+
+
+async def _load_refund_counts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    world.refund_counts.update(
+        await refunds.counts(connection, needs.only_read(World.refund_counts))
+    )
+
+
 # All other tables are loaded by their own key alone.
 _SPECIAL: dict[object, _Load] = {
     World.saved_responses: _load_saved_responses,
@@ -184,6 +197,8 @@ _SPECIAL: dict[object, _Load] = {
     World.authorizations: _load_authorizations,
     World.recipients: _load_recipients,
     World.wallets: _load_wallets,
+    World.balances: _load_balances,
+    World.refund_counts: _load_refund_counts,
     World.topups: _load_topups,
     World.references: _load_references,
     World.authorization_ids: _load_authorization_ids,

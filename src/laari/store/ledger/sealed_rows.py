@@ -26,9 +26,9 @@ class Subject(NamedTuple):
     beside: str = ""
 
 
-# One account of every transfer shows its mode: fees, outside, or a merchant's.
+# One account of every transfer shows its mode: the service's, or a merchant's.
 _SANDBOX_ACCOUNTS = (
-    "SELECT unnest(ARRAY[2, 4]::bigint[]) UNION ALL "
+    "SELECT unnest(ARRAY[2, 4, 6, 8, 10]::bigint[]) UNION ALL "
     "SELECT 1000000000 + id FROM tenants WHERE mode = 'sandbox'"
 )
 
@@ -90,6 +90,17 @@ SUBJECTS = {
                 *("r.object_type", "r.object_id", "r.merchant_id", "r.mode", "r.before"),
                 *("r.after", "r.reason"),
             ),
+        ),
+        Subject(
+            "refunds",
+            "id",
+            "uuid",
+            "t.mode IS DISTINCT FROM 'sandbox'",
+            (
+                *("r.id", "r.tenant_id", "r.payment_id", "r.amount", "r.reason", "r.note"),
+                *("r.actor_kind", "r.actor_name", "r.tid", "r.created_at"),
+            ),
+            "LEFT JOIN tenants t ON t.id = r.tenant_id",
         ),
     )
 }

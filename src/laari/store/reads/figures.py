@@ -1,4 +1,4 @@
-"""The sums of a merchant's days by till, added up behind the writers.
+"""The sums of a merchant's days by till, and its balance, added up behind the writers.
 
 A row that every payment changed would make all payments of a merchant wait for each other. So the
 background process adds ended transactions, and readers add the few newer transfers.
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from asyncpg import Connection
 
-from laari.rules.records import MODES, Mode
+from laari.rules.ledger import FIRST_HELD_ACCOUNT, FIRST_MERCHANT_ACCOUNT
 from laari.store.ledger.seals import require_not_moved, xid_horizon
 
 STEP = 200_000  # transactions that are added at a time
@@ -23,39 +23,68 @@ _SUMS = """
     coalesce(sum(t.amount) FILTER (WHERE t.kind = 'payment'), 0) AS gross,
     coalesce(sum(p.fee) FILTER (WHERE t.kind = 'payment'), 0) AS fees,
     count(*) FILTER (WHERE t.kind = 'refund') AS refunds,
-    coalesce(sum(t.amount) FILTER (WHERE t.kind = 'refund'), 0) AS refunded"""
+    coalesce(sum(t.amount) FILTER (WHERE t.kind = 'refund'), 0) AS refunded, 0::bigint AS others"""
+_OF_PAYMENTS = "t.kind IN ('payment', 'refund')"
 # By the tenant's clock, so that days that have ended do not change.
 _DAY = "(t.created_at AT TIME ZONE interval '5 hours')::date AS day"
 
+# Movements between a merchant and another account than a customer's or the fees.
+OTHER_KINDS = ("payout", "payout_returned", "hold", "release", "merchant_adjustment")
+OF_OTHERS = f"t.kind IN ({', '.join(map(repr, OTHER_KINDS))})"
+_LEAVES = f"t.debit_account BETWEEN {FIRST_MERCHANT_ACCOUNT} AND {FIRST_HELD_ACCOUNT - 1}"
+# As in the index `transfers_of_merchants`.
+OTHER_ACCOUNT = f"(CASE WHEN {_LEAVES} THEN t.debit_account ELSE t.credit_account END)"
+OTHER_AMOUNT = f"(CASE WHEN {_LEAVES} THEN -t.amount ELSE t.amount END)"
+_OTHERS = f"0, 0, 0, 0, 0, sum({OTHER_AMOUNT})::bigint"
+
 _ADD = f"""
-WITH moved AS (
-    SELECT p.tenant_id, {_DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS}
+WITH moved AS MATERIALIZED (
+    SELECT p.tenant_id, {_DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS},
+        0::numeric AS held
     FROM transfers t JOIN payments p ON p.id = t.payment_id
-    WHERE t.xid > $1 AND t.xid <= $2 AND t.kind IN ('payment', 'refund')
+    WHERE t.xid > $1 AND t.xid <= $2 AND {_OF_PAYMENTS}
+    GROUP BY 1, 2, 3
+    UNION ALL
+    SELECT {OTHER_ACCOUNT} - {FIRST_MERCHANT_ACCOUNT}, {_DAY}, '', {_OTHERS},
+        -coalesce(sum({OTHER_AMOUNT}) FILTER (WHERE t.kind IN ('hold', 'release')), 0)
+    FROM transfers t
+    WHERE t.xid > $1 AND t.xid <= $2 AND {OF_OTHERS}
     GROUP BY 1, 2, 3
 ), added AS (
     INSERT INTO daily_figures AS f
-    SELECT * FROM moved
+    SELECT tenant_id, day, terminal_label, sum(payments), sum(gross), sum(fees), sum(refunds),
+        sum(refunded), sum(others)
+    FROM moved GROUP BY tenant_id, day, terminal_label
     ON CONFLICT (tenant_id, day, terminal_label) DO UPDATE SET
         payments = f.payments + excluded.payments, gross = f.gross + excluded.gross,
         fees = f.fees + excluded.fees, refunds = f.refunds + excluded.refunds,
-        refunded = f.refunded + excluded.refunded
+        refunded = f.refunded + excluded.refunded, others = f.others + excluded.others
+), totalled AS (
+    INSERT INTO merchant_totals AS m
+    SELECT tenant_id, sum(gross - fees - refunded + others), sum(held)
+    FROM moved GROUP BY tenant_id
+    ON CONFLICT (tenant_id) DO UPDATE SET
+        available = m.available + excluded.available, held = m.held + excluded.held
 )
 UPDATE figures_upto SET xid = $2
 """
 
 _READ = f"""
 SELECT day, terminal_label, sum(payments)::bigint, sum(gross)::bigint, sum(fees)::bigint,
-    sum(refunds)::bigint, sum(refunded)::bigint
+    sum(refunds)::bigint, sum(refunded)::bigint, sum(others)::bigint
 FROM (
-    SELECT day, terminal_label, payments, gross, fees, refunds, refunded
+    SELECT day, terminal_label, payments, gross, fees, refunds, refunded, others
     FROM daily_figures WHERE tenant_id = $1 AND day >= $2 AND day <= $3
     UNION ALL
     SELECT newer.* FROM (
         SELECT {_DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS}
         FROM transfers t JOIN payments p ON p.id = t.payment_id
-        WHERE t.xid > (SELECT xid FROM figures_upto) AND t.kind IN ('payment', 'refund')
-            AND p.tenant_id = $1
+        WHERE t.xid > (SELECT xid FROM figures_upto) AND {_OF_PAYMENTS} AND p.tenant_id = $1
+        GROUP BY 1, 2
+        UNION ALL
+        SELECT {_DAY}, '', {_OTHERS} FROM transfers t
+        WHERE t.xid > (SELECT xid FROM figures_upto) AND {OF_OTHERS}
+            AND {OTHER_ACCOUNT} = {FIRST_MERCHANT_ACCOUNT} + $1
         GROUP BY 1, 2
     ) AS newer WHERE day >= $2 AND day <= $3
 ) AS figures
@@ -77,17 +106,18 @@ SET LOCAL enable_mergejoin = off
 
 
 class Figures(NamedTuple):
-    """Paid payments and their sum, their fees, and the refunds."""
+    """Paid payments and their sum, their fees, the refunds, and the sum of other movements."""
 
     payments: int = 0
     gross: int = 0
     fees: int = 0
     refunds: int = 0
     refunded: int = 0
+    others: int = 0  # payouts, holds and adjustments; negative if money left
 
     @property
     def net(self) -> int:
-        """The fee of a refunded payment stays with the service."""
+        """Of payments and refunds. The fee of a refunded payment stays with the service."""
         return self.gross - self.fees - self.refunded
 
     def plus(self, other: Figures) -> Figures:
@@ -114,18 +144,6 @@ async def of_days(connection: Connection, span: Span) -> list[Day]:
         await connection.execute(_FINDING)
         rows = await connection.fetch(_READ, *span)
     return [Day(day, label, Figures(*sums)) for day, label, *sums in rows]
-
-
-async def balances(connection: Connection, merchant_id: str) -> dict[Mode, int | None]:
-    """A merchant's balance in each mode; None in a mode that it does not have."""
-    rows = await connection.fetch(
-        "SELECT mode, id FROM tenants WHERE merchant_id = $1", merchant_id
-    )
-    found: dict[Mode, int | None] = dict.fromkeys(MODES)
-    for mode, tenant_id in rows:
-        days = await of_days(connection, Span(tenant_id, date.min, date.max))
-        found[mode] = sum(day.figures.net for day in days)
-    return found
 
 
 async def add_up(connection: Connection, step: int = STEP) -> bool:

@@ -11,10 +11,10 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.records import Authorization, Event, Payment, PaymentRequest
+from laari.rules.records import Authorization, Event, Payment, PaymentRequest, Refund
 from laari.store.tables import Statements
 
-Listed: TypeAlias = Payment | PaymentRequest | Authorization | Event
+Listed: TypeAlias = Payment | PaymentRequest | Authorization | Event | Refund
 R = TypeVar("R", bound=Listed)
 
 _ORDER = "ORDER BY created_at DESC, id DESC"

@@ -1,86 +1,124 @@
-"""A merchant's movements: payments by the day they were paid, refunds by their own day.
+"""A merchant's movements: everything that changed its balance, by the day on which it happened.
 
-Their sums are those of `figures` for the same days.
+Payments and refunds are rows of their own; payouts, holds and adjustments are transfers. Their sums
+are those of `figures` for the same days.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
-from typing import NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 from uuid import UUID
 
 from asyncpg import Connection
 
 from laari.rules.calendar import MALDIVES
-from laari.rules.records import Payment
-from laari.store.reads.figures import Span
-from laari.store.tables import PAYMENTS
+from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
+from laari.rules.records import Payment, Refund
+from laari.store.reads import payments, refunds
+from laari.store.reads.figures import OF_OTHERS, OTHER_ACCOUNT, OTHER_AMOUNT, Span
+from laari.store.reads.listing import Position
+
+MovementKind: TypeAlias = Literal[
+    "payment", "refund", "payout", "payout_returned", "hold", "release", "merchant_adjustment"
+]
+KINDS: Final[tuple[MovementKind, ...]] = get_args(MovementKind)
+SALES: Final[tuple[MovementKind, ...]] = ("payment", "refund")
 
 
 class Movement(NamedTuple):
-    payment: Payment
-    is_refund: bool
-
-    @property
-    def at(self) -> datetime:
-        moment = self.payment.refunded_at if self.is_refund else self.payment.paid_at
-        assert moment is not None
-        return moment
-
-    @property
-    def effect(self) -> int:
-        """The change of the merchant's balance. A refund does not return the fee."""
-        if self.is_refund:
-            return -self.payment.amount
-        return self.payment.amount - (self.payment.fee or 0)
-
-    @property
-    def place(self) -> MovementPlace:
-        return MovementPlace(self.at, self.payment.id, self.is_refund)
-
-
-class MovementPlace(NamedTuple):
-    """A place in the list; a payment and its refund may have the same time."""
-
+    kind: MovementKind
     at: datetime
-    id: UUID
-    is_refund: bool
+    id: UUID  # of the payment, the refund or the transfer
+    effect: int  # the change of the merchant's balance; a refund does not return the fee
+    payment: Payment | None = None  # for a refund: the payment that it refunds
+    refund: Refund | None = None
+
+    @property
+    def place(self) -> Position:
+        return Position(self.at, self.id)
 
 
 class Movements(NamedTuple):
     rows: list[Movement]
-    next: MovementPlace | None  # None if nothing older remains
+    next: Position | None  # None if nothing older remains
 
 
 async def of_span(
-    connection: Connection, span: Span, limit: int, after: MovementPlace | None = None
+    connection: Connection,
+    span: Span,
+    limit: int,
+    after: Position | None = None,
+    kinds: Sequence[MovementKind] = SALES,
 ) -> Movements:
+    """A page of movements, newest first."""
     values: list[object] = [span.tenant_id, _midnight(span.first), _midnight(span.last, 1)]
     if after is not None:
-        values += after[:2]
+        values += after
+    every = " UNION ALL ".join(f"({walk})" for walk in walks(kinds, limit, after))
     found = await connection.fetch(
-        f"({_walk('paid_at', limit, after)}) UNION ALL ({_walk('refunded_at', limit, after)}) "
-        f"ORDER BY moved_at DESC, id DESC, is_refund DESC LIMIT {limit + 1}",
-        *values,
+        f"SELECT * FROM ({every}) AS moved ORDER BY at DESC, id DESC LIMIT {limit + 1}", *values
     )
-    rows = [Movement(PAYMENTS.record(*row[:-2]), row["is_refund"]) for row in found]
-    if len(rows) <= limit:
-        return Movements(rows, None)
-    return Movements(rows[:limit], rows[limit - 1].place)
+    rows = await _with_payments(connection, [row[:4] for row in found[:limit]])
+    return Movements(rows, rows[-1].place if len(found) > limit else None)
 
 
-def _walk(column: str, limit: int, after: MovementPlace | None) -> str:
-    is_refund = column == "refunded_at"
-    older = ""
-    if after is not None:
-        # At the place of a refund, the payment itself comes next.
-        sign = "<=" if after.is_refund and not is_refund else "<"
-        older = f"AND ({column}, id) {sign} ($4, $5) "
+def walks(kinds: Sequence[MovementKind], limit: int, after: Position | None) -> list[str]:
+    """A statement along each index that has movements of these kinds."""
+    return [
+        f"{walk} {_page(column, limit, after)}"
+        for walk, column in (*_sales(kinds), *_others(kinds))
+    ]
+
+
+def _sales(kinds: Sequence[MovementKind]) -> list[tuple[str, str]]:
+    """The walks of payments and refunds, each with the column of its time."""
+    walks = {
+        "payment": ("'payment' AS kind, paid_at AS at, id, amount - fee AS effect", "paid_at"),
+        "refund": ("'refund' AS kind, created_at AS at, id, -amount AS effect", "created_at"),
+    }
+    return [
+        (f"SELECT {columns} FROM {kind}s WHERE tenant_id = $1", column)
+        for kind, (columns, column) in walks.items()
+        if kind in kinds
+    ]
+
+
+def _others(kinds: Sequence[MovementKind]) -> list[tuple[str, str]]:
+    """The walk along the other transfers, if any of their kinds is wanted."""
+    others = [f"'{kind}'" for kind in kinds if kind not in SALES]
+    if not others:
+        return []
+    walk = (
+        f"SELECT t.kind, t.created_at AS at, t.id, {OTHER_AMOUNT} AS effect FROM transfers t "
+        f"WHERE {OTHER_ACCOUNT} = {FIRST_MERCHANT_ACCOUNT} + $1::bigint AND {OF_OTHERS} "
+        f"AND t.kind IN ({', '.join(others)})"
+    )
+    return [(walk, "created_at")]
+
+
+def _page(column: str, limit: int, after: Position | None) -> str:
+    older = "" if after is None else f"AND ({column}, id) < ($4, $5) "
     return (
-        f"SELECT {PAYMENTS.columns}, {is_refund} AS is_refund, {column} AS moved_at "
-        f"FROM payments WHERE tenant_id = $1 AND {column} >= $2 AND {column} < $3 {older}"
+        f"AND {column} >= $2 AND {column} < $3 {older}"
         f"ORDER BY {column} DESC, id DESC LIMIT {limit + 1}"
     )
+
+
+async def _with_payments(
+    connection: Connection, found: Sequence[tuple[MovementKind, datetime, UUID, int]]
+) -> list[Movement]:
+    refunded = await refunds.by_id(connection, [id for kind, _, id, _ in found if kind == "refund"])
+    named = {id for kind, _, id, _ in found if kind == "payment"}
+    named |= {refund.payment_id for refund in refunded.values()}
+    paid = await payments.by_id(connection, list(named))
+    rows = []
+    for kind, at, id, effect in found:
+        refund = refunded.get(id)
+        payment = paid.get(id if refund is None else refund.payment_id)
+        rows.append(Movement(kind, at, id, effect, payment, refund))
+    return rows
 
 
 def _midnight(day: date, later: int = 0) -> datetime:

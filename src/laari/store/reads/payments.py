@@ -2,9 +2,6 @@
 
 from datetime import datetime
 from typing import get_args
-from uuid import UUID
-
-from asyncpg import Connection
 
 from laari.rules.records import Payment, PaymentStatus
 from laari.store.reads.listing import Listing, Walk, Window
@@ -19,13 +16,6 @@ _STATUSES = get_args(PaymentStatus)
 
 by_id = PAYMENTS.finder("id")
 by_token = PAYMENTS.finder("token")
-
-
-async def refund_reason(connection: Connection, payment_id: UUID) -> str | None:
-    reason: str | None = await connection.fetchval(
-        "SELECT reason FROM refund_reasons WHERE payment_id = $1", payment_id
-    )
-    return reason
 
 
 def of_tenant(

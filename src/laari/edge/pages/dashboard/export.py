@@ -62,7 +62,7 @@ def _net(payment: Payment, refunded: int = 0) -> str:
 
 
 def _refunded(payment: Payment) -> int:
-    return 0 if payment.refunded_at is None else payment.amount
+    return payment.refunded_amount or 0
 
 
 # The cells of a payment at a moment, by column.

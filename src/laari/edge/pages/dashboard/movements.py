@@ -14,14 +14,16 @@ from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day, show
 from laari.rules.money import rufiyaa
+from laari.rules.records import Payment
 from laari.rules.refusals import Refusal, invalid
 from laari.store.reads import movements
 from laari.store.reads.figures import Figures, Span
-from laari.store.reads.movements import Movement, MovementPlace
+from laari.store.reads.listing import Position
+from laari.store.reads.movements import Movement
 
 PAGE = 50  # rows
 COLUMNS = ["moved_at", "movement", *CELLS]
-_LISTINGS = {False: "movements payment", True: "movements refund"}  # by `is_refund` of the place
+_LISTING = "movements"
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _YEARS = range(1970, 9999)
 
@@ -79,17 +81,13 @@ def _read_day(text: str) -> date | None:
     return day if day is not None and day.year in _YEARS else None
 
 
-def _cursor(request: DashboardRequest, place: MovementPlace) -> str:
-    listing = _LISTINGS[place.is_refund]
-    return request.backend.cursors.make(listing, request.tenant.id, place.at, place.id)
+def _cursor(request: DashboardRequest, place: Position) -> str:
+    return request.backend.cursors.make(_LISTING, request.tenant.id, *place)
 
 
-def _read_place(request: DashboardRequest, cursor: str) -> MovementPlace | None:
-    for is_refund, listing in _LISTINGS.items():
-        found = request.backend.cursors.read(listing, request.tenant.id, cursor)
-        if found is not None:
-            return MovementPlace(*found, is_refund)
-    return None
+def _read_place(request: DashboardRequest, cursor: str) -> Position | None:
+    found = request.backend.cursors.read(_LISTING, request.tenant.id, cursor)
+    return None if found is None else Position(*found)
 
 
 async def export(request: DashboardRequest) -> Reply:
@@ -97,12 +95,17 @@ async def export(request: DashboardRequest) -> Reply:
     if isinstance(span, Refusal):
         return _refused(request, span)
 
-    async def find(after: MovementPlace | None) -> movements.Movements:
+    async def find(after: Position | None) -> movements.Movements:
         return await request.backend.ask(movements.of_span, span, ROWS_AT_ONCE, after)
 
     name = f"movements-{request.tenant.mode}-{span.first}-{span.last}.csv"
-    lines = csv_lines(request, COLUMNS, find, lambda movement: movement.payment, _cells)
+    lines = csv_lines(request, COLUMNS, find, _payment_of, _cells)
     return file_reply(request, name, lines)
+
+
+def _payment_of(movement: Movement) -> Payment:
+    assert movement.payment is not None  # a payment, or the payment of a refund
+    return movement.payment
 
 
 def _cells(movement: Movement) -> dict[str, str]:
@@ -110,16 +113,14 @@ def _cells(movement: Movement) -> dict[str, str]:
 
     Later changes of the payment are not shown: the file of an ended day stays the same.
     """
-    payment = movement.payment
-    cells = cells_of(payment, movement.at)
-    cells |= {"moved_at": show(movement.at), "balance_effect": rufiyaa(movement.effect)}
-    if movement.is_refund:
-        refunded = rufiyaa(payment.amount)
-        cells |= {"movement": "refund", "amount": "", "fee": "", "net_amount": ""}
-        cells |= {"status": "refunded", "refunded_amount": refunded}
+    cells = cells_of(_payment_of(movement), movement.at)
+    cells |= {"moved_at": show(movement.at), "movement": movement.kind}
+    cells |= {"balance_effect": rufiyaa(movement.effect)}
+    if movement.kind == "refund":
+        cells |= {"status": "refunded", "amount": "", "fee": "", "net_amount": ""}
+        cells |= {"refunded_amount": rufiyaa(-movement.effect), "refunded_at": show(movement.at)}
     else:
-        cells |= {"movement": "payment", "status": "paid"}
-        cells |= {"refunded_amount": "0.00", "refunded_at": ""}
+        cells |= {"status": "paid", "refunded_amount": "0.00", "refunded_at": ""}
     return cells
 
 

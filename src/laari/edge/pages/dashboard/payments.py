@@ -10,8 +10,8 @@ from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.lifecycle import shown_state
-from laari.rules.payments import RefundPayment
 from laari.rules.records import Payment
+from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
 from laari.store.reads.search import search
 
