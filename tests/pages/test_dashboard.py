@@ -190,7 +190,7 @@ def test_a_get_changes_nothing(session: httpx.Client, owner: Owner) -> None:
         "/sandbox/keys/end-old",
         "/sandbox/keys/clients",
         "/sandbox/sandbox/clock?reset=yes",
-        "/logout",
+        f"{owner.shop.service.origin}/dashboard/logout",
     ):
         assert session.get(path).status_code in (200, 303)
     assert owner.shop.get(f"/payments/{payment['id']}").json()["data"]["status"] == "pending"
