@@ -7,6 +7,7 @@ import logging
 import threading
 import unicodedata
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +29,8 @@ from laari.rules.authorizations import (
 from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.settings import read_settings
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import customers, merchants, oauth
+from laari.store.people import customers, invitations, memberships, merchants, oauth
+from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.visible import visible, visible_json
@@ -174,6 +176,12 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         await connection.execute(
             "INSERT INTO memberships (person_id, role) "
             "SELECT id, 'admin' FROM persons WHERE email = 'evil@shop.mv'"
+        )
+        login, place = NewLogin("x"), (merchant_id, "member@shop.mv", "manager", None)
+        await memberships.add(connection, OPERATOR, *place, login)
+        offer = invitations.Offer("invited@shop.mv", "manager")
+        await invitations.invite(
+            connection, OPERATOR, merchant_id, offer, datetime.now(UTC), page="http://laari.test"
         )
         await connection.execute(
             "UPDATE authorizations SET status = 'suspended' WHERE id = $1", held[1]

@@ -1,5 +1,6 @@
 """Logins and sessions: `laari merchant user`, `laari customer reset-password`, `laari session`."""
 
+from datetime import UTC, datetime
 from typing import get_args
 from uuid import UUID
 
@@ -8,7 +9,7 @@ import click
 from laari.cli.customers import customer
 from laari.cli.merchants import merchant
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation
+from laari.cli.terminal.operation import actor, operation, origin_of
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
 from laari.errors import LaariError
@@ -17,8 +18,8 @@ from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
 from laari.rules.permissions import MAX_TILL, MerchantRole, Role
-from laari.rules.records import Mode
-from laari.store.people import customers, logins, memberships, merchants, persons
+from laari.rules.records import Language, Mode
+from laari.store.people import customers, invitations, logins, memberships, merchants, persons
 from laari.store.people.logins import CustomerId
 from laari.store.people.memberships import Member
 from laari.store.people.passwords import hash_password, new_password
@@ -97,6 +98,82 @@ def shown_member(member: Member) -> dict[str, object]:
 def check_till(role: Role, till: str | None) -> None:
     if (role == "cashier") != (till is not None):
         raise LaariError("use --till for a cashier, and for nobody else")
+
+
+@user.command()
+@click.argument("merchant_id")
+@click.argument("email", type=fields.email)
+@click.option("--role", type=ROLES, required=True, help="The person's role.")
+@click.option("--till", type=fields.text(MAX_TILL), help="The till of a cashier.")
+@click.option("--send", type=click.Choice(["en", "dv"]), help="Send it by email, in this language.")
+@operation
+@needs("people.manage")
+async def invite(
+    service: Service,
+    merchant_id: str,
+    email: str,
+    role: MerchantRole,
+    till: str | None,
+    send: Language | None,
+) -> dict[str, object]:
+    """Invite a person to a merchant and print the link.
+
+    The link works once, for 24 hours, and is not shown again.
+    """
+    check_till(role, till)
+    if send is not None and "email" not in service.settings.channels:
+        raise LaariError("this service cannot send emails: set LAARI_SMTP_URL, or forward the link")
+    page = await origin_of(service) + "/dashboard/join"
+    offer = invitations.Offer(email, role, till)
+    async with connection_to(service.dsn) as connection:
+        made = await invitations.invite(
+            connection,
+            actor(),
+            merchant_id,
+            offer,
+            datetime.now(UTC),
+            page=page,
+            language=send,
+        )
+    return {
+        "merchant_id": merchant_id,
+        **offer._asdict(),
+        "link": made.link,
+        "expires_at": show_time(made.expires_at),
+        "sent": made.is_sent,
+    }
+
+
+@user.command("withdraw-invitation")
+@click.argument("merchant_id")
+@click.argument("email", type=fields.email)
+@operation
+@needs("people.manage")
+async def withdraw_invitation(service: Service, merchant_id: str, email: str) -> dict[str, object]:
+    """End an open invitation."""
+    async with connection_to(service.dsn) as connection:
+        if not await invitations.withdraw(connection, actor(), merchant_id, email):
+            raise LaariError(f"{email} has no open invitation of {merchant_id}")
+    return {"merchant_id": merchant_id, "email": email}
+
+
+@user.command("transfer")
+@click.argument("merchant_id")
+@click.argument("giver", type=fields.email)
+@click.argument("receiver", type=fields.email)
+@operation
+@needs("people.manage")
+async def transfer(
+    service: Service, merchant_id: str, giver: str, receiver: str
+) -> dict[str, object]:
+    """Make the receiver an owner and the giver a manager."""
+    async with connection_to(service.dsn) as connection:
+        people = [
+            (await memberships.find_member(connection, merchant_id, email)).person_id
+            for email in (giver, receiver)
+        ]
+        await memberships.transfer_ownership(connection, actor(), merchant_id, *people)
+    return {"merchant_id": merchant_id, "owner": receiver, "manager": giver}
 
 
 @user.command("set-role")

@@ -33,9 +33,19 @@ class ReceiptContent(Struct, frozen=True):
     link: str
 
 
+class InvitationContent(Struct, frozen=True):
+    """The values for the text of an invitation to work for a merchant."""
+
+    merchant: str
+    role: str
+    expires_at: datetime
+    link: str
+
+
 CONTENTS: dict[MessageKind, type[Struct]] = {
     "payment_request": RequestContent,
     "receipt": ReceiptContent,
+    "invitation": InvitationContent,
 }
 
 

@@ -378,7 +378,7 @@ class JournalEntry(Struct, frozen=True):
     reason: str | None
 
 
-MessageKind = Literal["payment_request", "receipt"]
+MessageKind = Literal["payment_request", "receipt", "invitation"]
 Channel = Literal["email", "sms"]
 
 

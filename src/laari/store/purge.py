@@ -62,6 +62,10 @@ async def purge_sessions(connection: Connection, now: datetime) -> None:
     await connection.execute("DELETE FROM sessions WHERE seen_at < $1", now - IDLE)
 
 
+async def purge_invitations(connection: Connection, now: datetime) -> None:
+    await connection.execute("DELETE FROM invitations WHERE expires_at <= $1", now)
+
+
 async def _delete_all(connection: Connection, statement: str, before: datetime, most: int) -> int:
     total, count = 0, most
     while count == most:

@@ -76,6 +76,7 @@ async def run(
         Job("purge saved responses", 60, purge_by(purge.purge_saved_responses)),
         Job("purge expired tokens", 60, purge_by(purge.purge_access_tokens)),
         Job("purge sessions", 300, purge_by(purge.purge_sessions)),
+        Job("purge invitations", 3600, purge_by(purge.purge_invitations)),
         Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests),
         Job("add up the days", FIGURES_EVERY_SECONDS, lambda: pool.write(figures.add_up)),
         Job("seal the ledger", sealing.EVERY_SECONDS, sealer.step),

@@ -93,7 +93,7 @@ def _named(merchant_id: str | None) -> str:
 
 
 @asynccontextmanager
-async def _changing(
+async def changing(
     connection: Connection, actor: Actor, action: str, merchant_id: str | None
 ) -> AsyncIterator[bool]:
     """A transaction that holds the merchant; gives whether real people and money are behind it."""
@@ -128,7 +128,7 @@ async def add(
     login: NewLogin,
 ) -> Enrolled:
     """Adds a person, whose login is used only if they have none or have not proved the address."""
-    async with _changing(connection, actor, "membership.add", merchant_id) as is_live:
+    async with changing(connection, actor, "membership.add", merchant_id) as is_live:
         if not is_live:  # a sandbox has no real people: they need not change their password
             login = login._replace(must_change=False, first_password=False)
         enrolled = await persons.enrol(connection, email, login)
@@ -164,9 +164,11 @@ async def set_role(
     role: MerchantRole | OperatorRole,
     till: str | None = None,
 ) -> None:
-    async with _changing(connection, actor, "membership.set_role", merchant_id):
+    async with changing(connection, actor, "membership.set_role", merchant_id):
         await _set_role(connection, merchant_id, whose, role, till)
         await _check_owner(connection, merchant_id)
+        if role != "owner":
+            await _withdraw_invitations(connection, merchant_id, whose)
 
 
 async def _set_role(
@@ -185,9 +187,10 @@ async def transfer_ownership(
     connection: Connection, actor: Actor, merchant_id: str, giver: PersonId, receiver: PersonId
 ) -> None:
     """The receiver becomes an owner and the giver a manager, both or neither."""
-    async with _changing(connection, actor, "membership.transfer", merchant_id):
+    async with changing(connection, actor, "membership.transfer", merchant_id):
         await _set_role(connection, merchant_id, giver, "manager", None)
         await _set_role(connection, merchant_id, receiver, "owner", None)
+        await _withdraw_invitations(connection, merchant_id, giver)
 
 
 async def remove(
@@ -203,7 +206,7 @@ async def remove(
     A person with another membership stays logged in there. `may_be_last` allows to remove the
     only person of a merchant, which then has none.
     """
-    async with _changing(connection, actor, "membership.remove", merchant_id):
+    async with changing(connection, actor, "membership.remove", merchant_id):
         # Nobody adds a membership of this person until this has committed.
         await connection.execute("SELECT FROM persons WHERE id = $1 FOR UPDATE", whose.id)
         gone = await connection.fetchval(
@@ -214,9 +217,20 @@ async def remove(
         if gone is None:
             raise MembershipError(f"this person does not log in to {_named(merchant_id)}")
         await _check_owner(connection, merchant_id)
+        await _withdraw_invitations(connection, merchant_id, whose)
         if gone == "owner" and not may_be_last and not await _has_people(connection, merchant_id):
             raise OnlyOwnerError(ONLY_OWNER)
         return await persons.remove_without_membership(connection, whose)
+
+
+async def _withdraw_invitations(
+    connection: Connection, merchant_id: str | None, whose: PersonId
+) -> None:
+    """A person who is no longer an owner must not come back through an invitation to a friend."""
+    await connection.execute(
+        "DELETE FROM invitations WHERE merchant_id = $1 AND invited_by = $2",
+        *(merchant_id, whose.id),
+    )
 
 
 async def _has_people(connection: Connection, merchant_id: str | None) -> bool:

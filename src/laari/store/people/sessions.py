@@ -133,6 +133,27 @@ async def open_for(
     return token if made else None
 
 
+class ListedSession(NamedTuple):
+    """An open session, as an owner sees it."""
+
+    created_at: datetime
+    seen_at: datetime
+    address: str | None
+    device: str | None
+
+
+async def seen_at_merchant(
+    connection: Connection, whose: PersonId, merchant_id: str, now: datetime
+) -> list[ListedSession]:
+    """The open sessions of a person whose last visit was to this merchant."""
+    rows = await connection.fetch(
+        "SELECT s.created_at, s.seen_at, s.address, s.device FROM sessions s "
+        f"WHERE s.person_id = $1 AND {_OPEN} AND s.merchant_id = $4 ORDER BY s.seen_at DESC",
+        *(whose.id, now - IDLE, now - LIFE, merchant_id),
+    )
+    return [ListedSession(*row) for row in rows]
+
+
 async def note_seen(connection: Connection, session: Session, now: datetime) -> None:
     await connection.execute(
         "UPDATE sessions SET seen_at = greatest(seen_at, $2) WHERE digest = $1", session.digest, now

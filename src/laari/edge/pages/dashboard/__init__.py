@@ -4,11 +4,13 @@ from laari.edge.pages.dashboard import (
     account,
     authorizations,
     export,
+    join,
     keys,
     movements,
     new_link,
     overview,
     payments,
+    people,
     requests,
     sandbox,
     signup,
@@ -19,6 +21,7 @@ from laari.edge.pages.routes import Routes
 ROUTES: Routes = [
     *account.ROUTES,  # first: `/dashboard/login` is not a mode
     *signup.ROUTES,
+    *join.ROUTES,
     *overview.ROUTES,
     *new_link.ROUTES,
     *export.ROUTES,
@@ -28,5 +31,6 @@ ROUTES: Routes = [
     *authorizations.ROUTES,
     *webhooks.ROUTES,
     *keys.ROUTES,
+    *people.ROUTES,
     *sandbox.ROUTES,
 ]

@@ -48,6 +48,12 @@ DONE = {
     "mode": "Your credentials now act in the other mode.",
     "wallet": "The sandbox customer's wallet is set.",
     "clock": "The sandbox's clock is set.",
+    "invited": "The invitation is being sent.",
+    "withdrawn": "The invitation is withdrawn. Its link no longer works.",
+    "role": "The role is changed.",
+    "removed": "The person is removed.",
+    "sessions": "All sessions of this person have ended.",
+    "transferred": "The ownership is transferred.",
     "password": "Your password is changed. All your other sessions are logged out.",
 }
 _CLOCK_UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))

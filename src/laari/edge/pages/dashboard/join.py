@@ -1,0 +1,91 @@
+"""The link of an invitation. A new person sets a password; a known one logs in, then accepts."""
+
+from laari.edge.load.admission import Overloaded
+from laari.edge.load.hashing import FIRST
+from laari.edge.pages.dashboard.people import JOIN, ROLES
+from laari.edge.pages.dashboard.request import DashboardVisitor, home_of
+from laari.edge.pages.known import remember_browser
+from laari.edge.pages.login import NOT_THE_SAME
+from laari.edge.pages.request import Access, FormProblem, Problem
+from laari.edge.pages.routes import PageRoute, Routes
+from laari.http.messages import Reply
+from laari.rules.actors import Actor
+from laari.rules.passwords import password_problem
+from laari.store.people import invitations, merchants
+from laari.store.people.invitations import Invitation
+from laari.store.people.logins import Login, PersonId
+from laari.store.people.memberships import MembershipError
+from laari.store.people.sessions import PersonSession
+
+BUSY = "The service is busy. Try again in a moment."
+
+
+class JoinRequest(DashboardVisitor):
+    prefix = f"{JOIN}/{{token}}"
+    invitation: Invitation
+    person: PersonSession | None
+
+    async def enter(self, access: Access) -> Reply | None:
+        """A used, expired, withdrawn or wrong link has the same page."""
+        found = await self.backend.ask(invitations.find, self.params["token"], self.now)
+        if found is None:
+            return self.page("join_invalid.html", 404)
+        self.invitation, self.person = found, await self.find_person()
+        return None
+
+    @property
+    def is_theirs(self) -> bool:
+        """Whether the person who is logged in here is the one that was invited."""
+        return self.person is not None and self.person.email == self.invitation.email
+
+
+async def show(request: JoinRequest) -> Reply:
+    return request.page("join.html", invitation=request.invitation, roles=ROLES)
+
+
+async def accept(request: JoinRequest) -> Reply | Problem:
+    if request.person is not None:
+        return await _join(request, request.person.whose)
+    if request.invitation.is_known:
+        return request.go(request.path)
+    password = request.form.get("new", "")
+    problem = password_problem(password)
+    if problem is None and password != request.form.get("repeated", ""):
+        problem = NOT_THE_SAME
+    if problem is not None:
+        return FormProblem(422, problem)
+    try:
+        password_hash = await request.backend.hashing.hash(
+            password, rank=FIRST, disconnected=request.http.disconnected
+        )
+    except Overloaded as full:
+        return FormProblem(503, BUSY, full.retry_after)
+    return await _join(request, None, password_hash)
+
+
+async def _join(
+    request: JoinRequest, person: PersonId | None, password_hash: str | None = None
+) -> Reply | Problem:
+    invitation = request.invitation
+    actor = Actor("person", invitation.email, invitation.role, request.http.client)
+    try:
+        joined = await request.backend.write(
+            invitations.accept,
+            actor,
+            request.params["token"],
+            request.now,
+            person=person,
+            password_hash=password_hash,
+        )
+    except MembershipError:
+        return request.go(request.path)  # the page says who may accept
+    if joined is None:
+        return request.page("join_invalid.html", 404)
+    if password_hash is not None:
+        await request.start_session(joined[1], password_hash)
+        remember_browser(request, Login(joined[1], password_hash))
+    merchant = await request.backend.ask(merchants.show, invitation.merchant_id)
+    return request.go(home_of(merchant.id, merchant.mode))
+
+
+ROUTES: Routes = [PageRoute(JoinRequest, "", get=show, post=accept, own=True)]

@@ -1,0 +1,207 @@
+"""The people of a merchant, for its owners: roles, sessions and invitations."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias, cast, get_args
+
+from laari.edge.pages.dashboard.request import HOME, DashboardRequest
+from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.routes import FormHandler, PageRoute, Routes
+from laari.http.messages import Reply
+from laari.rules import ids
+from laari.rules.contacts import read_email
+from laari.rules.permissions import MAX_TILL, MerchantRole
+from laari.store.people import invitations, logins, memberships, sessions
+from laari.store.people.invitations import Invited, Offer
+from laari.store.people.logins import PersonId
+from laari.store.people.memberships import Member, MembershipError
+
+JOIN = f"{HOME}/join"
+ROLES: dict[MerchantRole, str] = {
+    "owner": "Everything, also people and ownership",
+    "manager": "Everything except people, bank details and the mode",
+    "accountant": "Reads and exports, changes nothing",
+    "cashier": "Payment links and sales of one till",
+}
+assert [*ROLES] == [*get_args(MerchantRole)]
+
+Change: TypeAlias = Callable[[DashboardRequest, PersonId], Awaitable[FormProblem | None]]
+
+NO_EMAIL = FormProblem(422, "This is not an email address.")
+NO_ROLE = FormProblem(422, "Choose a role.")
+NO_TILL = FormProblem(
+    422, f"A cashier needs a till: a label of 1 to {MAX_TILL} characters, as on payments."
+)
+
+
+def _problem(error: MembershipError) -> FormProblem:
+    text = str(error)
+    return FormProblem(409, f"{text[0].upper()}{text[1:]}.")
+
+
+def _read_role(request: DashboardRequest) -> tuple[MerchantRole, str | None] | FormProblem:
+    """The role, and the till of a cashier; the till of other roles is ignored."""
+    role = request.form.get("role", "")
+    if role not in ROLES:
+        return NO_ROLE
+    if role != "cashier":
+        return cast(MerchantRole, role), None
+    till = request.form.get("till", "").strip()
+    return ("cashier", till) if 1 <= len(till) <= MAX_TILL and till.isprintable() else NO_TILL
+
+
+def _sends_email(request: DashboardRequest) -> bool:
+    """A merchant that came by sign-up sends none: anybody could write to anybody."""
+    return "email" in request.backend.settings.channels and request.merchant.has_live
+
+
+async def show(request: DashboardRequest, invited: Invited | None = None, email: str = "") -> Reply:
+    """Shows the link of a new invitation once, if it was not sent by email."""
+    ask, merchant_id = request.backend.ask, request.merchant.id
+    return request.page(
+        "people.html",
+        members=await ask(memberships.list_members, merchant_id),
+        invitations=await ask(invitations.list_open, merchant_id, request.now),
+        roles=ROLES,
+        invited=invited,
+        invited_email=email,
+        sends_email=_sends_email(request),
+        written=request.form if request.problem else {},
+        person_id=lambda member: ids.show_id(ids.PERSON, member.person_id.id),
+    )
+
+
+async def invite(request: DashboardRequest) -> Reply | Problem:
+    email = read_email(request.form.get("email", "")[:300])
+    if email is None or not email.isprintable():
+        return NO_EMAIL
+    asked = _read_role(request)
+    if isinstance(asked, FormProblem):
+        return asked
+    if problem := await request.confirm():
+        return problem
+    try:
+        invited = await request.backend.write(
+            invitations.invite,
+            request.actor,
+            request.merchant.id,
+            Offer(email, *asked),
+            request.now,
+            page=request.backend.origin + JOIN,
+            by=request.person.whose,
+            language=("dv" if request.form.get("language") == "dv" else "en")
+            if _sends_email(request)
+            else None,
+        )
+    except MembershipError as error:
+        return _problem(error)
+    if invited.is_sent:
+        return request.redirect("/people", done="invited")
+    return await show(request, invited, email)
+
+
+async def withdraw(request: DashboardRequest) -> Reply | Problem:
+    email = request.form.get("email", "")
+    await request.backend.write(invitations.withdraw, request.actor, request.merchant.id, email)
+    return request.redirect("/people", done="withdrawn")
+
+
+async def _find(request: DashboardRequest) -> Member | None:
+    person_id = ids.read_id(ids.PERSON, request.params["id"])
+    members = await request.backend.ask(memberships.list_members, request.merchant.id)
+    found = [each for each in members if each.person_id.id == person_id]
+    return found[0] if found else None
+
+
+async def show_one(request: DashboardRequest) -> Reply:
+    member = await _find(request)
+    if member is None:
+        return request.missing()
+    return request.page(
+        "person.html",
+        member=member,
+        here_path=f"/people/{request.params['id']}",
+        is_self=member.person_id == request.person.whose,
+        roles=ROLES,
+        written=request.form if request.problem else {},
+        sessions=await request.backend.ask(
+            sessions.seen_at_merchant, member.person_id, request.merchant.id, request.now
+        ),
+    )
+
+
+def _for_member(
+    change: Change, done: str, *, always: bool = False
+) -> FormHandler[DashboardRequest]:
+    """A form about one person of this merchant, with a recent password."""
+
+    async def handle(request: DashboardRequest) -> Reply | Problem:
+        member = await _find(request)
+        if member is None:
+            return request.missing()
+        if problem := await request.confirm(always=always):
+            return problem
+        try:
+            problem = await change(request, member.person_id)
+        except MembershipError as error:
+            return _problem(error)
+        if problem is not None:
+            return problem
+        # A person who has just given away the own role may no longer open this page.
+        allowed = await request.still_may("people.manage")
+        return request.redirect("/people", done=done) if allowed else request.go(HOME)
+
+    return handle
+
+
+async def _set_role(request: DashboardRequest, whose: PersonId) -> FormProblem | None:
+    asked = _read_role(request)
+    if isinstance(asked, FormProblem):
+        return asked
+    await request.backend.write(
+        memberships.set_role, request.actor, request.merchant.id, whose, *asked
+    )
+    return None
+
+
+async def _remove(request: DashboardRequest, whose: PersonId) -> None:
+    await request.backend.write(memberships.remove, request.actor, request.merchant.id, whose)
+
+
+async def _end_sessions(request: DashboardRequest, whose: PersonId) -> None:
+    """All of them: a stolen device may have opened other pages last."""
+    await request.backend.write(logins.end_all, whose)
+
+
+async def _transfer(request: DashboardRequest, whose: PersonId) -> None:
+    await request.backend.write(
+        memberships.transfer_ownership,
+        request.actor,
+        request.merchant.id,
+        request.person.whose,
+        whose,
+    )
+
+
+_ONE = "/people/{id}"
+ROUTES: Routes = [
+    PageRoute(DashboardRequest, "/people", get=show, post=invite, needs="people.manage"),
+    PageRoute(
+        DashboardRequest, "/people/withdraw", post=withdraw, page=show, needs="people.manage"
+    ),
+    PageRoute(DashboardRequest, _ONE, get=show_one, needs="people.manage"),
+    *(
+        PageRoute(
+            DashboardRequest,
+            f"{_ONE}/{name}",
+            post=handler,
+            page=show_one,
+            needs="people.manage",
+        )
+        for name, handler in {
+            "role": _for_member(_set_role, "role"),
+            "remove": _for_member(_remove, "removed"),
+            "sessions": _for_member(_end_sessions, "sessions"),
+            "transfer": _for_member(_transfer, "transferred", always=True),
+        }.items()
+    ),
+]

@@ -1,0 +1,177 @@
+"""Invitations to a role at a merchant, by a link that works once and for 24 hours."""
+
+import os
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from asyncpg import Connection
+from msgspec import Struct
+
+from laari.rules import ids
+from laari.rules.actors import Actor
+from laari.rules.messages import InvitationContent
+from laari.rules.permissions import MerchantRole
+from laari.rules.records import Language
+from laari.rules.shapes.envelopes import to_json
+from laari.store.people import memberships, persons
+from laari.store.people.logins import PersonId
+from laari.store.people.memberships import MembershipError
+from laari.store.people.persons import NewLogin
+from laari.store.secrets import digest, new_secret
+
+LIFE = timedelta(hours=24)
+MOST = 50  # open invitations of one merchant
+
+
+class Offer(NamedTuple):
+    email: str
+    role: MerchantRole
+    till: str | None = None
+
+
+class Invitation(Struct, frozen=True):
+    merchant_id: str
+    merchant_name: str
+    email: str
+    role: MerchantRole
+    till: str | None
+    created_at: datetime
+    expires_at: datetime
+    is_known: bool  # the person has a password and has proved the address
+
+
+class Invited(NamedTuple):
+    link: str
+    expires_at: datetime
+    is_sent: bool  # by email
+
+
+_SELECT = """
+SELECT i.merchant_id, m.name, i.email, i.role, i.till, i.created_at, i.expires_at,
+    coalesce(p.proven, false)
+FROM invitations i JOIN merchants m ON m.id = i.merchant_id LEFT JOIN persons p USING (email)
+"""
+
+
+async def invite(
+    connection: Connection,
+    actor: Actor,
+    merchant_id: str,
+    offer: Offer,
+    now: datetime,
+    *,
+    page: str,
+    by: PersonId | None = None,
+    language: Language | None = None,
+) -> Invited:
+    """Makes an invitation, which replaces an earlier one of the same address.
+
+    `page` is the address of the links without their token. The link is sent by email in this
+    `language`, or with None returned alone.
+    """
+    token = new_secret("")
+    invited = Invited(f"{page}/{token}", now + LIFE, language is not None)
+    async with memberships.changing(connection, actor, "invitation.create", merchant_id):
+        taken = await connection.fetchval(
+            "SELECT true FROM memberships b JOIN persons p ON p.id = b.person_id "
+            "WHERE b.merchant_id = $1 AND p.email = $2",
+            *(merchant_id, offer.email),
+        )
+        if taken:
+            raise MembershipError(f"{offer.email} already logs in to {merchant_id}")
+        await connection.execute(
+            "DELETE FROM invitations WHERE merchant_id = $1 AND (email = $2 OR expires_at <= $3)",
+            *(merchant_id, offer.email, now),
+        )
+        count = await connection.fetchval(
+            "SELECT count(*) FROM invitations WHERE merchant_id = $1", merchant_id
+        )
+        if count >= MOST:
+            raise MembershipError(f"a merchant has at most {MOST} open invitations")
+        await connection.execute(
+            "INSERT INTO invitations (digest, merchant_id, email, role, till, invited_by, "
+            "created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            *(digest(token), merchant_id, *offer),
+            *(None if by is None else by.id, now, invited.expires_at),
+        )
+        if language is not None:
+            await _send(connection, merchant_id, offer, invited, now, language)
+    return invited
+
+
+async def _send(
+    connection: Connection,
+    merchant_id: str,
+    offer: Offer,
+    invited: Invited,
+    now: datetime,
+    language: Language,
+) -> None:
+    name = await connection.fetchval("SELECT name FROM merchants WHERE id = $1", merchant_id)
+    content = InvitationContent(name, offer.role, invited.expires_at, invited.link)
+    await connection.execute(
+        "INSERT INTO messages (id, created_at, kind, channel, recipient, language, parameters) "
+        "VALUES ($1, $2, 'invitation', 'email', $3, $4, $5)",
+        *(ids.new_id(now, os.urandom), now, offer.email, language, to_json(content).decode()),
+    )
+
+
+async def list_open(connection: Connection, merchant_id: str, now: datetime) -> list[Invitation]:
+    rows = await connection.fetch(
+        f"{_SELECT} WHERE i.merchant_id = $1 AND i.expires_at > $2 ORDER BY i.created_at, i.email",
+        *(merchant_id, now),
+    )
+    return [Invitation(*row) for row in rows]
+
+
+async def find(connection: Connection, token: str, now: datetime) -> Invitation | None:
+    """None for a link that was used, has expired, was withdrawn or never existed."""
+    row = await connection.fetchrow(
+        f"{_SELECT} WHERE i.digest = $1 AND i.expires_at > $2", digest(token), now
+    )
+    return None if row is None else Invitation(*row)
+
+
+async def withdraw(connection: Connection, actor: Actor, merchant_id: str, email: str) -> bool:
+    """False if there is none."""
+    gone = await connection.fetchval(
+        "DELETE FROM invitations WHERE merchant_id = $1 AND email = $2 RETURNING true",
+        *(merchant_id, email),
+    )
+    return gone is not None
+
+
+async def accept(
+    connection: Connection,
+    actor: Actor,
+    token: str,
+    now: datetime,
+    *,
+    person: PersonId | None = None,
+    password_hash: str | None = None,
+) -> tuple[Invitation, PersonId] | None:
+    """Gives the role to the person who is logged in, or to a new one with this password.
+
+    None if the link is not valid, or not for this person. Of two uses at once one succeeds.
+    """
+    found = await find(connection, token, now)
+    if found is None:
+        return None
+    async with memberships.changing(connection, actor, "invitation.accept", found.merchant_id):
+        used = await connection.fetchval(
+            "DELETE FROM invitations WHERE digest = $1 AND expires_at > $2 RETURNING true",
+            *(digest(token), now),
+        )
+        if used is None:
+            return None
+        if password_hash is not None:
+            enrolled = await persons.enrol(connection, found.email, NewLogin(password_hash))
+            if not enrolled.has_new_password:
+                raise MembershipError("this person has a password: log in first")
+            person = enrolled.id
+        elif person is None or await persons.find(connection, found.email) != person:
+            raise MembershipError("this invitation is for another person")
+        else:
+            await connection.execute("UPDATE persons SET proven = true WHERE id = $1", person.id)
+        await memberships.join(connection, found.merchant_id, person, found.role, found.till)
+    return found, person

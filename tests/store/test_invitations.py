@@ -1,0 +1,200 @@
+"""Invitations: one use, 24 hours, one address; nothing left of those who invited and left."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+import msgspec
+import pytest
+
+from laari.rules.messages import InvitationContent
+from laari.store.people import invitations, logins, memberships, merchants, persons, sessions
+from laari.store.people.invitations import LIFE, MOST, Invitation, Offer
+from laari.store.people.logins import PersonId
+from laari.store.people.memberships import MembershipError
+from laari.store.people.signup import sign_up
+from laari.store.postgres.connect import connect
+from laari.store.purge import purge_invitations
+from tests.actors import OPERATOR
+from tests.logins import opened
+
+NOW = datetime(2026, 11, 18, 19, 30, tzinfo=UTC)
+PAGE = "http://laari.test/dashboard/join"
+
+
+@pytest.fixture
+async def connection(dsn: str):
+    connection = await connect(dsn)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+async def shop(connection: asyncpg.Connection) -> str:
+    made = await merchants.create(
+        connection, bytes(32), name="Shop", mode="live", email="owner@b.mv"
+    )
+    return made.merchant.id
+
+
+async def invite(connection, shop: str, email: str = "a@b.mv", role="manager", **options) -> str:
+    """The token of the link."""
+    offer = Offer(email, role, options.pop("till", None))
+    invited = await invitations.invite(connection, OPERATOR, shop, offer, NOW, page=PAGE, **options)
+    assert invited.link.startswith(f"{PAGE}/")
+    return invited.link.removeprefix(f"{PAGE}/")
+
+
+async def accept(connection, token: str, now: datetime = NOW, **how):
+    return await invitations.accept(connection, OPERATOR, token, now, **how)
+
+
+async def owner_of(connection) -> PersonId:
+    person = await persons.find(connection, "owner@b.mv")
+    assert person is not None
+    return person
+
+
+async def test_a_new_person_sets_a_password_and_has_the_role(connection, shop: str) -> None:
+    token = await invite(connection, shop, role="cashier", till="1")
+    found = await invitations.find(connection, token, NOW)
+    assert found == Invitation(shop, "Shop", "a@b.mv", "cashier", "1", NOW, NOW + LIFE, False)
+    assert await accept(connection, token, password_hash="new") is not None
+    member = await memberships.find_member(connection, shop, "a@b.mv")
+    assert (member.role, member.till) == ("cashier", "1")
+    assert await logins.password_hash_of(connection, member.person_id) == "new"
+
+
+async def test_a_link_works_once_and_for_a_day(connection, shop: str) -> None:
+    token = await invite(connection, shop)
+    for late in (LIFE, LIFE + timedelta(days=1)):
+        assert await invitations.find(connection, token, NOW + late) is None
+        assert await accept(connection, token, NOW + late, password_hash="x") is None
+    last = NOW + LIFE - timedelta(seconds=1)
+    assert await accept(connection, token, last, password_hash="x") is not None
+    assert await accept(connection, token, last, password_hash="y") is None
+    assert await accept(connection, token + "x", password_hash="y") is None
+
+
+async def test_two_uses_at_once_make_one_member(connection, dsn: str, shop: str) -> None:
+    token = await invite(connection, shop)
+    other = await connect(dsn)
+    try:
+        outcomes = await asyncio.gather(
+            accept(connection, token, password_hash="one"),
+            accept(other, token, password_hash="two"),
+        )
+    finally:
+        await other.close()
+    assert sorted(outcome is None for outcome in outcomes) == [False, True]
+    assert len(await memberships.list_members(connection, shop)) == 2
+
+
+async def test_only_the_digest_is_stored(connection, shop: str) -> None:
+    token = await invite(connection, shop)
+    assert token not in str(await connection.fetchrow("SELECT * FROM invitations"))
+
+
+async def test_a_known_person_accepts_with_the_own_login_alone(connection, shop: str) -> None:
+    other = await merchants.create(connection, bytes(32), name="Other", mode="live", email="a@b.mv")
+    token = await invite(connection, shop)
+    found = await invitations.find(connection, token, NOW)
+    assert found is not None
+    assert found.is_known
+    before = await logins.of_person(connection, "a@b.mv")
+    for how in ({"password_hash": "stolen"}, {"person": await owner_of(connection)}, {}):
+        with pytest.raises(MembershipError):
+            await accept(connection, token, **how)
+    assert await logins.of_person(connection, "a@b.mv") == before
+    person = await persons.find(connection, "a@b.mv")
+    assert person is not None
+    assert await accept(connection, token, person=person) is not None
+    found_at = {each.merchant_id for each in await memberships.of_person(connection, person)}
+    assert found_at == {shop, other.merchant.id}
+
+
+async def test_a_stranger_who_signed_up_with_the_address_gains_nothing(connection) -> None:
+    assert await sign_up(connection, bytes(32), 9, name="S", email="a@b.mv", password="theirs")
+    stranger = await opened(connection, "a@b.mv", NOW)
+    made = await merchants.create(
+        connection, bytes(32), name="Shop", mode="live", email="owner@b.mv"
+    )
+    token = await invite(connection, made.merchant.id)
+    found = await invitations.find(connection, token, NOW)
+    assert found is not None
+    assert not found.is_known
+    assert await accept(connection, token, password_hash="mine") is not None
+    assert await sessions.of_person(connection, stranger, NOW) is None
+    member = await memberships.find_member(connection, made.merchant.id, "a@b.mv")
+    assert await logins.password_hash_of(connection, member.person_id) == "mine"
+
+
+async def test_a_new_invitation_replaces_the_old_one(connection, shop: str) -> None:
+    old = await invite(connection, shop, role="owner")
+    new = await invite(connection, shop, role="accountant")
+    assert await accept(connection, old, password_hash="x") is None
+    [listed] = await invitations.list_open(connection, shop, NOW)
+    assert listed.role == "accountant"
+    assert await invitations.withdraw(connection, OPERATOR, shop, "a@b.mv")
+    assert not await invitations.withdraw(connection, OPERATOR, shop, "a@b.mv")
+    assert await accept(connection, new, password_hash="x") is None
+
+
+@pytest.mark.parametrize("way", ["demoted", "removed", "gave the ownership away"])
+async def test_invitations_end_with_the_ownership_of_their_inviter(
+    connection, shop: str, way: str
+) -> None:
+    owner = await owner_of(connection)
+    await accept(connection, await invite(connection, shop, "b@b.mv", "owner"), password_hash="x")
+    other = (await memberships.find_member(connection, shop, "b@b.mv")).person_id
+    friend = await invite(connection, shop, "friend@b.mv", "owner", by=owner)
+    kept = await invite(connection, shop, "kept@b.mv", by=other)
+    if way == "demoted":
+        await memberships.set_role(connection, OPERATOR, shop, owner, "manager")
+    elif way == "removed":
+        await memberships.remove(connection, OPERATOR, shop, owner)
+    else:
+        await memberships.transfer_ownership(connection, OPERATOR, shop, owner, other)
+    assert await accept(connection, friend, password_hash="x") is None
+    assert await accept(connection, kept, password_hash="x") is not None
+
+
+async def test_a_member_is_not_invited_again_and_invitations_are_bounded(
+    connection, shop: str
+) -> None:
+    with pytest.raises(MembershipError, match="already logs in"):
+        await invite(connection, shop, "owner@b.mv")
+    for number in range(MOST):
+        await invite(connection, shop, f"{number}@b.mv")
+    with pytest.raises(MembershipError, match="at most"):
+        await invite(connection, shop)
+    await invite(connection, shop, "1@b.mv")  # again: it replaces its own
+
+
+async def test_the_email_is_written_with_its_cause(connection, shop: str) -> None:
+    token = await invite(connection, shop, language="dv")
+    row = await connection.fetchrow("SELECT * FROM messages")
+    assert (row["kind"], row["channel"], row["language"]) == ("invitation", "email", "dv")
+    assert row["recipient"] == "a@b.mv"
+    content = msgspec.json.decode(row["parameters"], type=InvitationContent)
+    assert content == InvitationContent("Shop", "manager", NOW + LIFE, f"{PAGE}/{token}")
+    with pytest.raises(MembershipError):
+        await invite(connection, shop, "owner@b.mv", language="en")
+    assert await connection.fetchval("SELECT count(*) FROM messages") == 1
+
+
+async def test_only_an_owner_gives_the_ownership_away(connection, shop: str) -> None:
+    owner = await owner_of(connection)
+    await accept(connection, await invite(connection, shop), password_hash="x")
+    other = (await memberships.find_member(connection, shop, "a@b.mv")).person_id
+    for giver, receiver in ((other, owner), (owner, owner)):
+        with pytest.raises(MembershipError, match="only an owner"):
+            await memberships.transfer_ownership(connection, OPERATOR, shop, giver, receiver)
+
+
+async def test_what_expired_is_purged(connection, shop: str) -> None:
+    await invite(connection, shop)
+    await purge_invitations(connection, NOW)
+    assert await connection.fetchval("SELECT count(*) FROM invitations") == 1
+    await purge_invitations(connection, NOW + LIFE)
+    assert await connection.fetchval("SELECT count(*) FROM invitations") == 0
