@@ -78,7 +78,7 @@ async def _open(visitors: Visitors, service: Service, page: Page, path: str) -> 
         pending=trade.pending["id"],
         authorization=trade.authorization["id"],
     )
-    await page.goto(f"{service.origin}/dashboard{path}")
+    await page.goto(f"{service.origin}/dashboard/{trade.shop.id}{path}")
     return trade
 
 

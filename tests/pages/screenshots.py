@@ -16,7 +16,7 @@ from playwright.async_api import Page, async_playwright
 
 from laari.engine.embedded import embedded_server
 from laari.store.postgres.migrate import migrate
-from tests.pages import dashboard_shots, wallet_shots
+from tests.pages import dashboard_shots, people_shots, wallet_shots
 from tests.pages.conftest import CHROMIUM, OPTIONS
 from tests.pages.people import SIZES, Visitors, new_customer
 from tests.pages.wallets import set_active
@@ -157,6 +157,7 @@ SHOTS: dict[str, Shot] = {
     "approval-approved": approval_approved,
     **wallet_shots.SHOTS,
     **dashboard_shots.SHOTS,
+    **people_shots.SHOTS,
 }
 
 
@@ -165,7 +166,7 @@ async def take(service: Service, names: list[str]) -> None:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=[*OPTIONS])
         visitors = Visitors(browser, service)
-        visitors.expected_statuses = {402}  # a payment that is refused is a picture too
+        visitors.expected_statuses = {402, 403, 404}  # what is refused is a picture too
         for name in names or SHOTS:
             for size in SIZES:
                 for scheme in ("light", "dark"):

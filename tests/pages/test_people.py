@@ -72,7 +72,7 @@ async def test_an_owner_invites_and_a_new_person_joins(
     email = new_email()
     await page.get_by_label("Email address").fill(email)
     await page.get_by_role("radio", name="Cashier").check()
-    await page.get_by_label("Till").fill("Till 1")
+    await page.get_by_label("Till, for").fill("Till 1")
     await page.get_by_role("button", name="Invite").click()
     await expect(page.get_by_role("status")).to_contain_text(email)
     assert await serious_violations(page) == []

@@ -1,0 +1,106 @@
+"""Pictures of the people page, of an invitation and of the merchants of one person."""
+
+import asyncio
+import secrets
+from typing import Any
+
+from playwright.async_api import Page
+
+from laari.store.people import memberships
+from laari.store.people.passwords import nobodys_hash
+from laari.store.people.persons import NewLogin
+from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
+from tests.pages.owners import Owner, new_owner
+from tests.pages.people import Visitors
+from tests.serving import Service
+
+STAFF: tuple[tuple[str, Any, str | None], ...] = (
+    ("mariyam", "manager", None),
+    ("ibrahim.rasheed", "accountant", None),
+    ("aisha", "cashier", "Terrace"),
+)
+
+
+async def _staffed(visitors: Visitors, service: Service) -> tuple[Owner, str]:
+    """A café with people, and the email of the manager, who was there just now."""
+    owner = await asyncio.to_thread(new_owner, service, name="Seagull Café", mode="live")
+    mark = secrets.token_hex(2)
+    async with connection_to(service.dsn) as connection:
+        for name, role, till in STAFF:
+            email = f"{name}.{mark}@seagull.example"
+            place = (owner.shop.id, email, role, till)
+            await memberships.add(connection, OPERATOR, *place, NewLogin(nobodys_hash()))
+    manager = f"mariyam.{mark}@seagull.example"
+    page = await visitors.page("phone")
+    await visitors.log_in(page.context, manager)
+    await page.goto(owner.url("/live"))
+    return owner, manager
+
+
+async def _invite(owner: Owner, page: Page) -> str:
+    await page.goto(owner.url("/live/people"))
+    await page.get_by_label("Email address").fill("hassan.new@seagull.example")
+    await page.get_by_label("Till, for").fill("Terrace")
+    await page.get_by_role("button", name="Invite").click()
+    return await page.get_by_label("Invitation link").input_value()
+
+
+async def people(visitors: Visitors, service: Service, page: Page) -> None:
+    owner, _ = await _staffed(visitors, service)
+    await visitors.log_in(page.context, owner.email)
+    await _invite(owner, page)
+    await page.goto(owner.url("/live/people"))
+
+
+async def invited(visitors: Visitors, service: Service, page: Page) -> None:
+    owner, _ = await _staffed(visitors, service)
+    await visitors.log_in(page.context, owner.email)
+    await _invite(owner, page)
+
+
+async def person(visitors: Visitors, service: Service, page: Page) -> None:
+    owner, manager = await _staffed(visitors, service)
+    await visitors.log_in(page.context, owner.email)
+    await page.goto(owner.url("/live/people"))
+    await page.get_by_role("link", name=manager).click()
+    await page.get_by_text("Remove this person").click()
+
+
+async def invitation(visitors: Visitors, service: Service, page: Page) -> None:
+    owner, _ = await _staffed(visitors, service)
+    other = await visitors.page("phone")
+    await visitors.log_in(other.context, owner.email)
+    await page.goto(await _invite(owner, other))
+
+
+async def invitation_invalid(visitors: Visitors, service: Service, page: Page) -> None:
+    await page.goto(f"{service.origin}/dashboard/join/{secrets.token_urlsafe(32)}")
+
+
+async def merchants(visitors: Visitors, service: Service, page: Page) -> None:
+    _, manager = await _staffed(visitors, service)
+    other = await asyncio.to_thread(new_owner, service, name="Heron Guest House and Dive Centre")
+    async with connection_to(service.dsn) as connection:
+        place = (other.shop.id, manager, "accountant", None)
+        await memberships.add(connection, OPERATOR, *place, NewLogin(nobodys_hash()))
+    await visitors.log_in(page.context, manager)
+    await page.goto(other.url("/sandbox"))
+    await page.get_by_role("link", name="Change merchant").click()
+
+
+async def forbidden(visitors: Visitors, service: Service, page: Page) -> None:
+    owner, manager = await _staffed(visitors, service)
+    await visitors.log_in(page.context, manager)
+    await page.goto(owner.url("/live/people"))
+
+
+SHOTS = {
+    "people": people,
+    "people-invited": invited,
+    "people-person": person,
+    "people-invitation": invitation,
+    "people-invitation-invalid": invitation_invalid,
+    "people-merchants": merchants,
+    "people-forbidden": forbidden,
+}
