@@ -260,3 +260,37 @@ def test_people_of_the_operator(laari: Laari, dsn: str) -> None:
     refused(laari("operator", "set-role", "none@shop.mv", "--role", "admin"), "does not log in")
     laari("operator", "remove", EMAIL)
     assert laari("operator", "list").json == []
+
+
+def test_an_invitation_from_the_command_line(laari: Laari, shop: str, dsn: str) -> None:
+    laari("merchant", "user", "add", shop, EMAIL)
+    invite = ("merchant", "user", "invite", shop, "new@shop.mv")
+    made = laari(*invite, "--role", "manager").json
+    assert made["link"].partition("/dashboard/join/")[2]
+    assert (made["email"], made["role"], made["sent"]) == ("new@shop.mv", "manager", False)
+    refused(laari(*invite, "--role", "cashier"), "--till")
+    refused(laari(*invite, "--role", "manager", "--send", "dv"), "LAARI_SMTP_URL")
+    refused(laari("merchant", "user", "invite", shop, EMAIL, "--role", "manager"), "already logs")
+    withdraw = ("merchant", "user", "withdraw-invitation", shop, "new@shop.mv")
+    laari(*withdraw)
+    refused(laari(*withdraw), "no open invitation")
+
+
+def test_an_invitation_from_the_command_line_by_email(
+    laari: Laari, shop: str, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAARI_SMTP_URL", "smtp://127.0.0.1:9")
+    monkeypatch.setenv("LAARI_MAIL_FROM", "laari@shop.mv")
+    invite = ("merchant", "user", "invite", shop, "new@shop.mv", "--role", "manager")
+    assert laari(*invite, "--send", "dv").json["sent"] is True
+    assert ask(dsn, "SELECT kind || ' ' || recipient FROM messages") == "invitation new@shop.mv"
+
+
+def test_ownership_is_transferred(laari: Laari, shop: str) -> None:
+    laari("merchant", "user", "add", shop, EMAIL)
+    laari("merchant", "user", "add", shop, "b@shop.mv", "--role", "accountant")
+    transfer = ("merchant", "user", "transfer", shop)
+    refused(laari(*transfer, "b@shop.mv", EMAIL), "only an owner")
+    laari(*transfer, EMAIL, "b@shop.mv")
+    listed = laari("merchant", "user", "list", shop).json
+    assert [each["role"] for each in listed] == ["manager", "owner"]

@@ -32,7 +32,7 @@ async def connection(dsn: str):
 @pytest.fixture
 async def shop(connection: asyncpg.Connection) -> str:
     made = await merchants.create(
-        connection, bytes(32), name="Shop", mode="live", email="owner@b.mv"
+        connection, OPERATOR, bytes(32), name="Shop", mode="live", email="owner@b.mv"
     )
     return made.merchant.id
 
@@ -96,7 +96,9 @@ async def test_only_the_digest_is_stored(connection, shop: str) -> None:
 
 
 async def test_a_known_person_accepts_with_the_own_login_alone(connection, shop: str) -> None:
-    other = await merchants.create(connection, bytes(32), name="Other", mode="live", email="a@b.mv")
+    other = await merchants.create(
+        connection, OPERATOR, bytes(32), name="Other", mode="live", email="a@b.mv"
+    )
     token = await invite(connection, shop)
     found = await invitations.find(connection, token, NOW)
     assert found is not None
@@ -114,10 +116,12 @@ async def test_a_known_person_accepts_with_the_own_login_alone(connection, shop:
 
 
 async def test_a_stranger_who_signed_up_with_the_address_gains_nothing(connection) -> None:
-    assert await sign_up(connection, bytes(32), 9, name="S", email="a@b.mv", password="theirs")
+    assert await sign_up(
+        connection, OPERATOR, bytes(32), 9, name="S", email="a@b.mv", password="theirs"
+    )
     stranger = await opened(connection, "a@b.mv", NOW)
     made = await merchants.create(
-        connection, bytes(32), name="Shop", mode="live", email="owner@b.mv"
+        connection, OPERATOR, bytes(32), name="Shop", mode="live", email="owner@b.mv"
     )
     token = await invite(connection, made.merchant.id)
     found = await invitations.find(connection, token, NOW)
@@ -181,6 +185,13 @@ async def test_the_email_is_written_with_its_cause(connection, shop: str) -> Non
     with pytest.raises(MembershipError):
         await invite(connection, shop, "owner@b.mv", language="en")
     assert await connection.fetchval("SELECT count(*) FROM messages") == 1
+
+
+async def test_a_person_who_is_no_owner_anymore_invites_nobody(connection, shop: str) -> None:
+    await accept(connection, await invite(connection, shop), password_hash="x")
+    manager = (await memberships.find_member(connection, shop, "a@b.mv")).person_id
+    with pytest.raises(MembershipError, match="only an owner"):
+        await invite(connection, shop, "friend@b.mv", "owner", by=manager)
 
 
 async def test_only_an_owner_gives_the_ownership_away(connection, shop: str) -> None:

@@ -72,6 +72,8 @@ async def invite(
     token = new_secret("")
     invited = Invited(f"{page}/{token}", now + LIFE, language is not None)
     async with memberships.changing(connection, actor, "invitation.create", merchant_id):
+        if by is not None and not await memberships.is_owner(connection, merchant_id, by):
+            raise MembershipError("only an owner can invite people")  # since a moment ago
         taken = await connection.fetchval(
             "SELECT true FROM memberships b JOIN persons p ON p.id = b.person_id "
             "WHERE b.merchant_id = $1 AND p.email = $2",

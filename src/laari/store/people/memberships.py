@@ -186,11 +186,21 @@ async def _set_role(
 async def transfer_ownership(
     connection: Connection, actor: Actor, merchant_id: str, giver: PersonId, receiver: PersonId
 ) -> None:
-    """The receiver becomes an owner and the giver a manager, both or neither."""
+    """The receiver becomes an owner and the giver, who is one, a manager: both or neither."""
     async with changing(connection, actor, "membership.transfer", merchant_id):
+        if giver == receiver or not await is_owner(connection, merchant_id, giver):
+            raise MembershipError("only an owner can transfer ownership, to another person")
         await _set_role(connection, merchant_id, giver, "manager", None)
         await _set_role(connection, merchant_id, receiver, "owner", None)
         await _withdraw_invitations(connection, merchant_id, giver)
+
+
+async def is_owner(connection: Connection, merchant_id: str, whose: PersonId) -> bool:
+    role = await connection.fetchval(
+        "SELECT role FROM memberships WHERE merchant_id = $1 AND person_id = $2",
+        *(merchant_id, whose.id),
+    )
+    return bool(role == "owner")
 
 
 async def remove(
