@@ -26,6 +26,7 @@ DIGESTS = {
     "0005_journal.sql": "cab5fb1db781463440602d5f4d157829edc61fcececb7a71f29e982133c3c2c2",
     "0006_refunds.sql": "ca7da7b918e5bb40cb1257dfb748ce276d6a89597b5b38cfca736a658b05bdfe",
     "0007_invitations.sql": "0f9b005f5255c9a971110fad7218e33e5151dfdfcec1b4c1680ef7f5f80cc7e1",
+    "0008_second_factor.sql": "b68333a37b230a776a6df1982fb4ce9d3e81508622041530cbfaed656f3b774b",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release
 FILES = Path(__file__).parent / "released"

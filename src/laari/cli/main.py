@@ -18,6 +18,7 @@ from laari.cli.messages import message
 from laari.cli.operators import operator
 from laari.cli.payments import payment
 from laari.cli.people import session
+from laari.cli.persons import person
 from laari.cli.serve.command import serve_command
 from laari.cli.shop.listen import listen_command
 from laari.cli.shop.trigger import trigger_command
@@ -44,6 +45,7 @@ for command in (
     customer,
     session,
     operator,
+    person,
     wallet,
     tier,
     payment,

@@ -42,10 +42,35 @@ class InvitationContent(Struct, frozen=True):
     link: str
 
 
+class DeviceContent(Struct, frozen=True):
+    """The values for the notice of a log-in in a browser that the person has not used before."""
+
+    device: str
+    address: str
+    at: datetime
+
+
+class LinkContent(Struct, frozen=True):
+    """The values for the link that sets a forgotten password."""
+
+    link: str
+    expires_at: datetime
+
+
+class CodeContent(Struct, frozen=True):
+    """The values for the code that sets a forgotten password."""
+
+    code: str
+    expires_at: datetime
+
+
 CONTENTS: dict[MessageKind, type[Struct]] = {
     "payment_request": RequestContent,
     "receipt": ReceiptContent,
     "invitation": InvitationContent,
+    "new_device": DeviceContent,
+    "password_link": LinkContent,
+    "password_code": CodeContent,
 }
 
 
@@ -58,7 +83,7 @@ def emit(
     content: Struct,
 ) -> None:
     """Adds a message to the batch if the customer is live and the service can reach them."""
-    reached = _reached(contact, world.channels)
+    reached = reach(contact.email, contact.mobile, world.channels)
     if tenant.mode == "sandbox" or reached is None:
         return
     channel, recipient = reached
@@ -77,10 +102,12 @@ def emit(
     world.messages.append(message)
 
 
-def _reached(contact: Contact, channels: frozenset[str]) -> tuple[Channel, str] | None:
+def reach(
+    email: str | None, mobile: str | None, channels: frozenset[str]
+) -> tuple[Channel, str] | None:
     """The channel and its address: email before SMS."""
-    if contact.email is not None and "email" in channels:
-        return "email", contact.email
-    if contact.mobile is not None and "sms" in channels:
-        return "sms", f"+{COUNTRY}{contact.mobile}"
+    if email is not None and "email" in channels:
+        return "email", email
+    if mobile is not None and "sms" in channels:
+        return "sms", f"+{COUNTRY}{mobile}"
     return None

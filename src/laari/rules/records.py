@@ -378,7 +378,9 @@ class JournalEntry(Struct, frozen=True):
     reason: str | None
 
 
-MessageKind = Literal["payment_request", "receipt", "invitation"]
+MessageKind = Literal[
+    "payment_request", "receipt", "invitation", "new_device", "password_link", "password_code"
+]
 Channel = Literal["email", "sms"]
 
 

@@ -17,15 +17,31 @@ from laari.rules.actors import Actor
 from laari.rules.contacts import read_email, read_mobile, read_vpa
 from laari.rules.passwords import MAX_LENGTH, password_problem
 from laari.rules.records import Mode
-from laari.store.people import logins, sessions
+from laari.store.people import logins, second_factors, sessions
 from laari.store.people.logins import Login
 from laari.store.people.passwords import nobodys_hash
-from laari.store.people.sessions import Session
+from laari.store.people.second_factors import CodeProblem
+from laari.store.people.sessions import PersonSession, Session
 
 CONFIRM_AFTER = timedelta(minutes=10)  # payments, approvals and credentials need a recent password
 NOT_THE_SAME = "The two new passwords are different. Enter the same password twice."
 NO_OTHER = "The new password is the same as the current one. Choose another one."
 CHANGED_MEANWHILE = "Your password was changed in the meantime. Nothing was changed now."
+
+
+WRONG_CODE = (
+    "This code is not valid. A code works once: wait for the next one in your authenticator app, "
+    "or use a recovery code. Nothing was done."
+)
+
+
+def code_problem(refused: CodeProblem) -> FormProblem:
+    seconds = math.ceil(refused.wait.total_seconds())
+    if seconds == 0:
+        return FormProblem(422, WRONG_CODE)
+    minutes = math.ceil(seconds / 60)
+    words = "a minute" if minutes == 1 else f"{minutes} minutes"
+    return FormProblem(429, f"Too many wrong codes. Wait {words}, then try again.", seconds)
 
 
 class Throttle(NamedTuple):
@@ -36,6 +52,13 @@ class Throttle(NamedTuple):
 
     def bucket(self, *names: object) -> Bucket:
         return Bucket(named_bucket(*names), 1 / self.seconds, over=self.burst * self.seconds)
+
+
+class Named(NamedTuple):
+    """How to look up the login that a form names, and one name for all its spellings."""
+
+    find: Callable[..., Awaitable[Login | None]]
+    identity: str
 
 
 # Attempts at one person from one address, or from a browser in which that person has logged in.
@@ -50,19 +73,29 @@ DEMAND = Throttle(1000, 60)
 
 async def log_in_customer(request: PageRequest, mode: Mode) -> Login | FormProblem:
     """Logs in the customer with the form's `identity` and `password`."""
+    return await _log_in(request, *customer_named(request, mode))
+
+
+async def log_in_person(request: PageRequest) -> Login | FormProblem:
+    """Logs in one of the people of merchants or of the operator, by email."""
+    return await _log_in(request, *person_named(request))
+
+
+def customer_named(request: PageRequest, mode: Mode) -> Named:
+    """The customer with the form's `identity`."""
     identity = request.form.get("identity", "").strip()[:300]
     suffixes = request.backend.settings.vpa_suffixes
     mobile, email, vpa = read_mobile(identity), read_email(identity), read_vpa(identity, suffixes)
     if vpa is not None:
         email = None  # an address with one of our suffixes is a VPA
     find = partial(logins.of_customer, mode=mode, mobile=mobile, email=email, vpa=vpa)
-    return await _log_in(request, find, f"{mode} {mobile or email or vpa or identity}")
+    return Named(find, f"{mode} {mobile or email or vpa or identity}")
 
 
-async def log_in_person(request: PageRequest) -> Login | FormProblem:
-    """Logs in one of the people of merchants or of the operator, by email."""
+def person_named(request: PageRequest) -> Named:
+    """The person of a merchant or of the operator with the form's `identity`, an email."""
     email = read_email(request.form.get("identity", "")[:300])
-    return await _log_in(request, partial(logins.of_person, email=email or ""), f"user {email}")
+    return Named(partial(logins.of_person, email=email or ""), f"user {email}")
 
 
 async def _log_in(
@@ -76,15 +109,15 @@ async def _log_in(
     ]
     demand = _demand(request)
     # A browser without marks is throttled before the person is looked up.
-    if not shows_marks(request) and (problem := _throttled(request, strangers)):
+    if not shows_marks(request) and (problem := throttled(request, strangers)):
         return problem
     login = await request.backend.ask(find)
     browser = known_browser(request, login)
     if browser is not None:
         own = PER_IDENTITY.bucket("log-in browser", browser, identity)
-        problem = _throttled(request, [own])
+        problem = throttled(request, [own])
     else:
-        problem = _throttled(request, strangers) if shows_marks(request) else None
+        problem = throttled(request, strangers) if shows_marks(request) else None
     if problem is not None:
         return problem
     password_hash = None if login is None else login.password_hash
@@ -94,13 +127,15 @@ async def _log_in(
         return problem
     assert login is not None
     assert password_hash is not None
-    if not await request.start_session(login.whose, password_hash):
+    # A password that came with the account is used on a new device by nature.
+    is_new = browser is None and not login.first_password
+    if not await request.start_session(login.whose, password_hash, is_new=is_new):
         return _problem(request, 422, "wrong")  # the password was changed after it was read
     remember_browser(request, login)
     return login
 
 
-def _throttled(request: PageRequest, buckets: list[Bucket]) -> FormProblem | None:
+def throttled(request: PageRequest, buckets: list[Bucket]) -> FormProblem | None:
     """Counts an attempt in all buckets or none: one address cannot use up a person's attempts."""
     wait = request.backend.rates.take_all(buckets, time.monotonic())
     return _problem(request, 429, "throttled", math.ceil(wait)) if wait > 0 else None
@@ -135,16 +170,26 @@ def is_fresh(request: PageRequest, session: Session) -> bool:
 async def confirm(
     request: PageRequest, session: Session, *, always: bool = False
 ) -> FormProblem | None:
-    """Verifies the form's `password`, unless it was entered recently."""
+    """Verifies the form's `password`, unless it was entered recently.
+
+    A person with a second factor enters a `code` with the password.
+    """
     if not always and is_fresh(request, session):
         return None
     own = PER_IDENTITY.bucket("log-in session", session.digest.hex())
-    if problem := _throttled(request, [own]):
+    if problem := throttled(request, [own]):
         return problem
     password_hash = await request.backend.ask(logins.password_hash_of, session.whose)
     problem = await _verify(request, password_hash, FIRST, "again_wrong")
     if problem is not None or password_hash is None:
         return problem
+    if isinstance(session, PersonSession) and session.has_factor:
+        refused = await request.backend.write(
+            second_factors.check,
+            *(request.backend.master_key, session.whose, request.form.get("code", ""), request.now),
+        )
+        if refused is not None:
+            return code_problem(refused)
     noted = await request.backend.write(
         sessions.note_authenticated, session, request.now, password_hash
     )
@@ -168,6 +213,24 @@ async def _verify(
     return None if fits and password_hash is not None else _problem(request, 422, wrong)
 
 
+def new_password_problem(request: PageRequest) -> FormProblem | None:
+    """Why the form's `new` password, which is `repeated`, cannot be set."""
+    new = request.form.get("new", "")
+    problem = password_problem(new)
+    if problem is None and new != request.form.get("repeated", ""):
+        problem = NOT_THE_SAME
+    return None if problem is None else FormProblem(422, problem)
+
+
+async def hash_new_password(request: PageRequest) -> str | FormProblem:
+    try:
+        return await request.backend.hashing.hash(
+            request.form.get("new", ""), rank=FIRST, disconnected=request.http.disconnected
+        )
+    except Overloaded as full:
+        return _problem(request, 503, "busy", full.retry_after)
+
+
 async def change_password(
     request: PageRequest, session: Session, actor: Actor
 ) -> FormProblem | None:
@@ -176,27 +239,22 @@ async def change_password(
     All other sessions of the person end; this browser continues with a new session.
     """
     new = request.form.get("new", "")
-    problem = password_problem(new)
-    if problem is None and new != request.form.get("repeated", ""):
-        problem = NOT_THE_SAME
+    problem = new_password_problem(request)
     if problem is None and new == request.form.get("password"):
-        problem = NO_OTHER
+        problem = FormProblem(422, NO_OTHER)
     if problem is not None:
-        return FormProblem(422, problem)
+        return problem
     current = await request.backend.ask(logins.password_hash_of, session.whose)
     if wrong := await confirm(request, session, always=True):
         return wrong
-    try:
-        password_hash = await request.backend.hashing.hash(
-            new, rank=FIRST, disconnected=request.http.disconnected
-        )
-    except Overloaded as full:
-        return _problem(request, 503, "busy", full.retry_after)
+    password_hash = await hash_new_password(request)
+    if isinstance(password_hash, FormProblem):
+        return password_hash
     ended = await request.backend.write(
         logins.set_password, actor, session.whose, password_hash, verified=current
     )
     if ended is None:
         return FormProblem(409, CHANGED_MEANWHILE)
-    await request.start_session(session.whose, password_hash)
+    await request.start_session(session.whose, password_hash, with_factor=True)
     remember_browser(request, Login(session.whose, password_hash))
     return None

@@ -29,8 +29,9 @@ from laari.rules.permissions import Permission
 from laari.rules.records import Mode
 from laari.rules.refusals import Refusal
 from laari.spine.engine import OutcomeUnknown
-from laari.store.people import sessions
+from laari.store.people import devices, second_factors, sessions
 from laari.store.people.logins import Whose
+from laari.store.people.second_factors import CodeProblem
 from laari.store.people.sessions import (
     IDLE,
     LIFE,
@@ -52,6 +53,8 @@ _SEGMENTS = r"(/[A-Za-z0-9_-]+)*"
 _SAFE_IN_LOCATION = "/:%#?=@[]!$&'()*+,;"
 
 S = TypeVar("S", CustomerSession, PersonSession)
+
+NO_CHANNELS: frozenset[str] = frozenset()
 
 _PAGE_COOKIE = "laari-page"  # followed by a digest of the page: two pages have two log-ins
 _BROWSER_COOKIE = "laari-visit"
@@ -192,6 +195,11 @@ class PageRequest:
 
     # Sessions.
 
+    @property
+    def asks_code(self) -> bool:
+        """Whether a confirmation takes a code of the second factor beside the password."""
+        return False
+
     async def find_customer(
         self, mode: Mode | None = None, *, polled: bool = False
     ) -> CustomerSession | None:
@@ -228,20 +236,52 @@ class PageRequest:
         if seconds > 0:
             raise TooFast(seconds)
 
-    async def start_session(self, whose: Whose, verified: str) -> bool:
-        """Replaces the session after a log-in; False if the password changed since `verified`."""
+    async def start_session(
+        self, whose: Whose, verified: str, *, with_factor: bool = False, is_new: bool = False
+    ) -> bool:
+        """Replaces the session after a log-in; False if the password changed since `verified`.
+
+        With `is_new`, the person gets a notice of a log-in on a new device.
+        """
+        channels = self.backend.settings.channels if is_new else NO_CHANNELS
         token = await self.backend.write(
-            sessions.open_for, whose, self.now, verified, self.page_alone, self._opened
+            devices.open_session,
+            *(whose, self.now, verified, self.page_alone, self._opened, channels),
+            with_factor=with_factor,
         )
         if token is None:
             return False
-        cookie = self._own_session_cookie
-        old = self._session_tokens.get(cookie)
+        old = self._session_tokens.get(self._own_session_cookie)
         if old is not None:
             await self.backend.write(sessions.end, old)
+        self._keep_session(token)
+        return True
+
+    def _keep_session(self, token: str) -> None:
+        cookie = self._own_session_cookie
         life = LIFE if self.page_alone is None else IDLE
         self.keep_cookie(cookie, token, int(life.total_seconds()))
         self._cookies[self._cookie_name(cookie)] = token  # for a page in reply to this request
+
+    async def is_half_open(self) -> bool:
+        """Whether a person has entered the password here, but not yet the code."""
+        token = self.cookie(self.session_cookie)
+        if token is None:
+            return False
+        found = await self.backend.ask(sessions.half_open, token, self.now)
+        return found is not None
+
+    async def enter_code(self, code: str) -> CodeProblem | bool:
+        """Opens the half-open session of this browser; False if there is none."""
+        token = self.cookie(self.session_cookie)
+        if token is None:
+            return False
+        opened = await self.backend.write(
+            second_factors.open_session, self.backend.master_key, token, code, self.now
+        )
+        if not isinstance(opened, str):
+            return opened or False
+        self._keep_session(opened)
         return True
 
     @property

@@ -110,7 +110,13 @@ async def set_password(
             verified,
             must_change,
         )
-        return None if changed is None else await end_all(connection, whose)
+        if changed is None:
+            return None
+        # A link to set the old password again would outlive it.
+        await connection.execute(
+            f"DELETE FROM password_links WHERE {table_of(whose).column} = $1", whose.id
+        )
+        return await end_all(connection, whose)
 
 
 async def end_all(connection: Connection, whose: Whose) -> int:

@@ -31,7 +31,8 @@ SANDBOX_BALANCE = 10_000_000  # laari: MVR 100,000.00
 _COLUMNS = (
     "id, name, mode, active, webhook_url, webhooks_enabled, fee_bps, fee_fixed, created_at, "
     "CASE WHEN old_secret_until > now() THEN old_secret_until END, "
-    "EXISTS (SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = 'live')"
+    "EXISTS (SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = 'live'), "
+    "requires_factor"
 )
 
 NO_OVERLAP = timedelta()
@@ -59,6 +60,7 @@ class Merchant(Struct, frozen=True):
     created_at: datetime
     old_key_until: datetime | None  # None if only the present key works
     has_live: bool  # False for one that signed up for the sandbox alone
+    requires_factor: bool  # of all its people
 
 
 class OldKeyWorksError(LaariError):
@@ -267,6 +269,16 @@ async def rotate_marked_key(
         if await key_mark(connection, merchant_id) != mark:
             return None
         return await rotate_key(connection, actor, master_key, merchant_id, overlap)
+
+
+async def require_factor(
+    connection: Connection, actor: Actor, merchant_id: str, required: bool
+) -> None:
+    """Sets whether all people of the merchant need a second factor."""
+    async with acting(connection, actor, "merchant.require_factor"):
+        await connection.execute(
+            "UPDATE merchants SET requires_factor = $2 WHERE id = $1", merchant_id, required
+        )
 
 
 async def key_mark(connection: Connection, merchant_id: str) -> str:

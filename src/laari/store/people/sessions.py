@@ -16,9 +16,13 @@ from laari.store.secrets import digest, new_secret
 
 IDLE = timedelta(minutes=30)
 LIFE = timedelta(hours=12)
+HALF_OPEN = timedelta(minutes=10)  # for the code after the password
 SEEN_EVERY = timedelta(minutes=1)  # how exactly `seen_at` is kept: not one write per request
 
 _OPEN = "s.seen_at > $2 AND s.created_at > $3"
+_HAS_FACTOR = (
+    "EXISTS (SELECT FROM second_factors f WHERE f.person_id = p.id AND f.confirmed_at IS NOT NULL)"
+)
 
 
 class CustomerSession(NamedTuple):
@@ -55,6 +59,7 @@ class PersonSession(NamedTuple):
     email: str
     must_change: bool
     merchant_id: str | None  # whose pages it opened last
+    has_factor: bool
 
     @property
     def whose(self) -> PersonId:
@@ -85,8 +90,8 @@ async def of_customer(
 async def of_person(connection: Connection, token: str, now: datetime) -> PersonSession | None:
     row = await connection.fetchrow(
         "SELECT s.digest, s.authenticated_at, s.seen_at, p.id, p.email, p.password_must_change, "
-        "s.merchant_id FROM sessions s JOIN persons p ON p.id = s.person_id "
-        f"WHERE s.digest = $1 AND {_OPEN}",
+        f"s.merchant_id, {_HAS_FACTOR} FROM sessions s JOIN persons p ON p.id = s.person_id "
+        f"WHERE s.digest = $1 AND {_OPEN} AND NOT s.factor_due",
         digest(token),
         now - IDLE,
         now - LIFE,
@@ -111,18 +116,23 @@ async def open_for(
     verified: str,
     page: str | None = None,
     opened: Opened = NOWHERE,
+    *,
+    with_factor: bool = False,
 ) -> str | None:
     """Opens a session after the password fitted the hash `verified`; returns its token.
 
-    None if the password was changed while it was verified.
+    None if the password was changed while it was verified. The session of a person with a second
+    factor is half-open, unless the factor was checked too (`with_factor`).
     """
     token = new_secret("")
     table, _, column, _ = table_of(whose)
+    due = _HAS_FACTOR if isinstance(whose, PersonId) and not with_factor else "false"
     made = await connection.fetchval(
         # The lock makes a change of the password wait for this, or this for the change.
         f"WITH login AS (SELECT id FROM {table} WHERE id = $2 AND password_hash = $4 FOR SHARE) "
         f"INSERT INTO sessions (digest, {column}, created_at, authenticated_at, seen_at, page, "
-        "address, device) SELECT $1, id, $3, $3, $3, $5, $6, $7 FROM login RETURNING true",
+        f"address, device, factor_due) SELECT $1, id, $3, $3, $3, $5, $6, $7, {due} FROM login p "
+        "RETURNING true",
         digest(token),
         whose.id,
         now,
@@ -131,6 +141,26 @@ async def open_for(
         *opened,
     )
     return token if made else None
+
+
+async def half_open(connection: Connection, token: str, now: datetime) -> PersonId | None:
+    """The person of a session that waits for the second factor."""
+    found = await connection.fetchval(
+        "SELECT person_id FROM sessions WHERE digest = $1 AND factor_due AND created_at > $2",
+        *(digest(token), now - HALF_OPEN),
+    )
+    return None if found is None else PersonId(found)
+
+
+async def complete(connection: Connection, token: str, now: datetime) -> str | None:
+    """Opens a half-open session wholly, under a new token: the old one proves only a password."""
+    new = new_secret("")
+    opened = await connection.fetchval(
+        "UPDATE sessions SET digest = $2, factor_due = false, authenticated_at = $3, seen_at = $3 "
+        "WHERE digest = $1 AND factor_due RETURNING true",
+        *(digest(token), digest(new), now),
+    )
+    return new if opened else None
 
 
 class ListedSession(NamedTuple):
@@ -152,6 +182,50 @@ async def seen_at_merchant(
         *(whose.id, now - IDLE, now - LIFE, merchant_id),
     )
     return [ListedSession(*row) for row in rows]
+
+
+class OwnSession(NamedTuple):
+    """An open session, as its own person sees it."""
+
+    id: str
+    created_at: datetime
+    seen_at: datetime
+    address: str | None
+    device: str | None
+    page: str | None  # the only page that it is valid for
+    is_this: bool
+
+
+_ID = "left(encode(digest, 'hex'), 16)"  # names a session on a page, and is no secret
+
+
+async def list_of(
+    connection: Connection, whose: Whose, now: datetime, this: bytes
+) -> list[OwnSession]:
+    """The open sessions of a customer or a person, this one first, then the last seen."""
+    rows = await connection.fetch(
+        f"SELECT {_ID}, created_at, seen_at, address, device, page, digest = $4 FROM sessions s "
+        f"WHERE {table_of(whose).column} = $1 AND {_OPEN} AND NOT factor_due "
+        "ORDER BY digest = $4 DESC, seen_at DESC",
+        *(whose.id, now - IDLE, now - LIFE, this),
+    )
+    return [OwnSession(*row) for row in rows]
+
+
+async def end_one(connection: Connection, whose: Whose, session_id: str) -> bool:
+    """Ends one of the person's own sessions; False if there is none with this id."""
+    ended = await connection.fetchval(
+        f"DELETE FROM sessions WHERE {table_of(whose).column} = $1 AND {_ID} = $2 RETURNING true",
+        *(whose.id, session_id),
+    )
+    return ended is not None
+
+
+async def end_others(connection: Connection, whose: Whose, this: bytes) -> None:
+    await connection.execute(
+        f"DELETE FROM sessions WHERE {table_of(whose).column} = $1 AND digest <> $2",
+        *(whose.id, this),
+    )
 
 
 async def note_seen(connection: Connection, session: Session, now: datetime) -> None:

@@ -4,6 +4,7 @@ from laari.edge.pages.dashboard import (
     account,
     authorizations,
     export,
+    forgotten,
     join,
     keys,
     movements,
@@ -13,6 +14,7 @@ from laari.edge.pages.dashboard import (
     people,
     requests,
     sandbox,
+    second_factor,
     signup,
     webhooks,
 )
@@ -20,6 +22,8 @@ from laari.edge.pages.routes import Routes
 
 ROUTES: Routes = [
     *account.ROUTES,  # first: `/dashboard/login` is not a mode
+    *second_factor.ROUTES,
+    *forgotten.ROUTES,
     *signup.ROUTES,
     *join.ROUTES,
     *overview.ROUTES,

@@ -1,9 +1,8 @@
 """Log-in and log-out of the dashboard, here or everywhere, and the password."""
 
-from urllib.parse import urlencode
-
 from laari.edge.pages.dashboard.request import (
     ACCOUNT,
+    CODE,
     HOME,
     LOGIN,
     SIGN_UP,
@@ -15,7 +14,7 @@ from laari.edge.pages.login import change_password, log_in_person
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
-from laari.store.people import logins
+from laari.store.people import logins, second_factors, sessions
 
 WRONG = "These details do not match a login. Check the address and the password, then try again."
 
@@ -24,7 +23,7 @@ async def home(request: DashboardVisitor) -> Reply:
     """Redirects to a merchant, in the mode in which its credentials act."""
     person = await request.find_person()
     if person is None:
-        return request.go(LOGIN)
+        return request.go(CODE if await request.is_half_open() else LOGIN)
     merchant = await request.first_merchant(person)
     if merchant is None:
         return request.page("no_merchant.html", 403)
@@ -35,7 +34,7 @@ async def go_on(request: DashboardVisitor) -> Reply:
     """Redirects an address without the merchant, `/dashboard/live/…`, with the same method."""
     person = await request.find_person()
     if person is None:
-        return request.go(f"{LOGIN}?{urlencode({'next': request.path})}")
+        return await request.to_login()
     merchant = await request.first_merchant(person)
     if merchant is None:
         return request.page("no_merchant.html", 403)
@@ -70,7 +69,23 @@ async def log_out_everywhere(request: DashboardRequest) -> Reply:
 
 
 async def show(request: DashboardRequest) -> Reply:
-    return request.page("account.html")
+    person = request.person
+    listed = await request.backend.ask(sessions.list_of, person.whose, request.now, person.digest)
+    factor = await request.backend.ask(second_factors.status, person.whose)
+    return request.page("account.html", sessions=listed, factor=factor)
+
+
+async def end_session(request: DashboardRequest) -> Reply:
+    """A session of another person does not exist here."""
+    ended = await request.backend.write(
+        sessions.end_one, request.person.whose, request.params["id"]
+    )
+    return request.redirect(ACCOUNT, done="session") if ended else request.missing()
+
+
+async def end_other_sessions(request: DashboardRequest) -> Reply:
+    await request.backend.write(sessions.end_others, request.person.whose, request.person.digest)
+    return request.redirect(ACCOUNT, done="others")
 
 
 async def show_merchants(request: DashboardRequest) -> Reply:
@@ -88,6 +103,8 @@ ROUTES: Routes = [
     PageRoute(DashboardVisitor, "/logout", post=log_out, own=True),
     PageRoute(DashboardRequest, "/merchants", get=show_merchants, own=True),
     PageRoute(DashboardRequest, ACCOUNT, get=show, post=set_password, own=True),
+    PageRoute(DashboardRequest, f"{ACCOUNT}/sessions/{{id}}", post=end_session, own=True),
+    PageRoute(DashboardRequest, f"{ACCOUNT}/end-others", post=end_other_sessions, own=True),
     PageRoute(DashboardRequest, f"{ACCOUNT}/logout-everywhere", post=log_out_everywhere, own=True),
 ]
 

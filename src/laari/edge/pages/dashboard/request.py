@@ -29,8 +29,11 @@ T = TypeVar("T")
 
 HOME = "/dashboard"
 LOGIN = f"{HOME}/login"
+CODE = f"{LOGIN}/code"  # the second step for people with a second factor
+FORGOTTEN = f"{HOME}/forgotten"
 SIGN_UP = f"{HOME}/signup"
 ACCOUNT = "/account"  # in either mode: the person's own password and sessions
+FACTOR = f"{ACCOUNT}/factor"
 NOTHING: Mapping[str, object] = MappingProxyType({})  # the fields of an operation without fields
 MODES: dict[str, Mode] = {"live": "live", "sandbox": "sandbox"}
 
@@ -54,6 +57,10 @@ DONE = {
     "removed": "The person is removed.",
     "sessions": "All sessions of this person have ended.",
     "transferred": "The ownership is transferred.",
+    "session": "The session is ended.",
+    "others": "All your other sessions are ended.",
+    "factor_off": "The second factor is turned off.",
+    "required": "The setting is saved.",
     "password": "Your password is changed. All your other sessions are logged out.",
 }
 _CLOCK_UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
@@ -84,6 +91,11 @@ class DashboardVisitor(PageRequest):
         merchant_id = last if last is not None and last in found else next(iter(found))
         return await self.backend.ask(merchants.show, merchant_id)
 
+    async def to_login(self) -> Reply:
+        """Redirects to the log-in, or to its second step, and then back to this page."""
+        step = CODE if await self.is_half_open() else LOGIN
+        return self.go(f"{step}?{urlencode({'next': self.path})}")
+
     def no_such_page(self, status: int = 404) -> Reply:
         return self.page("no_page.html", status)
 
@@ -112,6 +124,8 @@ class DashboardRequest(DashboardVisitor):
             return stopped
         if self.person.must_change:
             return self.redirect(ACCOUNT)
+        if self.merchant.requires_factor and not self.person.has_factor:
+            return self.redirect(FACTOR)
         permission = access.to_change if self.http.method == "POST" else access.needs
         if permission is None or not self.may(permission):
             return self.page("forbidden.html", 403)
@@ -123,7 +137,7 @@ class DashboardRequest(DashboardVisitor):
         """Looks up the person, the merchant and its tenant in this mode."""
         person = await self.find_person()
         if person is None:
-            return self.go(f"{LOGIN}?{urlencode({'next': self.path})}")
+            return await self.to_login()
         self.memberships = await self.merchants_of(person)
         if merchant_id not in self.memberships:
             return self.no_such_page()
@@ -198,12 +212,20 @@ class DashboardRequest(DashboardVisitor):
 
     @property
     def asks_password(self) -> bool:
-        """Whether credentials and actions without an undo need the password again."""
-        return not is_fresh(self, self.person)
+        """Whether credentials and actions without an undo need the password again.
+
+        With a second factor, they always do if live money is behind them.
+        """
+        is_live = "live" in (self.tenant.mode, self.merchant.mode)
+        return not is_fresh(self, self.person) or (self.person.has_factor and is_live)
+
+    @property
+    def asks_code(self) -> bool:
+        return self.person.has_factor
 
     async def confirm(self, *, always: bool = False) -> FormProblem | None:
-        """Verifies the form's password: always, or if the log-in is older than ten minutes."""
-        return await confirm(self, self.person, always=always)
+        """Verifies the form's password, and the code of a second factor: always, or if asked."""
+        return await confirm(self, self.person, always=always or self.asks_password)
 
     def redirect(self, rest: str = "", **query: str) -> Reply:
         return self.go(self.url(rest, **query))

@@ -6,7 +6,7 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest, WalletVisitor
 from laari.http.messages import Reply
 from laari.rules.records import Mode
-from laari.store.people import logins
+from laari.store.people import logins, sessions
 
 
 def _mode(request: WalletVisitor) -> Mode:
@@ -39,7 +39,26 @@ async def log_out_everywhere(request: WalletRequest) -> Reply:
 
 
 async def show_password(request: WalletRequest) -> Reply:
-    return request.page("password.html")
+    customer = request.customer
+    listed = await request.backend.ask(
+        sessions.list_of, customer.whose, request.now, customer.digest
+    )
+    return request.page("password.html", sessions=listed)
+
+
+async def end_session(request: WalletRequest) -> Reply:
+    """A session of another customer does not exist here."""
+    ended = await request.backend.write(
+        sessions.end_one, request.customer.whose, request.params["id"]
+    )
+    return request.go(f"{PASSWORD}?done=session") if ended else request.no_such_page()
+
+
+async def end_other_sessions(request: WalletRequest) -> Reply:
+    await request.backend.write(
+        sessions.end_others, request.customer.whose, request.customer.digest
+    )
+    return request.go(f"{PASSWORD}?done=others")
 
 
 async def set_password(request: WalletRequest) -> Reply | Problem:
@@ -52,4 +71,6 @@ ROUTES: Routes = [
     PageRoute(WalletRequest, "/logout", post=log_out, own=True),
     PageRoute(WalletRequest, "/logout/everywhere", post=log_out_everywhere, own=True),
     PageRoute(WalletRequest, "/password", get=show_password, post=set_password, own=True),
+    PageRoute(WalletRequest, "/password/sessions/{id}", post=end_session, own=True),
+    PageRoute(WalletRequest, "/password/end-others", post=end_other_sessions, own=True),
 ]

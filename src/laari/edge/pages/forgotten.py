@@ -1,0 +1,99 @@
+"""Forgotten passwords: a single-use link by email or a code by SMS, for people and customers.
+
+The reply does not say whether the account exists, neither by its text nor by its time.
+"""
+
+import asyncio
+import time
+
+from laari.edge.pages.login import (
+    Named,
+    Throttle,
+    hash_new_password,
+    new_password_problem,
+    throttled,
+)
+from laari.edge.pages.request import FormProblem, PageRequest
+from laari.http.addresses import client_prefix
+from laari.http.messages import Reply
+from laari.rules.second_factor import read_code
+from laari.store.people import password_links
+from laari.store.people.logins import CustomerId, Login, Whose
+from laari.store.secrets import new_secret
+
+# Messages cost money and patience: few to one person, more from a shared address.
+PER_IDENTITY = Throttle(3, 600)
+PER_IDENTITY_EVERYWHERE = Throttle(5, 1800)
+PER_ADDRESS = Throttle(20, 60)
+# Codes of one request are counted in the database; this bounds the work of a flood.
+CODES_PER_ADDRESS = Throttle(30, 30)
+REPLY_SECONDS = 0.3  # longer than the look-up and the writes take
+
+WRONG_CODE = FormProblem(422, "This code is not valid. After three wrong codes, ask for a new one.")
+
+
+async def ask(request: PageRequest, named: Named) -> str | FormProblem:
+    """Sends a link or a code if the login exists; returns the secret of the request."""
+    address = client_prefix(request.http.client)
+    problem = throttled(
+        request,
+        [
+            PER_IDENTITY.bucket("forgotten", address, named.identity),
+            PER_IDENTITY_EVERYWHERE.bucket("forgotten identity", named.identity),
+            PER_ADDRESS.bucket("forgotten address", address),
+        ],
+    )
+    if problem is not None:
+        return problem
+    began = time.monotonic()
+    handle = new_secret("")
+    login: Login | None = await request.backend.ask(named.find)
+    if login is not None:
+        await request.backend.write(
+            password_links.send,
+            *(request.backend.master_key, login.whose, handle, request.now),
+            *(request.backend.settings.channels, request.backend.origin),
+        )
+    await asyncio.sleep(max(0.0, began + REPLY_SECONDS - time.monotonic()))
+    return handle
+
+
+async def exchange(request: PageRequest) -> str | FormProblem:
+    """The token of a link for the form's `handle` and `code`."""
+    address = client_prefix(request.http.client)
+    if problem := throttled(request, [CODES_PER_ADDRESS.bucket("forgotten code", address)]):
+        return problem
+    token = await request.backend.write(
+        password_links.exchange_code,
+        request.backend.master_key,
+        request.form.get("handle", "")[:100],
+        read_code(request.form.get("code", "")),
+        request.now,
+    )
+    return WRONG_CODE if token is None else token
+
+
+async def whose_link(request: PageRequest, *, of_customer: bool) -> Whose | None:
+    """The owner of the link in the address; a link works only in its own area."""
+    token = request.params["token"][:100]
+    whose = await request.backend.ask(password_links.find, token, request.now)
+    return whose if whose is not None and isinstance(whose, CustomerId) == of_customer else None
+
+
+async def set_password(request: PageRequest, *, of_customer: bool) -> FormProblem | bool:
+    """Sets the form's new password; False if the link does not work."""
+    if await whose_link(request, of_customer=of_customer) is None:
+        return False
+    if problem := new_password_problem(request):
+        return problem
+    password_hash = await hash_new_password(request)
+    if isinstance(password_hash, FormProblem):
+        return password_hash
+    token = request.params["token"][:100]
+    return await request.backend.write(
+        password_links.use, token, password_hash, request.now, request.http.client
+    )
+
+
+def no_link(request: PageRequest) -> Reply:
+    return request.page("link_gone.html", 410)

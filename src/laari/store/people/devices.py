@@ -1,0 +1,38 @@
+"""Sessions on devices that the person has not used before: a notice goes with them."""
+
+from datetime import datetime
+
+from asyncpg import Connection
+
+from laari.rules.messages import DeviceContent
+from laari.store.people import notices, sessions
+from laari.store.people.logins import Whose
+from laari.store.people.sessions import Opened
+
+UNKNOWN = "unknown"
+
+
+async def open_session(
+    connection: Connection,
+    whose: Whose,
+    now: datetime,
+    verified: str,
+    page: str | None,
+    opened: Opened,
+    channels: frozenset[str],
+    *,
+    with_factor: bool = False,
+) -> str | None:
+    """Opens a session, and writes the notice of a new device for these channels.
+
+    An address that nobody has proved gets none: a stranger could have signed up with it.
+    """
+    async with connection.transaction():
+        token = await sessions.open_for(
+            connection, whose, now, verified, page, opened, with_factor=with_factor
+        )
+        to = await notices.reached(connection, whose, channels) if token and channels else None
+        if to is not None and to.proven:
+            content = DeviceContent(opened.device or UNKNOWN, opened.address or UNKNOWN, now)
+            await notices.write(connection, to, "new_device", content, now)
+        return token

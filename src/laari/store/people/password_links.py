@@ -1,0 +1,162 @@
+"""Links and codes that set a forgotten password: one at a time for each customer and person.
+
+A link is its own secret. A code has six digits, so it counts only together with the secret of the
+request that asked for it, and only a few times.
+"""
+
+import hmac
+import secrets
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from asyncpg import Connection
+
+from laari.rules import ids
+from laari.rules.actors import Actor
+from laari.rules.messages import CodeContent, LinkContent
+from laari.store.people import logins, notices
+from laari.store.people.logins import CustomerId, PersonId, Whose, table_of
+from laari.store.secrets import derive, digest, new_secret
+
+LIFE = timedelta(minutes=30)
+MOST_ATTEMPTS = 3  # wrong codes
+CODE_DIGITS = 6
+
+_ISSUE = """
+INSERT INTO password_links (digest, {column}, code_digest, expires_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT ({column}) DO UPDATE SET digest = excluded.digest, code_digest = excluded.code_digest,
+    attempts = 0, expires_at = excluded.expires_at
+"""
+
+
+def link_to(origin: str, whose: Whose, token: str) -> str:
+    area = "app" if isinstance(whose, CustomerId) else "dashboard"
+    return f"{origin}/{area}/forgotten/{token}"
+
+
+async def issue(connection: Connection, whose: Whose, now: datetime) -> str:
+    """A new link's token; the link or code before it no longer works."""
+    token = new_secret("")
+    await _issue(connection, whose, digest(token), None, now)
+    return token
+
+
+async def send(
+    connection: Connection,
+    master: bytes,
+    whose: Whose,
+    handle: str,
+    now: datetime,
+    channels: frozenset[str],
+    origin: str,
+) -> None:
+    """Sends a link by email, or a code by SMS, if the service can reach the person.
+
+    `handle` is the secret of the request, which the code needs.
+    """
+    async with connection.transaction():
+        to = await notices.reached(connection, whose, channels)
+        if to is None:
+            return
+        if to.channel == "email":
+            link = link_to(origin, whose, await issue(connection, whose, now))
+            await notices.write(connection, to, "password_link", LinkContent(link, now + LIFE), now)
+            return
+        code = f"{secrets.randbelow(10**CODE_DIGITS):0{CODE_DIGITS}}"
+        held = _code_digest(master, handle, code)
+        await _issue(connection, whose, digest(handle), held, now)
+        await notices.write(connection, to, "password_code", CodeContent(code, now + LIFE), now)
+
+
+async def _issue(
+    connection: Connection, whose: Whose, held: bytes, code_digest: bytes | None, now: datetime
+) -> None:
+    statement = _ISSUE.format(column=table_of(whose).column)
+    await connection.execute(statement, held, whose.id, code_digest, now + LIFE)
+
+
+async def exchange_code(
+    connection: Connection, master: bytes, handle: str, code: str, now: datetime
+) -> str | None:
+    """The token of a link in exchange for the right code, once. None for any other."""
+    async with connection.transaction():
+        row = await connection.fetchrow(
+            "SELECT code_digest, attempts FROM password_links "
+            "WHERE digest = $1 AND code_digest IS NOT NULL AND expires_at > $2 FOR UPDATE",
+            *(digest(handle), now),
+        )
+        if row is None or row["attempts"] >= MOST_ATTEMPTS:
+            return None
+        if not hmac.compare_digest(row["code_digest"], _code_digest(master, handle, code)):
+            await connection.execute(
+                "UPDATE password_links SET attempts = attempts + 1 WHERE digest = $1",
+                digest(handle),
+            )
+            return None
+        token = new_secret("")
+        await connection.execute(
+            "UPDATE password_links SET digest = $2, code_digest = NULL WHERE digest = $1",
+            *(digest(handle), digest(token)),
+        )
+        return token
+
+
+async def find(connection: Connection, token: str, now: datetime) -> Whose | None:
+    """Whose password the link sets; None if it is unknown, used or expired."""
+    row = await connection.fetchrow(
+        "SELECT customer_id, person_id FROM password_links "
+        "WHERE digest = $1 AND code_digest IS NULL AND expires_at > $2",
+        *(digest(token), now),
+    )
+    return None if row is None else _whose(*row)
+
+
+async def use(
+    connection: Connection,
+    token: str,
+    password_hash: str,
+    now: datetime,
+    address: str | None = None,
+) -> bool:
+    """Sets the password and ends all sessions, once. False if the link no longer works.
+
+    The second factor stays. Its wait for wrong codes ends, because nobody knows the new password.
+    """
+    async with connection.transaction():
+        row = await connection.fetchrow(
+            "DELETE FROM password_links WHERE digest = $1 AND code_digest IS NULL "
+            "AND expires_at > $2 RETURNING customer_id, person_id",
+            *(digest(token), now),
+        )
+        if row is None:
+            return False
+        whose = _whose(*row)
+        actor = await _actor(connection, whose, address)
+        await logins.set_password(connection, actor, whose, password_hash)
+        if isinstance(whose, PersonId):
+            # The link came to the address, or an operator has forwarded it.
+            await connection.execute("UPDATE persons SET proven = true WHERE id = $1", whose.id)
+            await connection.execute(
+                "UPDATE second_factors SET failures = 0, blocked_until = NULL WHERE person_id = $1",
+                whose.id,
+            )
+        return True
+
+
+async def _actor(connection: Connection, whose: Whose, address: str | None) -> Actor:
+    """The person who has the link, as far as the service knows."""
+    if isinstance(whose, CustomerId):
+        return Actor("customer", ids.show_id(ids.CUSTOMER, whose.id), address=address)
+    email = await connection.fetchval("SELECT email FROM persons WHERE id = $1", whose.id)
+    return Actor("person", email, address=address)
+
+
+def _whose(customer_id: UUID | None, person_id: UUID | None) -> Whose:
+    if customer_id is not None:
+        return CustomerId(customer_id)
+    assert person_id is not None
+    return PersonId(person_id)
+
+
+def _code_digest(master: bytes, handle: str, code: str) -> bytes:
+    return derive(master, "password-code", f"{handle} {code}")
