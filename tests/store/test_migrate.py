@@ -112,6 +112,7 @@ SMALL = """
     merchant_funds merchant_totals merchants oauth_clients persons sandbox_periods schema_migrations
     seals sessions
     tenants tiers topup_slips wallet_freezes wallet_keys
+    password_links recovery_codes second_factors
 """.split()
 
 

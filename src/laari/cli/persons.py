@@ -28,9 +28,9 @@ def person() -> None:
 @operation
 @needs("people.manage")
 async def person_link(service: Service, email: str) -> dict[str, object]:
-    """Print a link that sets a new password, to forward to the person.
+    """Print a link that sets a password.
 
-    It works once, for 30 minutes. A second factor stays on.
+    Forward it to the person. It works once, for 30 minutes. A second factor stays on.
     """
     async with connection_to(service.dsn) as connection:
         whose = await _person(connection, email)
@@ -42,9 +42,9 @@ async def person_link(service: Service, email: str) -> dict[str, object]:
 @operation
 @needs("customers.change")
 async def customer_link(service: Service, customer_id: UUID) -> dict[str, object]:
-    """Print a link that sets a new password, to forward to the customer.
+    """Print a link that sets a password.
 
-    It works once, for 30 minutes.
+    Forward it to the customer. It works once, for 30 minutes.
     """
     shown = ids.show_id(ids.CUSTOMER, customer_id)
     async with connection_to(service.dsn) as connection:
@@ -58,9 +58,9 @@ async def customer_link(service: Service, customer_id: UUID) -> dict[str, object
 @operation
 @needs("people.manage")
 async def remove_factor(service: Service, email: str) -> dict[str, object]:
-    """Turn off the second factor of a person who lost the phone and the recovery codes.
+    """Turn off a person's second factor.
 
-    Make sure that it is really the person who asks. The password stays the same.
+    For a person who lost the phone and the recovery codes. Make sure that it is really the person who asks. The password stays the same.
     """
     async with connection_to(service.dsn) as connection:
         whose = await _person(connection, email)
