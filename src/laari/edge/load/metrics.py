@@ -11,7 +11,7 @@ from itertools import accumulate
 from laari.http.messages import OTHER
 from laari.store.ledger.last_seal_file import ShownSeals
 
-PROCESS_BYTES = 1 << 16  # the part of one process
+PROCESS_BYTES = 1 << 17  # the part of one process: about 300 pages fit
 
 LATENCY_BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 BATCH_BOUNDS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
