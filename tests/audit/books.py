@@ -21,7 +21,8 @@ from laari.store.audit import Report, audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.sealing import seal_next
 from laari.store.ledger.seals import Seal, sealing_key
-from laari.store.people import customers, merchants, oauth
+from laari.store.people import customers, memberships, merchants, oauth
+from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.reads import deliveries, tenants
 from tests.actors import OPERATOR, PERSON
@@ -190,6 +191,12 @@ async def write_more(dsn: str) -> None:
         for scope in ("payments:read", "payments:create"):
             client, _ = await oauth.create_client(connection, OPERATOR, shop.merchant.id, scope)
         await oauth.revoke_client(connection, OPERATOR, client.id)
+        login = NewLogin("hash")
+        for email, role, till in (
+            ("owner@stall.mv", "owner", None),
+            ("a@stall.mv", "cashier", "1"),
+        ):
+            await memberships.add(connection, OPERATOR, shop.merchant.id, email, role, till, login)
 
 
 async def _save_responses(run: Any, tenant: Tenant) -> None:

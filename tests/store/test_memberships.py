@@ -13,7 +13,7 @@ from laari.store.people.memberships import OnlyOwnerError
 from laari.store.people.persons import EmailTakenError, NewLogin
 from laari.store.people.signup import sign_up
 from laari.store.postgres.connect import connect
-from tests.actors import OPERATOR
+from tests.actors import OPERATOR, change
 from tests.logins import opened
 
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
@@ -125,10 +125,10 @@ async def test_the_database_keeps_an_owner_too(connection) -> None:
         "DELETE FROM memberships WHERE role = 'owner'",
     ):
         with pytest.raises(asyncpg.CheckViolationError, match="no owner"):
-            await connection.execute(statement)
+            await change(connection, statement)
     async with connection.transaction():  # in any order within one transaction
-        await connection.execute("UPDATE memberships SET role = 'manager'")
-        await connection.execute("UPDATE memberships SET role = 'owner'")
+        await change(connection, "UPDATE memberships SET role = 'manager'")
+        await change(connection, "UPDATE memberships SET role = 'owner'")
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,18 @@ WATCHED = {
         "'cus_' || encode(uuid_send(r.id), 'hex')",
         ("name", "mobile", "email", "vpa", "language", "#password_hash"),
     ),
+    "persons": Watched(
+        "person",
+        "'per_' || encode(uuid_send(r.id), 'hex')",
+        ("email", "#password_hash", "proven"),
+    ),
+    "memberships": Watched(
+        "membership",
+        "'per_' || encode(uuid_send(r.person_id), 'hex') || ' ' "
+        "|| coalesce(r.merchant_id, 'operator')",
+        ("role", "till"),
+        "after::jsonb - 'email'",  # which is there for readers
+    ),
     "wallets": Watched(
         "wallet",
         "r.account::text",

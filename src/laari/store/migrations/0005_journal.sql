@@ -68,13 +68,14 @@ LANGUAGE plpgsql SET timezone = 'UTC' SET bytea_output = 'hex' AS $$
 DECLARE
     actor jsonb := nullif(current_setting('laari.actor', true), '')::jsonb;
     watched text[] := TG_ARGV[1:];
-    keys text[] := ARRAY['id', 'name', 'digest'];
+    keys text[] := ARRAY['id', 'name', 'digest', 'person_id', 'merchant_id'];
     found jsonb := CASE TG_OP WHEN 'DELETE' THEN to_jsonb(OLD) ELSE to_jsonb(NEW) END;
     state_before jsonb := CASE WHEN TG_OP <> 'INSERT' THEN journal_state(to_jsonb(OLD), watched) END;
     state_after jsonb := CASE WHEN TG_OP <> 'DELETE' THEN journal_state(to_jsonb(NEW), watched) END;
     object text;
     owner text;
     only_in text;
+    email jsonb;
 BEGIN
     -- Nothing that is watched has changed, and no key.
     IF TG_OP = 'UPDATE' AND state_before = state_after
@@ -107,6 +108,17 @@ BEGIN
             only_in := found ->> 'mode';
             owner := (SELECT t.merchant_id FROM customers c JOIN tenants t ON t.id = c.sandbox_of
                 WHERE c.id = (found ->> 'customer_id')::uuid);
+        WHEN 'persons' THEN
+            object := 'per_' || replace(found ->> 'id', '-', '');
+        WHEN 'memberships' THEN
+            object := 'per_' || replace(found ->> 'person_id', '-', '') || ' '
+                || coalesce(found ->> 'merchant_id', 'operator');
+            owner := found ->> 'merchant_id';
+            -- For readers: the person may be removed later.
+            email := jsonb_build_object('email',
+                (SELECT p.email FROM persons p WHERE p.id = (found ->> 'person_id')::uuid));
+            state_before := state_before || email;
+            state_after := state_after || email;
         WHEN 'wallet_keys' THEN
             object := substr(found ->> 'digest', 3);  -- without \x
             SELECT w.mode, t.merchant_id INTO only_in, owner
@@ -143,6 +155,12 @@ CREATE TRIGGER customers_journal AFTER INSERT OR DELETE OR UPDATE OF id, name, m
         language, password_hash
     ON customers FOR EACH ROW EXECUTE FUNCTION journal_change('customer', 'name', 'mobile', 'email',
         'vpa', 'language', '#password_hash');
+CREATE TRIGGER persons_journal AFTER INSERT OR DELETE OR UPDATE OF id, email, password_hash, proven
+    ON persons FOR EACH ROW EXECUTE FUNCTION journal_change('person', 'email', '#password_hash',
+        'proven');
+CREATE TRIGGER memberships_journal AFTER INSERT OR DELETE OR UPDATE OF person_id, merchant_id, role,
+        till
+    ON memberships FOR EACH ROW EXECUTE FUNCTION journal_change('membership', 'role', 'till');
 -- No trigger on updates: every payment updates wallets, with the tier among the columns. Commands of
 -- the spine add the entries of tiers and freezes.
 CREATE TRIGGER wallets_journal AFTER INSERT OR DELETE
@@ -167,6 +185,9 @@ BEGIN
         ('tiers', 'r.name', 'NULL', 'NULL', 'tiers r'),
         ('customers', '''cus_'' || encode(uuid_send(r.id), ''hex'')', 't.merchant_id', 'r.mode',
             'customers r LEFT JOIN tenants t ON t.id = r.sandbox_of'),
+        ('persons', '''per_'' || encode(uuid_send(r.id), ''hex'')', 'NULL', 'NULL', 'persons r'),
+        ('memberships', '''per_'' || encode(uuid_send(r.person_id), ''hex'') || '' '' || '
+            'coalesce(r.merchant_id, ''operator'')', 'r.merchant_id', 'NULL', 'memberships r'),
         ('wallets', 'r.account::text', 't.merchant_id', 'r.mode', 'wallets r JOIN customers c '
             'ON c.id = r.customer_id LEFT JOIN tenants t ON t.id = c.sandbox_of'),
         ('wallet_keys', 'encode(r.digest, ''hex'')', 't.merchant_id', 'w.mode', 'wallet_keys r '
