@@ -370,6 +370,12 @@ class Settings:
         "age in days at which ended webhook deliveries and messages are purged, at least 7; 0 "
         "keeps them",
     )
+    retention_addresses_days: int = _setting(
+        _whole(0, MAX_DAYS),
+        "365",
+        "age in days at which addresses in the journal and counts of failed log-ins are purged; 0 "
+        "keeps them",
+    )
     retention_sandbox_days: int = _setting(
         _whole(0, MAX_DAYS),
         "0",

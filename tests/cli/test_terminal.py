@@ -12,11 +12,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import asyncpg
 import pytest
 
 from laari.cli.main import run
 from laari.cli.serve.demo import greeting, prepare
 from laari.cli.terminal import output
+from laari.cli.terminal.operation import actor
 from laari.errors import LaariError
 from laari.process.logs import JsonLine, TextLine
 from laari.process.open import Service
@@ -173,9 +175,10 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
             "FROM hostile",
         ):
             await change(connection, statement, HOSTILE)
-        await connection.execute(
+        await change(
+            connection,
             "INSERT INTO memberships (person_id, role) "
-            "SELECT id, 'admin' FROM persons WHERE email = 'evil@shop.mv'"
+            "SELECT id, 'admin' FROM persons WHERE email = 'evil@shop.mv'",
         )
         login, place = NewLogin("x"), (merchant_id, "member@shop.mv", "manager", None)
         await memberships.add(connection, OPERATOR, *place, login)
@@ -354,3 +357,66 @@ def test_only_one_place_prints(path: Path) -> None:
     own = {name for name in called if name.startswith(("click.", "sys.std", "rich."))}
     assert not own & {"click.echo", "click.secho", "click.echo_via_pager", "sys.stdout.write"}
     assert not called & {"print", "echo", "secho", "Console"}
+
+
+# Commands without an entry in the journal, each for a reason.
+READING = ("list", "show", "history")
+UNJOURNALLED = {
+    "audit": "reads",
+    "backup": "copies the database",
+    "restore": "makes another database",
+    "init": "writes files",
+    "migrate": "changes the schema; the first entries of all objects are its own",
+    "listen": "calls the API of a service, which has its own entries",
+    "trigger": "calls the API of a service, which has its own entries",
+    "webhook train": "sends samples to an address",
+    "webhook test": "sends a sample event",
+    "webhook resend": "repeats a delivery; the event has its attempts",
+    "message resend": "repeats a message; it has its attempts",
+    "session end": "ends sessions, which are no settings",
+}
+# What changes something on the stage, if the least arguments do not.
+CHANGING: dict[str, list[str]] = {
+    "merchant update": ["{merchant_id}", "--fee-bps", "7"],
+    "tier set": ["basic", "--daily", "7"],
+    "merchant user set-role": ["{merchant_id}", "second@shop.mv", "--role", "accountant"],
+    "merchant user remove": ["{merchant_id}", "second@shop.mv"],
+}
+SECOND = ["merchant", "user", "add", "{merchant_id}", "second@shop.mv", "--role", "manager"]
+EARLIER: dict[str, list[list[str]]] = {
+    "merchant end-old-key": [["merchant", "rotate-key", "{merchant_id}", "--overlap", "1"]],
+    "customer unfreeze": [["customer", "freeze", "{customer}", "--reason", "x"]],
+    "merchant user set-role": [SECOND],
+    "merchant user remove": [SECOND],
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in COMMANDS
+        if name not in UNJOURNALLED and not name.split()[-1].startswith(READING)
+    ],
+)
+def test_every_command_that_changes_something_is_in_the_journal(
+    name: str, stage: Stage, dsn_of_stage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fill(words: list[str]) -> list[str]:
+        return [word.format(**stage.values) if "{" in word else word for word in words]
+
+    for words in EARLIER.get(name, []):
+        assert run(fill(words)) == 0, capsys.readouterr().err
+    before = asyncio.run(newest_entry(dsn_of_stage))
+    words = fill(CHANGING[name]) if name in CHANGING else arguments(name, stage.values)
+    assert run([*name.split(), *words]) == 0, capsys.readouterr().err
+    after = asyncio.run(newest_entry(dsn_of_stage))
+    assert before is None or after is not None
+    assert after != before, "this command writes no entry: use acting() or note()"
+    assert after is not None
+    assert (after["actor_kind"], after["actor_name"]) == ("command_line", actor().name)
+
+
+async def newest_entry(dsn: str) -> asyncpg.Record | None:
+    async with connection_to(dsn) as connection:
+        return await connection.fetchrow("SELECT * FROM journal ORDER BY id DESC LIMIT 1")

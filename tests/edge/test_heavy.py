@@ -82,7 +82,7 @@ async def test_pages_do_not_wait_for_the_rows_of_an_export() -> None:
         return [], None
 
     backend: Any = SimpleNamespace(heavy=Heavy())
-    lines = csv_lines(backend, ["id"], find, lambda payment: payment, lambda payment: {})
+    lines = csv_lines(backend, ["id"], find, lambda payment: 0, lambda payment: {})
     await anext(lines)  # the names of the columns
     rest = asyncio.create_task(_all(lines))
     await looking.wait()

@@ -10,6 +10,7 @@ from playwright.async_api import expect
 
 from laari.store.people import logins
 from laari.store.postgres.pool import connection_to
+from tests.actors import change
 from tests.logins import whose
 from tests.pages.forms import token_in
 from tests.pages.owners import PASSWORD, Owner, new_owner
@@ -261,15 +262,17 @@ async def test_a_confirmation_is_of_the_password_that_is_stored(
     token = token_in(old.get("/webhooks").text)
     form = {"form_token": token, "webhook_url": "https://shop.mv/h", "password": PASSWORD}
     async with connection_to(service.dsn) as connection:
-        change = connection.transaction()
-        await change.start()
-        await connection.execute(
-            "UPDATE persons SET password_hash = $2 WHERE email = $1", owner.email, "new"
+        transaction = connection.transaction()
+        await transaction.start()
+        await change(
+            connection,
+            "UPDATE persons SET password_hash = $2 WHERE email = $1",
+            *(owner.email, "new"),
         )
         answer = asyncio.create_task(asyncio.to_thread(old.post, "/webhooks", data=form))
         await asyncio.sleep(1)
         assert not answer.done()
-        await change.commit()
+        await transaction.commit()
         assert (await answer).status_code == 422
         person = await whose(connection, owner.email)
         assert await logins.password_hash_of(connection, person) == "new"

@@ -152,7 +152,8 @@ def test_long_metadata_is_written_a_few_payments_at_a_time() -> None:
     lengths = [2, 2, 30_000, 40_000, 2, 200_000, 2, 65_535, 1, 2]
     rows = [cast(Payment, SimpleNamespace(metadata="x" * length)) for length in lengths]
     pieces = [
-        [len(each.metadata) for each in piece] for piece in in_pieces(rows, lambda each: each)
+        [len(each.metadata) for each in piece]
+        for piece in in_pieces(rows, lambda each: len(each.metadata))
     ]
     assert pieces == [[2, 2, 30_000, 40_000], [2, 200_000], [2, 65_535], [1, 2]]
     assert METADATA_AT_ONCE == 65_536

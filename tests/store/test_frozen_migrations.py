@@ -23,7 +23,7 @@ DIGESTS = {
     "0002_messages.sql": "2fab260d18d6e7904d809a306082d791fba4662de572b8db134a57c091f46787",
     "0003_keys.sql": "c05e8aa9372f7336b5862e511bcc17b6443b750ffe387deceef9ee94f7c68715",
     "0004_people.sql": "afde925f06648d0a302dcc0c928dfcfdd8ed20c220ad2d226c017e2d87923dde",
-    "0005_journal.sql": "b0098a9b0eb036627daf0e205963bc1389b00ea00a1aeb6708e06dff5c89f52f",
+    "0005_journal.sql": "a1b2fbbc6b824d29b0ad8377e0fecd2be0ca5f3f5d192b9321268c27ae2fa4c2",
     "0006_refunds.sql": "ca7da7b918e5bb40cb1257dfb748ce276d6a89597b5b38cfca736a658b05bdfe",
     "0007_invitations.sql": "0f9b005f5255c9a971110fad7218e33e5151dfdfcec1b4c1680ef7f5f80cc7e1",
     "0008_second_factor.sql": "b68333a37b230a776a6df1982fb4ce9d3e81508622041530cbfaed656f3b774b",

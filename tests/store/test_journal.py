@@ -16,7 +16,6 @@ from laari.store.audit.settings import WATCHED
 from laari.store.batch.runner import BatchRunner
 from laari.store.people import customers, logins, merchants, oauth, wallet_keys
 from laari.store.people.acting import acting
-from laari.store.people.logins import CustomerId
 from laari.store.people.tiers import set_tier
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants

@@ -13,6 +13,7 @@ from laari.cli.backup import backup_command, restore_command
 from laari.cli.clients import client
 from laari.cli.customers import customer
 from laari.cli.database import init_command, migrate_command
+from laari.cli.journal import journal
 from laari.cli.merchants import merchant
 from laari.cli.messages import message
 from laari.cli.operators import operator
@@ -48,6 +49,7 @@ for command in (
     person,
     wallet,
     tier,
+    journal,
     payment,
     authorization,
     webhook,

@@ -27,6 +27,7 @@ from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.last_seal_file import shown_seals
 from laari.store.people import oauth
 from laari.store.people.client_uses import ClientUses
+from laari.store.people.failed_logins import FailedLogins
 from laari.store.postgres.pool import Connection, Pool
 from laari.store.reads import (
     authorizations,
@@ -86,6 +87,7 @@ class Backend:
         self.credentials = Coalesced(self._reading(tenants.by_secret_digest))
         self.access_tokens = Coalesced(self._reading(oauth.by_token_digest))
         self.client_uses = ClientUses(self._interfaces.pool)
+        self.failed_logins = FailedLogins(self._interfaces.pool)
         self.clients = Coalesced(self._reading(oauth.usable_clients))
         self.tenants = Coalesced(self._reading(tenants.by_id))
         self.authorizations = Coalesced(self._reading(authorizations.by_id))
@@ -126,6 +128,7 @@ class Backend:
         await self._runner.close()
         await self._announcer.close()
         await self.client_uses.close()
+        await self.failed_logins.close()
         await self._interfaces.pool.close()
         await self._pages.pool.close()
 

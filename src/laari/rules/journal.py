@@ -5,12 +5,15 @@ customers' own payments are not in the journal: they have events and saved respo
 """
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from msgspec import json
 
 from laari.rules.actors import Actor
 from laari.rules.records import JournalEntry, Mode, Tenant, Transaction, Wallet
 from laari.rules.world import World
+
+_BYTES = "\\x"  # before the digits of a digest
 
 
 def note(
@@ -48,6 +51,39 @@ def note(
 
 def _text(values: Mapping[str, object] | None) -> str | None:
     return None if values is None else json.encode(values).decode()
+
+
+class Change(NamedTuple):
+    """One value before and after, as people read it; None if it had or has none."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+def changes(before: str | None, after: str | None) -> list[Change]:
+    """The values of an entry that differ, without digests in full."""
+    old: dict[str, object] = {} if before is None else json.decode(before)
+    new: dict[str, object] = {} if after is None else json.decode(after)
+    return [
+        Change(name, _shown(name, old.get(name)), _shown(name, new.get(name)))
+        for name in {**old, **new}
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _shown(name: str, value: object) -> str | None:
+    match value:
+        case None:
+            return None
+        case bool():
+            return "yes" if value else "no"
+        case str() if name == "password_hash":
+            return "(set)"
+        case str() if name.endswith("_digest"):
+            return f"{value.removeprefix(_BYTES)[:8]}…"
+        case _:
+            return str(value)
 
 
 def note_of_tenant(

@@ -12,6 +12,7 @@ from uuid import UUID
 from asyncpg import Connection
 
 from laari.errors import LaariError
+from laari.rules.calendar import local_day
 from laari.rules.idempotency import RETENTION
 from laari.store.people.sessions import IDLE
 from laari.store.reads.listing import Position
@@ -117,6 +118,23 @@ DELETE FROM messages WHERE id = ANY (ARRAY(
 async def purge_messages(connection: Connection, before: datetime, most: int = MOST) -> int:
     """Purges messages that were sent or have failed and are older than this, in one step."""
     return _count(await connection.execute(_MESSAGES, first_id(before), most))
+
+
+_ADDRESSES = """
+UPDATE journal SET address = NULL WHERE id = ANY (ARRAY(
+    SELECT id FROM journal WHERE address IS NOT NULL AND time < $1 ORDER BY time LIMIT $2
+))
+"""
+
+
+async def purge_addresses(connection: Connection, before: datetime, most: int = MOST) -> int:
+    """Removes the addresses of older entries of the journal, in one step.
+
+    Seals do not include them. Counts of failed log-ins of those days go too.
+    """
+    await connection.execute("DELETE FROM failed_logins WHERE day < $1", local_day(before))
+    removed = await connection.execute(_ADDRESSES, before, most)
+    return int(removed.removeprefix("UPDATE "))
 
 
 class SandboxTenant(NamedTuple):

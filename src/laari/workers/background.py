@@ -81,10 +81,14 @@ async def run(
         Job("add up the days", FIGURES_EVERY_SECONDS, lambda: pool.write(figures.add_up)),
         Job("seal the ledger", sealing.EVERY_SECONDS, sealer.step),
     ]
-    if days := settings.retention_deliveries_days:
-        age = timedelta(days=days)
-        for rows in purging.PURGES:
-            run = partial(purging.purge_ended, pool, rows, age)
+    ages: dict[purging.Ended, int] = {
+        "deliveries": settings.retention_deliveries_days,
+        "messages": settings.retention_deliveries_days,
+        "addresses": settings.retention_addresses_days,
+    }
+    for rows, days in ages.items():
+        if days:
+            run = partial(purging.purge_ended, pool, rows, timedelta(days=days))
             jobs.append(Job(f"purge {rows}", purging.ENDED_EVERY_SECONDS, run))
     if days := settings.retention_sandbox_days:
         sandboxes = purging.SandboxPurger(pool, timedelta(days=days))

@@ -18,10 +18,11 @@ SANDBOXES_EVERY_SECONDS = 3600  # each run reads all events of all sandboxes
 REST = 3.0  # pause after each step, in proportion to its duration
 
 
-Ended: TypeAlias = Literal["deliveries", "messages"]
+Ended: TypeAlias = Literal["deliveries", "messages", "addresses"]
 PURGES: dict[Ended, Callable[[Connection, datetime], Awaitable[int]]] = {
     "deliveries": purge.purge_deliveries,
     "messages": purge.purge_messages,
+    "addresses": purge.purge_addresses,
 }
 
 

@@ -24,6 +24,7 @@ from laari.store.people.second_factors import CodeProblem
 from laari.store.people.sessions import PersonSession, Session
 
 CONFIRM_AFTER = timedelta(minutes=10)  # payments, approvals and credentials need a recent password
+WRONG = 422  # the status of a password that does not fit
 NOT_THE_SAME = "The two new passwords are different. Enter the same password twice."
 NO_OTHER = "The new password is the same as the current one. Choose another one."
 CHANGED_MEANWHILE = "Your password was changed in the meantime. Nothing was changed now."
@@ -124,6 +125,8 @@ async def _log_in(
     rank = demand if browser is None else FIRST
     problem = await _verify(request, password_hash, rank, "wrong")
     if problem is not None:
+        if login is not None and problem.status == WRONG:
+            request.backend.failed_logins.note(login.whose, request.now)
         return problem
     assert login is not None
     assert password_hash is not None
@@ -181,6 +184,8 @@ async def confirm(
         return problem
     password_hash = await request.backend.ask(logins.password_hash_of, session.whose)
     problem = await _verify(request, password_hash, FIRST, "again_wrong")
+    if problem is not None and problem.status == WRONG:
+        request.backend.failed_logins.note(session.whose, request.now)
     if problem is not None or password_hash is None:
         return problem
     if isinstance(session, PersonSession) and session.has_factor:
@@ -210,7 +215,7 @@ async def _verify(
         )
     except Overloaded as full:
         return _problem(request, 503, "busy", full.retry_after)
-    return None if fits and password_hash is not None else _problem(request, 422, wrong)
+    return None if fits and password_hash is not None else _problem(request, WRONG, wrong)
 
 
 def new_password_problem(request: PageRequest) -> FormProblem | None:

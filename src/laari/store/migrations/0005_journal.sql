@@ -210,6 +210,19 @@ BEGIN
 END
 $$;
 
+-- Failed log-ins of a customer or a person, counted by day in Maldives time: an attacker who tries
+-- passwords writes one row a day. Identities that nobody has are not stored.
+CREATE TABLE failed_logins (
+    kind text COLLATE "C" NOT NULL CHECK (kind IN ('customer', 'person')),
+    whose uuid NOT NULL,
+    day date NOT NULL,
+    attempts bigint NOT NULL CHECK (attempts > 0),
+    last_at timestamptz NOT NULL,
+    PRIMARY KEY (kind, whose, day)
+);
+-- For purging.
+CREATE INDEX failed_logins_by_day ON failed_logins (day);
+
 -- As for the tables of payments: queries go by keys and whole indexes, so a small sample is enough.
 DO $$
 DECLARE

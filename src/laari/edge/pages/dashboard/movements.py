@@ -61,7 +61,7 @@ def _read_span(request: DashboardRequest) -> Span | Refusal:
     for name, text in named.items():
         if not text:
             continue
-        day = _read_day(text)
+        day = read_day(text)
         if day is None:
             return invalid(name, "Write a day as in 2026-11-17.")
         days[name] = day
@@ -73,7 +73,7 @@ def _read_span(request: DashboardRequest) -> Span | Refusal:
     return Span(request.tenant.id, first, last)
 
 
-def _read_day(text: str) -> date | None:
+def read_day(text: str) -> date | None:
     try:
         day = date.fromisoformat(text) if _DATE.fullmatch(text) else None
     except ValueError:
@@ -99,7 +99,9 @@ async def export(request: DashboardRequest) -> Reply:
         return await request.backend.ask(movements.of_span, span, ROWS_AT_ONCE, after)
 
     name = f"movements-{request.tenant.mode}-{span.first}-{span.last}.csv"
-    lines = csv_lines(request, COLUMNS, find, _payment_of, _cells)
+    lines = csv_lines(
+        request, COLUMNS, find, lambda movement: len(_payment_of(movement).metadata), _cells
+    )
     return file_reply(request, name, lines)
 
 

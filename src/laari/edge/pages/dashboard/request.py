@@ -63,6 +63,18 @@ DONE = {
     "required": "The setting is saved.",
     "password": "Your password is changed. All your other sessions are logged out.",
 }
+# The tabs of the dashboard: address, name, and the permission that shows it.
+TABS: tuple[tuple[str, str, Permission], ...] = (
+    ("", "Overview", "payments.read"),
+    ("/payments", "Payments", "payments.read"),
+    ("/requests", "Requests", "payments.read"),
+    ("/authorizations", "Authorizations", "authorizations.read"),
+    ("/webhooks", "Webhooks", "webhooks.read"),
+    ("/keys", "Keys", "keys.manage"),
+    ("/people", "People", "people.manage"),
+    ("/journal", "Journal", "journal.read"),
+    ("/sandbox", "Sandbox", "sandbox.control"),
+)
 _CLOCK_UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
@@ -169,6 +181,15 @@ class DashboardRequest(DashboardVisitor):
     @property
     def actor(self) -> Actor:
         return Actor("person", self.person.email, self.membership.role, self.http.client)
+
+    @property
+    def tabs(self) -> list[tuple[str, str]]:
+        """The tabs for this person's role; live mode has no sandbox controls."""
+        return [
+            (rest, name)
+            for rest, name, permission in TABS
+            if self.may(permission) and (rest != "/sandbox" or self.tenant.mode == "sandbox")
+        ]
 
     @property
     def done(self) -> str | None:

@@ -7,14 +7,15 @@ from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.rules import ids
 from laari.rules.idempotency import RETENTION
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT, fee_account
-from laari.rules.records import Mode, Payment, SavedResponse, Transfer
+from laari.rules.records import JournalEntry, Mode, Payment, SavedResponse, Transfer
 from laari.rules.world import local_time
-from laari.store.reads import events, payment_history
+from laari.store.reads import events, journal, payment_history
 from laari.store.reads.events import AttemptMade
 
 # In the order of entries with the same time: the cause comes first.
 TimelineKind = Literal["request", "state", "transfer", "event", "delivery"]
 _ORDER = get_args(TimelineKind)
+MOST_ACTIONS = 100  # of one payment in the journal
 
 
 class TimelineEntry(NamedTuple):
@@ -34,10 +35,18 @@ async def timeline(request: DashboardRequest, payment: Payment) -> list[Timeline
     ask, mode = request.backend.ask, request.tenant.mode
     sent = await ask(events.of_object, payment.id)
     attempts = await ask(events.attempts_of, [event.id for event in sent])
-    entries = _states(payment)
+    shown = ids.show_id(ids.PAYMENT, payment.id)
+    done = await ask(journal.actions_of, "payment", shown, MOST_ACTIONS)
+    entries = _states(payment, done)
     entries += map(_request, await ask(payment_history.saved_responses_of, payment))
     transfers = await ask(payment_history.transfers_of, payment.id)
-    entries += [_moved(mode, transfer) for transfer in transfers]
+    # The journal has the newest refunds: older ones came before it.
+    refunders = [each.actor_name for each in done if each.action == "payment.refund"]
+    moved = []
+    for transfer in reversed(transfers):
+        who = refunders.pop() if transfer.kind == "refund" and refunders else None
+        moved.append(_moved(mode, transfer, who))
+    entries += reversed(moved)
     for event in sent:
         event_id = ids.show_id(ids.EVENT, event.id)
         entries.append(
@@ -50,22 +59,25 @@ async def timeline(request: DashboardRequest, payment: Payment) -> list[Timeline
     return sorted(entries, key=lambda entry: (entry.at, _ORDER.index(entry.kind)))
 
 
-def _states(payment: Payment) -> list[TimelineEntry]:
+def _states(payment: Payment, done: list[JournalEntry]) -> list[TimelineEntry]:
+    who = next((each.actor_name for each in done if each.action == "payment.cancel"), None)
     made = {
         "hosted": "Created",
         "request": "Created from a payment request",
         "charge": "Charged to an authorization",
     }[payment.kind]
     moments = (
-        (payment.created_at, made),
-        (payment.reserved_at, "An attempt to pay is being processed"),
-        (payment.paid_at, "Paid"),
-        (payment.rejected_at, "Declined by the customer"),
-        (payment.cancelled_at, "Cancelled"),
-        (payment.expires_at if payment.status == "expired" else None, "Expired"),
-        (payment.refunded_at, "Refunded"),
+        (payment.created_at, made, ""),
+        (payment.reserved_at, "An attempt to pay is being processed", ""),
+        (payment.paid_at, "Paid", ""),
+        (payment.rejected_at, "Declined by the customer", ""),
+        (payment.cancelled_at, "Cancelled", f"By {who}" if who else ""),
+        (payment.expires_at if payment.status == "expired" else None, "Expired", ""),
+        (payment.refunded_at, "Refunded", ""),
     )
-    return [TimelineEntry(at, "state", title) for at, title in moments if at is not None]
+    return [
+        TimelineEntry(at, "state", title, detail) for at, title, detail in moments if at is not None
+    ]
 
 
 def _request(saved: SavedResponse) -> TimelineEntry:
@@ -80,8 +92,10 @@ def _request(saved: SavedResponse) -> TimelineEntry:
     )
 
 
-def _moved(mode: Mode, transfer: Transfer) -> TimelineEntry:
+def _moved(mode: Mode, transfer: Transfer, who: str | None) -> TimelineEntry:
     detail = f"{_account(mode, transfer.debit_account)} → {_account(mode, transfer.credit_account)}"
+    if who is not None:
+        detail = f"By {who}: {detail}"
     title = {"payment": "Money moved", "fee": "Fee", "refund": "Money refunded"}[transfer.kind]
     return TimelineEntry(transfer.created_at, "transfer", title, detail, transfer.amount)
 

@@ -1,0 +1,94 @@
+"""The journal, newest first."""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from asyncpg import Connection
+from msgspec import Struct
+
+from laari.rules.records import JournalEntry, Mode
+
+_COLUMNS = ", ".join(JournalEntry.__struct_fields__)
+
+
+class Filter(Struct, frozen=True):
+    """Which entries to show; None is all. `mode` also shows settings of both modes."""
+
+    merchant_id: str | None = None
+    mode: Mode | None = None
+    actor: str | None = None
+    action: str | None = None
+    object_id: str | None = None
+    since: datetime | None = None
+    before: datetime | None = None
+
+
+class JournalPlace(NamedTuple):
+    time: datetime
+    id: int
+
+
+class JournalPage(NamedTuple):
+    rows: list[JournalEntry]
+    next: JournalPlace | None  # None if nothing older remains
+
+
+_CONDITIONS = {
+    "merchant_id": "merchant_id = {}",
+    "mode": "(mode IS NULL OR mode = {})",
+    "actor": "actor_name = {}",
+    "action": "action = {}",
+    "object_id": "object_id = {}",
+    "since": "time >= {}",
+    "before": "time < {}",
+}
+
+
+async def find(
+    connection: Connection, wanted: Filter, limit: int, after: JournalPlace | None = None
+) -> JournalPage:
+    values: list[object] = []
+
+    def parameter(value: object) -> str:
+        values.append(value)
+        return f"${len(values)}"
+
+    conditions = [
+        condition.format(parameter(value))
+        for name, condition in _CONDITIONS.items()
+        if (value := getattr(wanted, name)) is not None
+    ]
+    if after is not None:
+        conditions.append(f"(time, id) < ({parameter(after.time)}, {parameter(after.id)})")
+    rows = await connection.fetch(
+        f"SELECT id, {_COLUMNS} FROM journal WHERE {' AND '.join(conditions) or 'true'} "
+        f"ORDER BY time DESC, id DESC LIMIT {limit + 1}",
+        *values,
+    )
+    entries = [JournalEntry(*row[1:]) for row in map(tuple, rows[:limit])]
+    if len(rows) <= limit:
+        return JournalPage(entries, None)
+    return JournalPage(entries, JournalPlace(rows[limit - 1]["time"], rows[limit - 1]["id"]))
+
+
+async def actions_of(
+    connection: Connection, object_type: str, object_id: str, limit: int
+) -> list[JournalEntry]:
+    """The entries about one object, oldest first."""
+    rows = await connection.fetch(
+        f"SELECT {_COLUMNS} FROM journal WHERE object_type = $1 AND object_id = $2 "
+        "ORDER BY id LIMIT $3",
+        *(object_type, object_id, limit),
+    )
+    return [JournalEntry(*row) for row in rows]
+
+
+async def names(connection: Connection, merchant_id: str, column: str) -> list[str]:
+    """The actors or actions of a merchant's newest entries, for the choices of a filter."""
+    assert column in ("actor_name", "action")
+    rows = await connection.fetch(
+        f"SELECT DISTINCT {column} FROM (SELECT {column} FROM journal WHERE merchant_id = $1 "
+        f"ORDER BY time DESC, id DESC LIMIT 5000) AS newest ORDER BY {column} LIMIT 200",
+        merchant_id,
+    )
+    return [row[0] for row in rows]

@@ -1,0 +1,301 @@
+"""The journal's page, and that every form that changes something has an entry there."""
+
+import asyncio
+import csv
+import io
+import re
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+
+from laari.edge.pages import dashboard
+from laari.rules.actors import Actor
+from laari.store.people import merchants
+from tests.actors import OPERATOR
+from tests.logins import opened
+from tests.pages.forms import token_in
+from tests.pages.owners import PASSWORD, Owner, new_owner
+from tests.pages.people import Visitors, both_sizes, serious_violations, sideways_scroll
+from tests.serving import Merchant, Service
+
+NEW_PASSWORD = "a longer wooden sentence"
+
+
+@pytest.fixture
+def owner(service: Service) -> Owner:
+    return new_owner(service)
+
+
+def client_of(owner: Owner, mode: str = "sandbox") -> httpx.Client:
+    token = owner.shop.service.database.run(lambda connection: opened(connection, owner.email))
+    return httpx.Client(
+        base_url=f"{owner.shop.service.origin}/dashboard/{mode}",
+        cookies={"laari-dashboard": token},
+        headers={"Sec-Fetch-Site": "same-origin"},
+        follow_redirects=True,
+        timeout=30,
+    )
+
+
+def entries(owner: Owner) -> list[asyncpg.Record]:
+    return owner.shop.service.execute(
+        "SELECT * FROM journal WHERE merchant_id = $1 OR actor_name = $2 ORDER BY id",
+        *(owner.shop.id, owner.email),
+    )
+
+
+# Forms without an entry, each for a reason.
+UNJOURNALLED = {
+    "/dashboard/login": "a failed one is counted",
+    "/dashboard/logout": "the person's own session",
+    "/account/logout-everywhere": "the person's own sessions",
+    "/payments/new": "creates have events and saved responses",
+    "/webhooks/sample": "sends a sample event",
+    "/webhooks/{id}/resend": "repeats a delivery; the event has its attempts",
+    "/payments/{id}/sandbox/{action}": "the decision of a sandbox customer",
+    "/requests/{id}/sandbox/{action}": "the decision of a sandbox customer",
+    "/authorizations/{id}/sandbox/{action}": "the decision of a sandbox customer",
+}
+
+
+def paid(shop: Merchant) -> str:
+    payment = shop.payment()
+    shop.post(f"/sandbox/payments/{payment['id']}/pay").raise_for_status()
+    return f"/payments/{payment['id']}/refund"
+
+
+def requested(shop: Merchant) -> str:
+    body = {"reference": "ask", "amount": 500, "customer": {"type": "vpa", "value": "sandbox"}}
+    made = shop.post("/payment-requests", body)
+    return f"/requests/{made.json()['data']['id']}/cancel"
+
+
+def authorized(shop: Merchant) -> str:
+    made = shop.post("/authorizations", {"reference": "auth", "title": "Box"})
+    return f"/authorizations/{made.json()['data']['id']}/cancel"
+
+
+def with_client(shop: Merchant) -> str:
+    client_id, _ = shop.client("payments:read")
+    return f"/keys/clients/{client_id}"
+
+
+def rotated(shop: Merchant) -> str:
+    async def rotate(connection: asyncpg.Connection) -> None:
+        await merchants.rotate_key(
+            connection, OPERATOR, shop.service.master_key, shop.id, timedelta(hours=1)
+        )
+
+    shop.service.database.run(rotate)
+    return "/keys/end-old"
+
+
+Way = tuple[Callable[[Merchant], str] | str, dict[str, str], str]
+# How to send each form so that it changes something: the address, the fields and the action.
+WAYS: dict[str, Way] = {
+    "/account": (
+        "/account",
+        {"password": PASSWORD, "new": NEW_PASSWORD, "repeated": NEW_PASSWORD},
+        "person.set_password",
+    ),
+    "/payments/{id}/cancel": (
+        lambda shop: f"/payments/{shop.payment()['id']}/cancel",
+        {},
+        "payment.cancel",
+    ),
+    "/payments/{id}/refund": (paid, {"password": PASSWORD}, "payment.refund"),
+    "/requests/{id}/cancel": (requested, {}, "payment_request.cancel"),
+    "/authorizations/{id}/cancel": (authorized, {}, "authorization.cancel"),
+    "/webhooks": (
+        "/webhooks",
+        {"webhook_url": "https://shop.mv/hook", "password": PASSWORD},
+        "merchant.update",
+    ),
+    "/keys/rotate": ("/keys/rotate", {"password": PASSWORD}, "merchant.rotate_key"),
+    "/keys/end-old": (rotated, {"password": PASSWORD}, "merchant.end_old_key"),
+    "/keys/mode": ("/keys/mode", {"mode": "live", "password": PASSWORD}, "merchant.update"),
+    "/keys/clients": (
+        "/keys/clients",
+        {"payments:read": "on", "password": PASSWORD, "expires": "never"},
+        "oauth_client.create",
+    ),
+    "/keys/clients/{id}": (with_client, {"password": PASSWORD}, "oauth_client.revoke"),
+    "/sandbox/wallet": (
+        "/sandbox/wallet",
+        {"balance": "12.50", "tier": "basic"},
+        "sandbox.set_wallet",
+    ),
+    "/sandbox/clock": (
+        "/sandbox/clock",
+        {"number": "1", "unit": "hours"},
+        "sandbox.move_clock",
+    ),
+}
+
+
+def forms() -> list[str]:
+    """The addresses of all forms, without the part that names the merchant and the mode."""
+    return [
+        route.path.rpartition("{mode}")[2] for route in dashboard.ROUTES if route.post is not None
+    ]
+
+
+@pytest.mark.parametrize(
+    "form", [path for path in forms() if path not in UNJOURNALLED and path != "/dashboard/signup"]
+)
+def test_every_form_that_changes_something_has_an_entry(owner: Owner, form: str) -> None:
+    assert form in WAYS, "say here how this form changes something, or why it has no entry"
+    address, fields, action = WAYS[form]
+    path = address if isinstance(address, str) else address(owner.shop)
+    with client_of(owner) as client:
+        shown = client.get(path if form != "/keys/clients" else "/keys").text
+        hidden = {"form_token": token_in(shown)}
+        for name in ("mark", "clients"):
+            if f'name="{name}" value="' in shown:
+                hidden[name] = shown.split(f'name="{name}" value="')[1].split('"')[0]
+        before = len(entries(owner))
+        response = client.post(path, data={**fields, **hidden})
+    assert response.status_code == 200, response.text
+    [*_, entry] = added = entries(owner)[before:]
+    assert added, "this form writes no entry"
+    assert (entry["action"], entry["actor_kind"]) == (action, "person")
+    assert entry["actor_name"] == owner.email
+    assert entry["address"] == "127.0.0.1"
+
+
+def test_the_page_shows_filters_and_exports_without_secrets(owner: Owner) -> None:
+    hostile = Actor("person", "=<b>1")
+    owner.shop.service.database.run(
+        lambda connection: merchants.update(connection, hostile, owner.shop.id, fee_bps=7)
+    )
+    with client_of(owner) as client:
+        page = client.get("/journal").text
+        assert "merchant.update" in page
+        assert "&lt;b&gt;" in page
+        assert "<b>" not in page
+        only = client.get("/journal", params={"actor": hostile.name}).text
+        assert "merchant.update" in only
+        assert "<td>merchant.create" not in only
+        none = client.get("/journal", params={"first": "2020-01-01", "last": "2020-01-02"}).text
+        assert "No entries." in none
+        assert client.get("/journal", params={"first": "yesterday"}).status_code == 400
+        file = client.get("/journal.csv").content.decode("utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(file)))
+    assert "'=<b>1" in {row["actor"] for row in rows}  # no formula
+    assert {row["action"] for row in rows} >= {"merchant.update", "merchant.create"}
+    digest = owner.shop.service.execute(
+        "SELECT encode(secret_digest, 'hex') FROM merchants WHERE id = $1", owner.shop.id
+    )[0][0]
+    for text in (page, file):
+        assert owner.shop.secret_key not in text
+        assert digest not in text
+        assert digest[:8] in text
+        assert "argon2" not in text
+
+
+def test_pages_of_the_journal_have_every_entry_once(owner: Owner) -> None:
+    shop = owner.shop
+
+    async def change(connection: asyncpg.Connection) -> None:
+        for fee in range(1, 120):
+            await merchants.update(connection, OPERATOR, shop.id, fee_bps=fee)
+
+    shop.service.database.run(change)
+    seen: list[str] = []
+    with client_of(owner) as client:
+        address = "/journal?action=merchant.update"
+        while address:
+            page = client.get(address).text
+            text = re.sub("<[^>]*>", "", page)
+            seen += re.findall("fee bps: ([0-9]+ → [0-9]+)", text)
+            older = page.partition('rel="next"')[0].rpartition('href="')[2].partition('"')[0]
+            address = older.replace("&amp;", "&") if 'rel="next"' in page else ""
+            address = address and f"{shop.service.origin}{address}"
+    assert len(seen) == len(set(seen)) == 119
+
+
+def test_another_merchants_entries_are_not_shown(owner: Owner, service: Service) -> None:
+    other = new_owner(service)
+
+    async def change(connection: asyncpg.Connection) -> None:
+        secret = Actor("person", "hidden@other.mv")
+        await merchants.update(connection, secret, other.shop.id, fee_bps=77)
+
+    service.database.run(change)
+    with client_of(owner) as client:
+        for address in ("/journal", f"/journal?object={other.shop.id}", "/journal.csv"):
+            text = client.get(address).text
+            assert "hidden@other.mv" not in text
+
+
+def test_a_mode_shows_its_own_entries_and_those_of_both(owner: Owner) -> None:
+    owner.shop.post("/sandbox/wallet", {"balance": 5}).raise_for_status()
+    with client_of(owner) as sandbox, client_of(owner, "live") as live:
+        assert "sandbox.set_wallet" in sandbox.get("/journal.csv").text
+        text = live.get("/journal.csv").text
+    assert "sandbox.set_wallet" not in text
+    assert "merchant.create" in text
+
+
+def test_the_timeline_names_the_person(owner: Owner) -> None:
+    path = paid(owner.shop)
+    with client_of(owner) as client:
+        token = token_in(client.get(path).text)
+        client.post(path, data={"form_token": token, "password": PASSWORD}).raise_for_status()
+        page = client.get(path.removesuffix("/refund")).text
+    assert f"By {owner.email}" in re.sub("<[^>]*>", "", page)
+
+
+def failed(owner: Owner) -> list[tuple[int]]:
+    return [
+        tuple(row)
+        for row in owner.shop.service.execute(
+            "SELECT f.attempts FROM failed_logins f JOIN persons p ON p.id = f.whose "
+            "WHERE f.kind = 'person' AND p.email = $1",
+            owner.email,
+        )
+    ]
+
+
+def test_failed_log_ins_are_counted_by_day(owner: Owner) -> None:
+    service = owner.shop.service
+    others = service.execute("SELECT count(*) FROM failed_logins")[0][0]
+    with httpx.Client(base_url=service.origin, headers={"Sec-Fetch-Site": "same-origin"}) as client:
+        for identity in (owner.email, "nobody@shop.example", owner.email):
+            token = token_in(client.get("/dashboard/login").text)
+            fields = {"form_token": token, "identity": identity, "password": "wrong"}
+            assert client.post("/dashboard/login", data=fields).status_code == 422
+    deadline = time.monotonic() + 20
+    while failed(owner) != [(2,)] and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert failed(owner) == [(2,)]
+    assert service.execute("SELECT count(*) FROM failed_logins")[0][0] == others + 1
+    with client_of(owner) as client:
+        page = client.get("/journal").text
+    assert "Failed log-ins" in page
+    assert owner.email in page
+
+
+@pytest.mark.journey
+@both_sizes
+async def test_the_page_in_a_browser(visitors: Visitors, owner: Owner, size: str) -> None:
+    def update() -> Any:
+        return owner.shop.service.database.run(
+            lambda connection: merchants.update(
+                connection, OPERATOR, owner.shop.id, webhook_url="https://shop.mv/hook"
+            )
+        )
+
+    await asyncio.to_thread(update)
+    page = await owner.open(visitors, "/live/journal", size)
+    await page.get_by_label("Action").select_option("merchant.update")
+    await page.get_by_role("button", name="Show").click()
+    assert await page.locator("tbody tr").count() == 1
+    assert "https://shop.mv/hook" in await page.locator("tbody").inner_text()
+    assert await serious_violations(page) == []
+    assert await sideways_scroll(page) <= 0
