@@ -60,7 +60,8 @@ async def customer_link(service: Service, customer_id: UUID) -> dict[str, object
 async def remove_factor(service: Service, email: str) -> dict[str, object]:
     """Turn off a person's second factor.
 
-    For a person who lost the phone and the recovery codes. Make sure that it is really the person who asks. The password stays the same.
+    For a person who lost the phone and the recovery codes. Make sure that it is really the person
+    who asks. The password stays the same.
     """
     async with connection_to(service.dsn) as connection:
         whose = await _person(connection, email)

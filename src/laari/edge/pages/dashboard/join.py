@@ -35,7 +35,7 @@ class JoinRequest(DashboardVisitor):
 
     @property
     def is_theirs(self) -> bool:
-        """Whether the person who is logged in here is the one that was invited."""
+        """Whether the person who is logged in here was invited."""
         return self.person is not None and self.person.email == self.invitation.email
 
 
