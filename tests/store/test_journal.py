@@ -1,6 +1,7 @@
 """Every change of a setting is in the journal with its actor, or does not happen."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import asyncpg
@@ -14,12 +15,23 @@ from laari.rules.sandbox_clock import MoveClock
 from laari.rules.wallets import SetSandboxWallet
 from laari.store.audit.settings import WATCHED
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import customers, logins, merchants, oauth, wallet_keys
+from laari.store.people import (
+    customers,
+    failed_logins,
+    logins,
+    merchants,
+    oauth,
+    wallet_keys,
+)
 from laari.store.people.acting import acting
+from laari.store.people.logins import CustomerId
 from laari.store.people.tiers import set_tier
 from laari.store.postgres.pool import connection_to
+from laari.store.purge import purge_addresses
 from laari.store.reads import tenants
+from laari.store.reads.journal import Filter, find
 from tests.actors import OPERATOR
+from tests.audit.books import look, seal_all
 
 PERSON = Actor("person", "owner@shop.mv", "owner", "192.0.2.7")
 
@@ -313,3 +325,59 @@ async def test_a_watched_column_fires_its_trigger(connection) -> None:
             assert columns is None
         elif columns is not None:  # without a list, every column fires it
             assert watched <= set(columns)
+
+
+async def test_an_address_is_removed_after_its_time_and_seals_stay_valid(
+    dsn: str, connection
+) -> None:
+    shop = await make_shop(connection)
+    await merchants.update(connection, PERSON, shop.merchant.id, fee_bps=5)
+    await seal_all(dsn)
+    now = datetime.now(UTC)
+    assert await purge_addresses(connection, now - timedelta(days=1)) == 0
+    [entry] = await entries(connection, "merchant.update")
+    assert entry["address"] == PERSON.address
+    assert await purge_addresses(connection, now + timedelta(days=1)) == 1
+    [entry] = await entries(connection, "merchant.update")
+    assert (entry["address"], entry["actor_name"]) == (None, PERSON.name)
+    assert (await look(dsn)).differences == []
+
+
+async def test_failed_log_ins_add_up_by_day(connection) -> None:
+    made = await customers.create(connection, OPERATOR, name="A", mode="live", tier="basic")
+    who, late = CustomerId(made.id), datetime(2026, 11, 17, 18, 59, tzinfo=UTC)
+    midnight = late + timedelta(minutes=1)  # in the Maldives
+    for at, attempts in ((late, 1), (late, 2), (midnight, 1)):
+        await failed_logins.count(connection, who, at, attempts)
+    rows = await connection.fetch("SELECT day, attempts FROM failed_logins ORDER BY day")
+    assert [(str(row["day"]), row["attempts"]) for row in rows] == [
+        ("2026-11-17", 3),
+        ("2026-11-18", 1),
+    ]
+    await purge_addresses(connection, midnight)
+    assert await connection.fetchval("SELECT count(*) FROM failed_logins") == 1
+
+
+async def test_filters(connection) -> None:
+    shop, other = await make_shop(connection), await make_shop(connection)
+    await merchants.update(connection, PERSON, shop.merchant.id, fee_bps=5)
+    await merchants.update(connection, PERSON, other.merchant.id, fee_bps=6)
+
+    async def found(**wanted: Any) -> set[str]:
+        page = await find(connection, Filter(**wanted), 100)
+        return {f"{entry.action} {entry.merchant_id}" for entry in page.rows}
+
+    mine = await found(merchant_id=shop.merchant.id)
+    assert {name.split()[1] for name in mine} == {shop.merchant.id}
+    assert await found(merchant_id=shop.merchant.id, actor=PERSON.name) == {
+        f"merchant.update {shop.merchant.id}"
+    }
+    assert len(await found(actor=PERSON.name)) == 2
+    assert await found(object_id=other.merchant.id, action="merchant.update") == {
+        f"merchant.update {other.merchant.id}"
+    }
+    live = await find(connection, Filter(merchant_id=shop.merchant.id, mode="live"), 100)
+    assert {entry.mode for entry in live.rows} == {None, "live"}
+    now = datetime.now(UTC)
+    assert await found(since=now + timedelta(hours=1)) == set()
+    assert await found(before=now - timedelta(hours=1)) == set()
