@@ -16,7 +16,7 @@ from playwright.async_api import Page, async_playwright
 
 from laari.engine.embedded import embedded_server
 from laari.store.postgres.migrate import migrate
-from tests.pages import dashboard_shots, people_shots, wallet_shots
+from tests.pages import dashboard_shots, factor_shots, people_shots, wallet_shots
 from tests.pages.conftest import CHROMIUM, OPTIONS
 from tests.pages.people import SIZES, Visitors, new_customer
 from tests.pages.wallets import set_active
@@ -158,6 +158,7 @@ SHOTS: dict[str, Shot] = {
     **wallet_shots.SHOTS,
     **dashboard_shots.SHOTS,
     **people_shots.SHOTS,
+    **factor_shots.SHOTS,
 }
 
 

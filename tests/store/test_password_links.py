@@ -39,7 +39,9 @@ async def person(connection: asyncpg.Connection) -> PersonId:
 
 
 async def new_customer(connection: asyncpg.Connection, **contacts: str) -> CustomerId:
-    made = await customers.create(connection, name="Aisha", mode="live", tier="basic", **contacts)
+    made = await customers.create(
+        connection, OPERATOR, name="Aisha", mode="live", tier="basic", **contacts
+    )
     return CustomerId(made.id)
 
 
@@ -119,7 +121,7 @@ async def test_a_changed_password_ends_the_link(
     connection: asyncpg.Connection, person: PersonId
 ) -> None:
     token = await password_links.issue(connection, person, NOW)
-    await logins.set_password(connection, person, "chosen elsewhere")
+    await logins.set_password(connection, OPERATOR, person, "chosen elsewhere")
     assert not await password_links.use(connection, token, "new hash", NOW)
 
 
@@ -186,7 +188,7 @@ async def test_without_a_way_to_reach_the_person_nothing_is_written(
 
 async def test_a_sandbox_customer_gets_no_message(connection: asyncpg.Connection) -> None:
     made = await customers.create(
-        connection, name="Aisha", mode="sandbox", tier="basic", email="a@example.mv"
+        connection, OPERATOR, name="Aisha", mode="sandbox", tier="basic", email="a@example.mv"
     )
     await send(connection, CustomerId(UUID(str(made.id))))
     assert await connection.fetchval("SELECT count(*) FROM messages") == 0

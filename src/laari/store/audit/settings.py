@@ -27,7 +27,7 @@ WATCHED = {
         "r.id",
         (
             *("name", "mode", "active", "fee_bps", "fee_fixed", "webhook_url", "webhooks_enabled"),
-            *("secret_digest", "old_secret_digest", "old_secret_until"),
+            *("secret_digest", "old_secret_digest", "old_secret_until", "requires_factor"),
         ),
     ),
     "tenants": Watched("tenant", "r.id::text", ("merchant_id", "mode")),
