@@ -278,6 +278,12 @@ def test_an_owner_requires_it_of_everybody(owner: Owner) -> None:
     assert browser.post(required, page, required="yes", password=PASSWORD).status_code == 422
     done = browser.post(required, page, required="yes", password=PASSWORD, code=recovery[1])
     assert done.status_code == 303
+    (entry,) = owner.shop.service.execute(
+        "SELECT actor_name, after::json ->> 'requires_factor' AS after FROM journal "
+        "WHERE object_id = $1 AND action = 'merchant.require_factor'",
+        owner.shop.id,
+    )
+    assert tuple(entry) == (owner.email, "true")
     refused = browser.post("/live/account/factor/off", password=PASSWORD, code=recovery[2])
     assert (refused.status_code, "cannot be turned off" in refused.text) == (409, True)
     # A manager without one is led to the set-up, and cannot change the setting.

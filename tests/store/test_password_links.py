@@ -150,6 +150,10 @@ async def test_a_customer_without_email_gets_a_code(connection: asyncpg.Connecti
     assert await password_links.exchange_code(connection, KEY, HANDLE, code, NOW) is None
     assert await password_links.use(connection, token, "new hash", NOW)
     assert await logins.password_hash_of(connection, customer) == "new hash"
+    last = await connection.fetchrow(
+        "SELECT actor_kind, action FROM journal ORDER BY id DESC LIMIT 1"
+    )
+    assert tuple(last) == ("customer", "customer.set_password")
 
 
 async def test_a_code_is_guessed_three_times_at_most(

@@ -243,7 +243,8 @@ class PageRequest:
 
         With `is_new`, the person gets a notice of a log-in on a new device.
         """
-        channels = self.backend.settings.channels if is_new else NO_CHANNELS
+        # By email only: an SMS for each log-in at another shop's browser would cost too much.
+        channels = self.backend.settings.channels & {"email"} if is_new else NO_CHANNELS
         token = await self.backend.write(
             devices.open_session,
             *(whose, self.now, verified, self.page_alone, self._opened, channels),

@@ -15,6 +15,7 @@ from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.messages import CodeContent, LinkContent
 from laari.store.people import logins, notices
+from laari.store.people.acting import acting
 from laari.store.people.logins import CustomerId, PersonId, Whose, table_of
 from laari.store.secrets import derive, digest, new_secret
 
@@ -135,7 +136,8 @@ async def use(
         await logins.set_password(connection, actor, whose, password_hash)
         if isinstance(whose, PersonId):
             # The link came to the address, or an operator has forwarded it.
-            await connection.execute("UPDATE persons SET proven = true WHERE id = $1", whose.id)
+            async with acting(connection, actor, "person.prove_address"):
+                await connection.execute("UPDATE persons SET proven = true WHERE id = $1", whose.id)
             await connection.execute(
                 "UPDATE second_factors SET failures = 0, blocked_until = NULL WHERE person_id = $1",
                 whose.id,
