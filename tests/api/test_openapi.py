@@ -91,6 +91,10 @@ def test_large_amounts_and_every_kind_of_event_are_as_described(
     shop.control("wallet", {"balance": 10**15, "tier": "business"})
     paid = shop.payment(amount=9_999_999_999)
     shop.control(f"payments/{paid['id']}/pay")
+    for body in ({"amount": 9_999_999_998, "reason": "other", "note": "x"}, {}, {}):
+        check(document, shop.post(f"/payments/{paid['id']}/refunds", body))
+    for path in (f"/payments/{paid['id']}/refunds", "/refunds/rfd_unknown", "/balance"):
+        check(document, shop.get(path))
     shop.post(f"/payments/{shop.payment()['id']}/cancel")
     overdue = shop.payment()
     for action in ("pay", "reject"):

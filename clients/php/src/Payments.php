@@ -92,4 +92,34 @@ final class Payments
     ): string {
         return $this->client->call('get_qr', id: $id);
     }
+
+    /**
+     * List the refunds of a payment, newest first.
+     *
+     * @param int $limit Values outside 1 to 100 become the nearest of the two.
+     * @return \Generator<int, array<string, mixed>> all items, page by page
+     */
+    public function refunds(
+        string $id,
+        ?int $limit = null,
+    ): \Generator {
+        return $this->client->pages('list_payment_refunds', query: ['limit' => $limit], id: $id);
+    }
+
+    /**
+     * Refund a payment, or a part of it.
+     *
+     * @param int $amount In laari; default: all that is left.
+     * @param string $note For you; the customer does not see it.
+     * @return array<string, mixed>
+     */
+    public function refund(
+        string $id,
+        ?int $amount = null,
+        ?string $reason = null,
+        ?string $note = null,
+        ?string $idempotencyKey = null,
+    ): array {
+        return $this->client->call('refund_payment', body: ['amount' => $amount, 'reason' => $reason, 'note' => $note], id: $id, idempotencyKey: $idempotencyKey);
+    }
 }

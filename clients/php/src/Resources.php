@@ -16,6 +16,10 @@ abstract class Resources
         'get_payment' => ['method' => 'GET', 'path' => '/merchant/payments/{id}', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => ''],
         'cancel_payment' => ['method' => 'POST', 'path' => '/merchant/payments/{id}/cancel', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => ''],
         'get_qr' => ['method' => 'GET', 'path' => '/merchant/public/qr/{id}', 'audience' => 'public', 'keyed' => false, 'repeatable' => true, 'binary' => true, 'cursor' => ''],
+        'list_payment_refunds' => ['method' => 'GET', 'path' => '/merchant/payments/{id}/refunds', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => 'after'],
+        'refund_payment' => ['method' => 'POST', 'path' => '/merchant/payments/{id}/refunds', 'audience' => 'merchant', 'keyed' => true, 'repeatable' => true, 'binary' => false, 'cursor' => ''],
+        'get_refund' => ['method' => 'GET', 'path' => '/merchant/refunds/{id}', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => ''],
+        'get_balance' => ['method' => 'GET', 'path' => '/merchant/balance', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => ''],
         'list_payment_requests' => ['method' => 'GET', 'path' => '/merchant/payment-requests', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => 'after'],
         'create_payment_request' => ['method' => 'POST', 'path' => '/merchant/payment-requests', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => ''],
         'get_payment_request' => ['method' => 'GET', 'path' => '/merchant/payment-requests/{id}', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => ''],
@@ -49,6 +53,8 @@ abstract class Resources
     ];
 
     public readonly Payments $payments;
+    public readonly Refunds $refunds;
+    public readonly Balance $balance;
     public readonly PaymentRequests $paymentRequests;
     public readonly Authorizations $authorizations;
     public readonly Events $events;
@@ -58,6 +64,8 @@ abstract class Resources
     public function __construct()
     {
         $this->payments = new Payments($this);
+        $this->refunds = new Refunds($this);
+        $this->balance = new Balance($this);
         $this->paymentRequests = new PaymentRequests($this);
         $this->authorizations = new Authorizations($this);
         $this->events = new Events($this);

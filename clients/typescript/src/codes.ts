@@ -30,6 +30,8 @@ export class IdempotencyInProgressError extends ConflictError {}
 export class IdempotencyUnavailableError extends ServerError {}
 /** `insufficient_balance`, HTTP 402 */
 export class InsufficientBalanceError extends APIError {}
+/** `insufficient_merchant_balance`, HTTP 409 */
+export class InsufficientMerchantBalanceError extends ConflictError {}
 /** `insufficient_scope`, HTTP 403 */
 export class InsufficientScopeError extends ForbiddenError {}
 /** `internal_error`, HTTP 500 */
@@ -52,6 +54,8 @@ export class PaymentCountLimitExceededError extends ConflictError {}
 export class PaymentInProgressError extends ConflictError {}
 /** `payment_not_cancellable`, HTTP 409 */
 export class PaymentNotCancellableError extends ConflictError {}
+/** `payment_not_refundable`, HTTP 409 */
+export class PaymentNotRefundableError extends ConflictError {}
 /** `payment_request_not_cancellable`, HTTP 409 */
 export class PaymentRequestNotCancellableError extends ConflictError {}
 /** `payment_request_not_found`, HTTP 404 */
@@ -62,6 +66,8 @@ export class PerPaymentLimitExceededError extends ConflictError {}
 export class PeriodLimitExceededError extends ConflictError {}
 /** `reference_conflict`, HTTP 409 */
 export class ReferenceConflictError extends ConflictError {}
+/** `refund_exceeds_payment`, HTTP 409 */
+export class RefundExceedsPaymentError extends ConflictError {}
 /** `request_too_large`, HTTP 400 */
 export class RequestTooLargeError extends BadRequestError {}
 /** `sandbox_recipient_not_allowed`, HTTP 400 */
@@ -97,6 +103,7 @@ const BY_CODE = new Map<string, typeof APIError>([
   ["idempotency_in_progress", IdempotencyInProgressError],
   ["idempotency_unavailable", IdempotencyUnavailableError],
   ["insufficient_balance", InsufficientBalanceError],
+  ["insufficient_merchant_balance", InsufficientMerchantBalanceError],
   ["insufficient_scope", InsufficientScopeError],
   ["internal_error", InternalError],
   ["invalid_idempotency_key", InvalidIdempotencyKeyError],
@@ -109,12 +116,14 @@ const BY_CODE = new Map<string, typeof APIError>([
   ["payment_count_limit_exceeded", PaymentCountLimitExceededError],
   ["payment_in_progress", PaymentInProgressError],
   ["payment_not_cancellable", PaymentNotCancellableError],
+  ["payment_not_refundable", PaymentNotRefundableError],
   ["payment_request_not_cancellable", PaymentRequestNotCancellableError],
   ["payment_request_not_found", PaymentRequestNotFoundError],
   ["per_payment_limit_exceeded", PerPaymentLimitExceededError],
   ["period_limit_exceeded", PeriodLimitExceededError],
   ["rate_limited", RateLimitedError],
   ["reference_conflict", ReferenceConflictError],
+  ["refund_exceeds_payment", RefundExceedsPaymentError],
   ["request_too_large", RequestTooLargeError],
   ["sandbox_recipient_not_allowed", SandboxRecipientNotAllowedError],
   ["service_unavailable", ServiceUnavailableError],

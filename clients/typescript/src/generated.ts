@@ -153,6 +153,17 @@ export interface HostedPayment {
   metadata: Record<string, string>;
 }
 
+/** A merchant's money in one mode, in laari. */
+export interface MerchantBalance {
+  /** Can be refunded or paid out; may be negative. */
+  available: number;
+  /** Held back by the operator. */
+  held: number;
+  /** Paid out, not confirmed by the bank. */
+  in_transit: number;
+  currency: Open<"MVR">;
+}
+
 /** HostedPayment: A payment with a hosted checkout page, or one made from a payment request. AuthorizationPayment: A payment made by charging an authorization. */
 export interface Payment {
   id: string;
@@ -241,6 +252,18 @@ export interface PeriodLimit {
   interval: Open<"day" | "month" | "week" | "year">;
   /** In laari; null is no limit of this kind. */
   amount: number | bigint | null;
+}
+
+/** A payment, or a part of it, that was returned to the customer. */
+export interface Refund {
+  id: string;
+  payment_id: string;
+  /** In laari. */
+  amount: number;
+  reason: Open<"duplicate" | "fraudulent" | "other" | "requested_by_customer"> | null;
+  /** For you; the customer does not see it. */
+  note: string | null;
+  created_at: string;
 }
 
 /** A refund, with its payment as it was right after the refund. */
@@ -402,6 +425,19 @@ export interface CreatePaymentParams {
   metadata?: Record<string, string>;
 }
 
+export interface ListPaymentRefundsParams {
+  /** Values outside 1 to 100 become the nearest of the two. */
+  limit?: number;
+}
+
+export interface RefundPaymentParams {
+  /** In laari; default: all that is left. */
+  amount?: number | null;
+  reason?: "requested_by_customer" | "duplicate" | "fraudulent" | "other" | null;
+  /** For you; the customer does not see it. */
+  note?: string | null;
+}
+
 export interface ListPaymentRequestsParams {
   /** Values outside 1 to 100 become the nearest of the two. */
   limit?: number;
@@ -539,6 +575,10 @@ const OPERATIONS = {
   get_payment: { name: "get_payment", method: "GET", path: "/merchant/payments/{id}", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
   cancel_payment: { name: "cancel_payment", method: "POST", path: "/merchant/payments/{id}/cancel", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
   get_qr: { name: "get_qr", method: "GET", path: "/merchant/public/qr/{id}", audience: "public", keyed: false, repeatable: true, binary: true, cursor: "" },
+  list_payment_refunds: { name: "list_payment_refunds", method: "GET", path: "/merchant/payments/{id}/refunds", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "after" },
+  refund_payment: { name: "refund_payment", method: "POST", path: "/merchant/payments/{id}/refunds", audience: "merchant", keyed: true, repeatable: true, binary: false, cursor: "" },
+  get_refund: { name: "get_refund", method: "GET", path: "/merchant/refunds/{id}", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  get_balance: { name: "get_balance", method: "GET", path: "/merchant/balance", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
   list_payment_requests: { name: "list_payment_requests", method: "GET", path: "/merchant/payment-requests", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "after" },
   create_payment_request: { name: "create_payment_request", method: "POST", path: "/merchant/payment-requests", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
   get_payment_request: { name: "get_payment_request", method: "GET", path: "/merchant/payment-requests/{id}", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
@@ -689,6 +729,42 @@ export class Payments {
   qr(id: string, options: CallOptions = {}): Promise<Uint8Array> {
     return this.#connection.run(operations.get_qr, { options, id });
   }
+
+  /** List the refunds of a payment, newest first. */
+  refunds(id: string, params: ListPaymentRefundsParams = {}, options: CallOptions = {}): Listing<Refund> {
+    return new Listing(this.#connection, operations.list_payment_refunds, { options, id, query: params });
+  }
+
+  /** Refund a payment, or a part of it. */
+  refund(id: string, params: RefundPaymentParams = {}, options: KeyedOptions = {}): Promise<Refund> {
+    return this.#connection.run(operations.refund_payment, { options, id, body: params });
+  }
+}
+
+export class Refunds {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Get a refund. */
+  get(id: string, options: CallOptions = {}): Promise<Refund> {
+    return this.#connection.run(operations.get_refund, { options, id });
+  }
+}
+
+export class Balance {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Get your balance. */
+  get(options: CallOptions = {}): Promise<MerchantBalance> {
+    return this.#connection.run(operations.get_balance, { options });
+  }
 }
 
 export class PaymentRequests {
@@ -830,6 +906,8 @@ export class Wallet {
 /** Everything the interface offers, by what it is about. */
 export class Resources {
   readonly payments: Payments;
+  readonly refunds: Refunds;
+  readonly balance: Balance;
   readonly paymentRequests: PaymentRequests;
   readonly authorizations: Authorizations;
   readonly events: Events;
@@ -838,6 +916,8 @@ export class Resources {
 
   constructor(connection: Connection) {
     this.payments = new Payments(connection);
+    this.refunds = new Refunds(connection);
+    this.balance = new Balance(connection);
     this.paymentRequests = new PaymentRequests(connection);
     this.authorizations = new Authorizations(connection);
     this.events = new Events(connection);

@@ -10,7 +10,7 @@ from laari.cli.terminal.permission import needs
 from laari.process.open import Service
 from laari.rules.calendar import LAST_SHOWN, read_timestamp, show_or_none
 from laari.rules.calendar import show as show_time
-from laari.rules.scopes import SCOPES
+from laari.rules.scopes import DEFAULT_SCOPES, SCOPES
 from laari.rules.tokens import write_scope
 from laari.store.people import oauth
 from laari.store.postgres.pool import connection_to
@@ -54,8 +54,8 @@ def described(found: oauth.Client) -> dict[str, object]:
 @click.option(
     "--scope",
     type=scope,
-    default=" ".join(SCOPES),
-    show_default="all",
+    default=" ".join(DEFAULT_SCOPES),
+    show_default="all but payments:refund and balance:read",
     help="Scopes, separated by spaces.",
 )
 @click.option("--name", type=fields.text(oauth.MAX_NAME), help="Name for people.")

@@ -1,6 +1,6 @@
 """The scopes of credentials; no scope includes another."""
 
-SCOPES: dict[str, str] = {
+_DEFAULT: dict[str, str] = {
     "payments:create": "Create hosted payments",
     "payments:read": "Read payments, also those of authorizations",
     "payments:cancel": "Cancel payments",
@@ -12,5 +12,12 @@ SCOPES: dict[str, str] = {
     "authorizations:charge": "Charge authorizations",
     "authorizations:cancel": "Cancel authorizations",
 }
+# A client has these only if they are given by name.
+_NAMED: dict[str, str] = {
+    "payments:refund": "Refund payments",
+    "balance:read": "Read the balance",
+}
 
-READ_SCOPES = tuple(scope for scope in SCOPES if scope.endswith(":read"))
+SCOPES = _DEFAULT | _NAMED
+DEFAULT_SCOPES = tuple(_DEFAULT)
+READ_SCOPES = tuple(scope for scope in _DEFAULT if scope.endswith(":read"))  # of resources

@@ -17,8 +17,10 @@ from laari_client.models import (
     ChargePreview,
     Event,
     HostedPayment,
+    MerchantBalance,
     Payment,
     PaymentRequest,
+    Refund,
     SandboxClock,
     SandboxWallet,
     Usage,
@@ -236,6 +238,64 @@ class AsyncPayments:
             id=id,
         )
         return await self._connection.run(call, bytes)
+
+    def refunds(self, id: str, *, limit: Optional[int] = None) -> AsyncListing[Refund]:
+        """List the refunds of a payment, newest first."""
+        call = Call(
+            ops.LIST_PAYMENT_REFUNDS,
+            id=id,
+            query={"limit": limit},
+        )
+        return AsyncListing(self._connection, call, Refund.from_json)
+
+    async def refund(
+        self,
+        id: str,
+        *,
+        amount: Optional[int] = None,
+        reason: Optional[
+            Literal["requested_by_customer", "duplicate", "fraudulent", "other"]
+        ] = None,
+        note: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Refund:
+        """Refund a payment, or a part of it."""
+        call = Call(
+            ops.REFUND_PAYMENT,
+            id=id,
+            body={"amount": amount, "reason": reason, "note": note},
+            key=idempotency_key,
+        )
+        return await self._connection.run(call, Refund.from_json)
+
+
+class AsyncRefunds:
+    """`client.refunds`"""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def get(self, id: str) -> Refund:
+        """Get a refund."""
+        call = Call(
+            ops.GET_REFUND,
+            id=id,
+        )
+        return await self._connection.run(call, Refund.from_json)
+
+
+class AsyncBalance:
+    """`client.balance`"""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def get(self) -> MerchantBalance:
+        """Get your balance."""
+        call = Call(
+            ops.GET_BALANCE,
+        )
+        return await self._connection.run(call, MerchantBalance.from_json)
 
 
 class AsyncPaymentRequests:
@@ -568,6 +628,8 @@ class AsyncResources:
 
     def __init__(self, connection: AsyncConnection) -> None:
         self.payments = AsyncPayments(connection)
+        self.refunds = AsyncRefunds(connection)
+        self.balance = AsyncBalance(connection)
         self.payment_requests = AsyncPaymentRequests(connection)
         self.authorizations = AsyncAuthorizations(connection)
         self.events = AsyncEvents(connection)

@@ -46,6 +46,29 @@ GET_QR = Operation(
     repeatable=True,
     binary=True,
 )
+LIST_PAYMENT_REFUNDS = Operation(
+    "list_payment_refunds",
+    "GET",
+    "/merchant/payments/{id}/refunds",
+    audience="merchant",
+    keyed=False,
+    repeatable=True,
+    cursor="after",
+)
+REFUND_PAYMENT = Operation(
+    "refund_payment",
+    "POST",
+    "/merchant/payments/{id}/refunds",
+    audience="merchant",
+    keyed=True,
+    repeatable=True,
+)
+GET_REFUND = Operation(
+    "get_refund", "GET", "/merchant/refunds/{id}", audience="merchant", keyed=False, repeatable=True
+)
+GET_BALANCE = Operation(
+    "get_balance", "GET", "/merchant/balance", audience="merchant", keyed=False, repeatable=True
+)
 LIST_PAYMENT_REQUESTS = Operation(
     "list_payment_requests",
     "GET",

@@ -17,8 +17,10 @@ from laari_client.models import (
     ChargePreview,
     Event,
     HostedPayment,
+    MerchantBalance,
     Payment,
     PaymentRequest,
+    Refund,
     SandboxClock,
     SandboxWallet,
     Usage,
@@ -236,6 +238,64 @@ class Payments:
             id=id,
         )
         return self._connection.run(call, bytes)
+
+    def refunds(self, id: str, *, limit: Optional[int] = None) -> Listing[Refund]:
+        """List the refunds of a payment, newest first."""
+        call = Call(
+            ops.LIST_PAYMENT_REFUNDS,
+            id=id,
+            query={"limit": limit},
+        )
+        return Listing(self._connection, call, Refund.from_json)
+
+    def refund(
+        self,
+        id: str,
+        *,
+        amount: Optional[int] = None,
+        reason: Optional[
+            Literal["requested_by_customer", "duplicate", "fraudulent", "other"]
+        ] = None,
+        note: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> Refund:
+        """Refund a payment, or a part of it."""
+        call = Call(
+            ops.REFUND_PAYMENT,
+            id=id,
+            body={"amount": amount, "reason": reason, "note": note},
+            key=idempotency_key,
+        )
+        return self._connection.run(call, Refund.from_json)
+
+
+class Refunds:
+    """`client.refunds`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def get(self, id: str) -> Refund:
+        """Get a refund."""
+        call = Call(
+            ops.GET_REFUND,
+            id=id,
+        )
+        return self._connection.run(call, Refund.from_json)
+
+
+class Balance:
+    """`client.balance`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def get(self) -> MerchantBalance:
+        """Get your balance."""
+        call = Call(
+            ops.GET_BALANCE,
+        )
+        return self._connection.run(call, MerchantBalance.from_json)
 
 
 class PaymentRequests:
@@ -568,6 +628,8 @@ class Resources:
 
     def __init__(self, connection: Connection) -> None:
         self.payments = Payments(connection)
+        self.refunds = Refunds(connection)
+        self.balance = Balance(connection)
         self.payment_requests = PaymentRequests(connection)
         self.authorizations = Authorizations(connection)
         self.events = Events(connection)

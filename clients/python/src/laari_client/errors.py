@@ -77,6 +77,10 @@ class InsufficientBalanceError(APIError):
     """`insufficient_balance`, HTTP 402"""
 
 
+class InsufficientMerchantBalanceError(ConflictError):
+    """`insufficient_merchant_balance`, HTTP 409"""
+
+
 class InsufficientScopeError(ForbiddenError):
     """`insufficient_scope`, HTTP 403"""
 
@@ -121,6 +125,10 @@ class PaymentNotCancellableError(ConflictError):
     """`payment_not_cancellable`, HTTP 409"""
 
 
+class PaymentNotRefundableError(ConflictError):
+    """`payment_not_refundable`, HTTP 409"""
+
+
 class PaymentRequestNotCancellableError(ConflictError):
     """`payment_request_not_cancellable`, HTTP 409"""
 
@@ -139,6 +147,10 @@ class PeriodLimitExceededError(ConflictError):
 
 class ReferenceConflictError(ConflictError):
     """`reference_conflict`, HTTP 409"""
+
+
+class RefundExceedsPaymentError(ConflictError):
+    """`refund_exceeds_payment`, HTTP 409"""
 
 
 class RequestTooLargeError(BadRequestError):
@@ -195,6 +207,7 @@ BY_CODE: Dict[str, Type[APIError]] = {
     "idempotency_in_progress": IdempotencyInProgressError,
     "idempotency_unavailable": IdempotencyUnavailableError,
     "insufficient_balance": InsufficientBalanceError,
+    "insufficient_merchant_balance": InsufficientMerchantBalanceError,
     "insufficient_scope": InsufficientScopeError,
     "internal_error": InternalError,
     "invalid_idempotency_key": InvalidIdempotencyKeyError,
@@ -207,12 +220,14 @@ BY_CODE: Dict[str, Type[APIError]] = {
     "payment_count_limit_exceeded": PaymentCountLimitExceededError,
     "payment_in_progress": PaymentInProgressError,
     "payment_not_cancellable": PaymentNotCancellableError,
+    "payment_not_refundable": PaymentNotRefundableError,
     "payment_request_not_cancellable": PaymentRequestNotCancellableError,
     "payment_request_not_found": PaymentRequestNotFoundError,
     "per_payment_limit_exceeded": PerPaymentLimitExceededError,
     "period_limit_exceeded": PeriodLimitExceededError,
     "rate_limited": RateLimitedError,
     "reference_conflict": ReferenceConflictError,
+    "refund_exceeds_payment": RefundExceedsPaymentError,
     "request_too_large": RequestTooLargeError,
     "sandbox_recipient_not_allowed": SandboxRecipientNotAllowedError,
     "service_unavailable": ServiceUnavailableError,
@@ -262,6 +277,7 @@ __all__ = [
     "IdempotencyInProgressError",
     "IdempotencyUnavailableError",
     "InsufficientBalanceError",
+    "InsufficientMerchantBalanceError",
     "InsufficientScopeError",
     "InternalError",
     "InvalidClientError",
@@ -278,12 +294,14 @@ __all__ = [
     "PaymentCountLimitExceededError",
     "PaymentInProgressError",
     "PaymentNotCancellableError",
+    "PaymentNotRefundableError",
     "PaymentRequestNotCancellableError",
     "PaymentRequestNotFoundError",
     "PerPaymentLimitExceededError",
     "PeriodLimitExceededError",
     "RateLimitedError",
     "ReferenceConflictError",
+    "RefundExceedsPaymentError",
     "RequestTimeoutError",
     "RequestTooLargeError",
     "SandboxRecipientNotAllowedError",

@@ -243,6 +243,32 @@ class EventDelivery:
 
 
 @dataclass(frozen=True)
+class MerchantBalance:
+    """A merchant's money in one mode, in laari."""
+
+    # Can be refunded or paid out; may be negative.
+    available: int
+    # Held back by the operator.
+    held: int
+    # Paid out, not confirmed by the bank.
+    in_transit: int
+    currency: str
+    unknown_fields: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_json(cls, value: Any) -> MerchantBalance:
+        """Reads it from parsed JSON."""
+        fields = Fields("MerchantBalance", value)
+        return cls(
+            available=fields.take("available", integer),
+            held=fields.take("held", integer),
+            in_transit=fields.take("in_transit", integer),
+            currency=fields.take("currency", text),
+            unknown_fields=fields.rest(),
+        )
+
+
+@dataclass(frozen=True)
 class Payment:
     """HostedPayment: A payment with a hosted checkout page, or one made from a payment request.
     AuthorizationPayment: A payment made by charging an authorization."""
@@ -439,6 +465,35 @@ class PeriodLimit:
         return cls(
             interval=fields.take("interval", text),
             amount=fields.maybe("amount", integer),
+            unknown_fields=fields.rest(),
+        )
+
+
+@dataclass(frozen=True)
+class Refund:
+    """A payment, or a part of it, that was returned to the customer."""
+
+    id: str
+    payment_id: str
+    # In laari.
+    amount: int
+    reason: Optional[str]
+    # For you; the customer does not see it.
+    note: Optional[str]
+    created_at: datetime
+    unknown_fields: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_json(cls, value: Any) -> Refund:
+        """Reads it from parsed JSON."""
+        fields = Fields("Refund", value)
+        return cls(
+            id=fields.take("id", text),
+            payment_id=fields.take("payment_id", text),
+            amount=fields.take("amount", integer),
+            reason=fields.maybe("reason", text),
+            note=fields.maybe("note", text),
+            created_at=fields.take("created_at", moment),
             unknown_fields=fields.rest(),
         )
 
@@ -890,11 +945,13 @@ __all__ = [
     "Event",
     "EventDelivery",
     "HostedPayment",
+    "MerchantBalance",
     "Payment",
     "PaymentEvent",
     "PaymentRequest",
     "PaymentRequestEvent",
     "PeriodLimit",
+    "Refund",
     "RefundData",
     "RefundEvent",
     "Remaining",

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from laari.process.open import Service
 from laari.rules.actors import Actor
-from laari.rules.scopes import SCOPES
+from laari.rules.scopes import DEFAULT_SCOPES
 from laari.store.people import customers, merchants
 from laari.store.people.oauth import SECRET_PREFIX, create_client, list_clients
 from laari.store.people.wallet_keys import sandbox_wallet_key
@@ -83,7 +83,7 @@ async def prepare(service: Service) -> dict[str, Any]:
         client = clients[0] if clients else None
         if client is None:
             client, _ = await create_client(
-                connection, ACTOR, found.id, " ".join(SCOPES), client_secret
+                connection, ACTOR, found.id, " ".join(DEFAULT_SCOPES), client_secret
             )
     origin = service.settings.public_url
     signup = service.settings.sandbox_signup

@@ -12,7 +12,14 @@ from laari.edge.backend import Backend
 from laari.edge.input.warnings import warned
 from laari.edge.load.admission import credential_of
 from laari.edge.load.token_buckets import Bucket
-from laari.edge.merchant import authorizations, events, payment_requests, payments, sandbox
+from laari.edge.merchant import (
+    authorizations,
+    events,
+    payment_requests,
+    payments,
+    refunds,
+    sandbox,
+)
 from laari.edge.merchant.auth import authenticate
 from laari.edge.merchant.envelope import (
     API_VERSION,
@@ -46,6 +53,7 @@ OWING_SECONDS = 60.0
 
 OPERATIONS: tuple[Operation, ...] = (
     *payments.OPERATIONS,
+    *refunds.OPERATIONS,
     *payment_requests.OPERATIONS,
     *authorizations.OPERATIONS,
     *events.OPERATIONS,

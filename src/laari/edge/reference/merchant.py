@@ -53,6 +53,11 @@ SECTIONS = (
         "Hosted payments: a link and a QR image with which a customer pays.",
     ),
     Section(
+        "Refunds and balance",
+        ("/refunds", "/balance"),
+        "Money that you returned, and money that you have.",
+    ),
+    Section(
         "Payment requests",
         ("/payment-requests",),
         "Payments that you request from a customer by mobile number, email address or VPA.",

@@ -16,8 +16,10 @@ from laari.rules.shapes.authorizations import (
     PeriodLimit,
     RemainingLimits,
 )
+from laari.rules.shapes.balance import MerchantBalance
 from laari.rules.shapes.fields import TID_EXAMPLE
 from laari.rules.shapes.payments import AuthorizationPayment, HostedPayment
+from laari.rules.shapes.refunds import Refund
 from laari.rules.shapes.requests import Customer, PaymentRequest
 
 _ORIGIN = "https://pay.example"
@@ -57,6 +59,14 @@ _WHEN_PAID = {
     "paid_at": _LATER,
 }
 PAID = structs.replace(PENDING, **_WHEN_PAID)
+REFUND = Refund(
+    id=ids.REFUND + _HEX,
+    payment_id=ids.PAYMENT + _HEX,
+    amount=5000,
+    reason="requested_by_customer",
+    note="One ticket returned",
+    created_at=_TOMORROW,
+)
 REQUEST = _sample(
     PaymentRequest,
     id=ids.PAYMENT_REQUEST + _HEX,
@@ -119,6 +129,10 @@ SAMPLES: dict[str, object] = {
     "list_payments": [CHARGE, PAID],
     "get_payment": PAID,
     "cancel_payment": structs.replace(PENDING, status="cancelled"),
+    "refund_payment": REFUND,
+    "list_payment_refunds": [REFUND],
+    "get_refund": REFUND,
+    "get_balance": MerchantBalance(available=125000, held=0, in_transit=0, currency="MVR"),
     "create_payment_request": REQUEST,
     "list_payment_requests": [REQUEST],
     "get_payment_request": REQUEST_PAID,

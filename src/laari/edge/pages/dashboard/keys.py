@@ -10,7 +10,7 @@ from laari.edge.pages.request import Problem, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.refusals import refuse
-from laari.rules.scopes import SCOPES
+from laari.rules.scopes import DEFAULT_SCOPES, SCOPES
 from laari.rules.tokens import write_scope
 from laari.store.people import merchants, oauth
 
@@ -50,7 +50,7 @@ async def show(
         "keys.html",
         clients=await request.backend.ask(oauth.list_clients, request.merchant.id),
         scopes=SCOPES,
-        chosen=_chosen(request) or SCOPES,
+        chosen=_chosen(request) or DEFAULT_SCOPES,
         written=request.form if request.problem else {},
         lifetimes=LIFETIMES,
         secret_key=secret_key,
