@@ -70,7 +70,10 @@ class Refunded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RefundPayment(TenantCommand[Refunded]):
-    """Returns an amount to the payer, or all that is left; without the fee."""
+    """Returns an amount to the payer, or all that is left; without the fee.
+
+    `if_left` is what was left when a person decided: a form that is sent twice refunds once.
+    """
 
     tenant: Tenant
     id: UUID
@@ -78,6 +81,7 @@ class RefundPayment(TenantCommand[Refunded]):
     amount: int | None = None
     reason: RefundReason | None = None
     note: str | None = None
+    if_left: int | None = None
 
     def needs(self, needs: Needs) -> None:
         needs.refunding(self.tenant, self.id)
@@ -93,6 +97,9 @@ class RefundPayment(TenantCommand[Refunded]):
         if account is None or not world.same_mode(self.tenant, account):
             return refuse("not_found")
         left = left_of(payment)
+        if self.if_left not in (None, left):
+            message = "The payment was refunded meanwhile. Look at its refunds, and decide again."
+            return refuse("payment_conflict", message)
         amount = left if self.amount is None else self.amount
         if amount < 1:
             return invalid("amount", "amount must be at least 1 laari.")

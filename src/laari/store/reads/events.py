@@ -53,10 +53,10 @@ class Delivery(Struct, frozen=True):
 by_id = EVENTS.finder("id")
 
 
-async def of_object(connection: Connection, object_id: UUID) -> list[Event]:
-    """The events of a payment, payment request or authorization, oldest first."""
+async def of_objects(connection: Connection, objects: list[UUID]) -> list[Event]:
+    """The events of payments, refunds, payment requests or authorizations, oldest first."""
     rows = await connection.fetch(
-        f"{EVENTS.select} WHERE object_id = $1 ORDER BY created_at, id", object_id
+        f"{EVENTS.select} WHERE object_id = ANY($1) ORDER BY created_at, id", objects
     )
     return [EVENTS.read(row) for row in rows]
 

@@ -53,15 +53,27 @@ async def of_span(
     kinds: Sequence[MovementKind] = SALES,
 ) -> Movements:
     """A page of movements, newest first."""
-    values: list[object] = [span.tenant_id, _midnight(span.first), _midnight(span.last, 1)]
-    if after is not None:
-        values += after
+    values = [*_bounds(span), *(after or ())]
     every = " UNION ALL ".join(f"({walk})" for walk in walks(kinds, limit, after))
     found = await connection.fetch(
         f"SELECT * FROM ({every}) AS moved ORDER BY at DESC, id DESC LIMIT {limit + 1}", *values
     )
     rows = await _with_payments(connection, [row[:4] for row in found[:limit]])
     return Movements(rows, rows[-1].place if len(found) > limit else None)
+
+
+async def sum_newer(connection: Connection, span: Span, than: Position) -> int:
+    """The sum of the movements of these days that are newer than this place."""
+    every = " UNION ALL ".join(
+        f"{walk} AND {column} >= $2 AND {column} < $3 AND ({column}, id) > ($4, $5)"
+        for walk, column in (*_sales(KINDS), *_others(KINDS))
+    )
+    statement = f"SELECT coalesce(sum(effect), 0) FROM ({every}) AS newer"
+    return int(await connection.fetchval(statement, *_bounds(span), *than))
+
+
+def _bounds(span: Span) -> tuple[object, ...]:
+    return span.tenant_id, _midnight(span.first), _midnight(span.last, 1)
 
 
 def walks(kinds: Sequence[MovementKind], limit: int, after: Position | None) -> list[str]:

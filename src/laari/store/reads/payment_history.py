@@ -4,7 +4,7 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.records import Payment, SavedResponse, Transfer
+from laari.rules.records import SavedResponse, Transfer
 from laari.store.tables import SAVED_RESPONSES, TRANSFERS
 
 MOST_SAVED_RESPONSES = 50  # of one payment
@@ -17,12 +17,14 @@ async def transfers_of(connection: Connection, payment_id: UUID) -> list[Transfe
     return [TRANSFERS.read(row) for row in rows]
 
 
-async def saved_responses_of(connection: Connection, payment: Payment) -> list[SavedResponse]:
-    """The saved responses that show this payment, one for each idempotency key."""
+async def saved_responses_of(
+    connection: Connection, tenant_id: int, objects: list[UUID]
+) -> list[SavedResponse]:
+    """The saved responses that show these resources, one for each idempotency key."""
     rows = await connection.fetch(
-        f"{SAVED_RESPONSES.select} WHERE resource_id = $1 AND tenant_id = $2 "
+        f"{SAVED_RESPONSES.select} WHERE resource_id = ANY($1) AND tenant_id = $2 "
         f"ORDER BY completed_at LIMIT {MOST_SAVED_RESPONSES}",
-        payment.id,
-        payment.tenant_id,
+        objects,
+        tenant_id,
     )
     return [SAVED_RESPONSES.read(row) for row in rows]

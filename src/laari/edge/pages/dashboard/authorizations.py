@@ -29,7 +29,7 @@ async def _show(request: DashboardRequest, stored: Authorization) -> Reply:
         rows=paid.rows,
         more=paid.next is not None,
         state_of=shown_state,
-        events=await backend.ask(events.of_object, authorization.id),
+        events=await backend.ask(events.of_objects, [authorization.id]),
     )
 
 

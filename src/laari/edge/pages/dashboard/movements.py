@@ -4,7 +4,7 @@ The overview has the same days, so its figures, this list and the file have the 
 """
 
 import re
-from datetime import date
+from datetime import date, timedelta
 from functools import reduce
 from urllib.parse import urlencode
 
@@ -30,7 +30,7 @@ _YEARS = range(1970, 9999)
 
 async def show_list(request: DashboardRequest) -> Reply:
     query = request.query
-    span = _read_span(request)
+    span = read_span(request)
     if isinstance(span, Refusal):
         return _refused(request, span)
     found = await request.backend.ask(
@@ -54,20 +54,22 @@ def _refused(request: DashboardRequest, problem: Refusal) -> Reply:
     return request.page("movements.html", span=None, written=request.query)
 
 
-def _read_span(request: DashboardRequest) -> Span | Refusal:
-    """The days in the address: today if it has none, one day if it has one."""
+def read_span(request: DashboardRequest, days: int = 1) -> Span | Refusal:
+    """The days in the address: one day if it names one, the last `days` if it names none."""
     named = {name: request.query.get(name, "").strip() for name in ("first", "last")}
-    days: dict[str, date] = {}
+    asked: dict[str, date] = {}
     for name, text in named.items():
         if not text:
             continue
         day = read_day(text)
         if day is None:
             return invalid(name, "Write a day as in 2026-11-17.")
-        days[name] = day
+        asked[name] = day
     today = local_day(request.tenant_now)
-    first = days.get("first", days.get("last", today))
-    last = days.get("last", first)
+    if not asked:
+        return Span(request.tenant.id, today - timedelta(days=days - 1), today)
+    first = asked.get("first", asked.get("last", today))
+    last = asked.get("last", first)
     if last < first:
         return invalid("last", "The last day must not be before the first day.")
     return Span(request.tenant.id, first, last)
@@ -91,7 +93,7 @@ def _read_place(request: DashboardRequest, cursor: str) -> Position | None:
 
 
 async def export(request: DashboardRequest) -> Reply:
-    span = _read_span(request)
+    span = read_span(request)
     if isinstance(span, Refusal):
         return _refused(request, span)
 

@@ -1,18 +1,18 @@
 """Payments: the list with its filters, the search, and the page of one payment."""
 
 from laari.edge.merchant import payments as api
+from laari.edge.pages.dashboard.refunds import REASONS, actor_words
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.timeline import timeline
 from laari.edge.pages.dashboard.views import ask_cancel, cancel, find_own, for_one, list_page
-from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.lifecycle import shown_state
 from laari.rules.records import Payment
-from laari.rules.refunds import RefundPayment
-from laari.rules.refusals import Refusal
+from laari.rules.refunds import left_of
+from laari.store.reads import refunds
 from laari.store.reads.search import search
 
 MOST_MATCHES = 50
@@ -37,12 +37,17 @@ async def show_list(request: DashboardRequest) -> Reply:
 
 
 async def _show(request: DashboardRequest, payment: Payment) -> Reply:
+    refunded = await request.backend.ask(refunds.of_payment, payment.id)
     return request.page(
         "payment.html",
         payment=payment,
+        refunds=refunded,
+        left=left_of(payment),
+        actor_of=actor_words,
+        reasons=REASONS,
         shape=PAYMENTS.show(payment, request.backend),
         state=shown_state(payment, request.tenant_now),
-        entries=await timeline(request, payment),
+        entries=await timeline(request, payment, refunded),
     )
 
 
@@ -51,20 +56,6 @@ async def show_status(request: DashboardRequest) -> Reply:
     payment = await find_own(request, PAYMENTS)
     state = "not_found" if payment is None else shown_state(payment, request.tenant_now)
     return request.json({"status": state})
-
-
-async def _ask_refund(request: DashboardRequest, payment: Payment) -> Reply:
-    return request.page("refund.html", payment=payment)
-
-
-async def _refund(request: DashboardRequest, payment: Payment) -> Reply | Problem:
-    if problem := await request.confirm(always=request.tenant.mode == "live"):
-        return problem
-    command = RefundPayment(request.tenant, payment.id, request.actor)
-    outcome = await request.backend.spine.submit(command)
-    if isinstance(outcome, Refusal):
-        return outcome
-    return request.redirect(request.resource_path, done="refunded")
 
 
 show = for_one(PAYMENTS, _show)
@@ -86,12 +77,5 @@ ROUTES = [
         post=_cancel,
         page=show,
         needs="payments.cancel",
-    ),
-    PageRoute(
-        DashboardRequest,
-        "/payments/{id}/refund",
-        get=for_one(PAYMENTS, _ask_refund),
-        post=for_one(PAYMENTS, _refund),
-        needs="payments.refund",
     ),
 ]

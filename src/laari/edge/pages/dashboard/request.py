@@ -41,7 +41,7 @@ MODES: dict[str, Mode] = {"live": "live", "sandbox": "sandbox"}
 DONE = {
     "cancelled": "Cancelled.",
     "created": "The payment link is ready.",
-    "refunded": "Refunded: the whole amount is back in the wallet that paid.",
+    "refunded": "Refunded. The money is back in the wallet that paid.",
     "controlled": "Done, as the sandbox customer.",
     "webhook": "Your webhook settings are saved.",
     "resent": "The event is being sent again.",
@@ -69,6 +69,7 @@ TABS: tuple[tuple[str, str, Permission], ...] = (
     ("/payments", "Payments", "payments.read"),
     ("/requests", "Requests", "payments.read"),
     ("/authorizations", "Authorizations", "authorizations.read"),
+    ("/money", "Money", "money.read"),
     ("/webhooks", "Webhooks", "webhooks.read"),
     ("/keys", "Keys", "keys.manage"),
     ("/people", "People", "people.manage"),

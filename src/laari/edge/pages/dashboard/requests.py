@@ -17,7 +17,7 @@ async def _show(request: DashboardRequest, payment_request: PaymentRequest) -> R
         payment_request=payment_request,
         shape=REQUESTS.show(payment_request, request.backend),
         state=shown_state(payment_request, request.tenant_now),
-        events=await request.backend.ask(events.of_object, payment_request.id),
+        events=await request.backend.ask(events.of_objects, [payment_request.id]),
     )
 
 

@@ -1,5 +1,6 @@
 """The history of a payment, from all records of the database."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 
@@ -7,7 +8,7 @@ from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.rules import ids
 from laari.rules.idempotency import RETENTION
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT, fee_account
-from laari.rules.records import JournalEntry, Mode, Payment, SavedResponse, Transfer
+from laari.rules.records import JournalEntry, Mode, Payment, Refund, SavedResponse, Transfer
 from laari.rules.world import local_time
 from laari.store.reads import events, journal, payment_history
 from laari.store.reads.events import AttemptMade
@@ -31,22 +32,23 @@ class TimelineEntry(NamedTuple):
     failed: bool = False
 
 
-async def timeline(request: DashboardRequest, payment: Payment) -> list[TimelineEntry]:
+async def timeline(
+    request: DashboardRequest, payment: Payment, refunds: Sequence[Refund]
+) -> list[TimelineEntry]:
+    """With the events and saved responses of its refunds."""
     ask, mode = request.backend.ask, request.tenant.mode
-    sent = await ask(events.of_object, payment.id)
+    objects = [payment.id, *(refund.id for refund in refunds)]
+    sent = await ask(events.of_objects, objects)
     attempts = await ask(events.attempts_of, [event.id for event in sent])
     shown = ids.show_id(ids.PAYMENT, payment.id)
     done = await ask(journal.actions_of, "payment", shown, MOST_ACTIONS)
     entries = _states(payment, done)
-    entries += map(_request, await ask(payment_history.saved_responses_of, payment))
+    entries += map(
+        _request, await ask(payment_history.saved_responses_of, payment.tenant_id, objects)
+    )
     transfers = await ask(payment_history.transfers_of, payment.id)
-    # The journal has the newest refunds: older ones came before it.
-    refunders = [each.actor_name for each in done if each.action == "payment.refund"]
-    moved = []
-    for transfer in reversed(transfers):
-        who = refunders.pop() if transfer.kind == "refund" and refunders else None
-        moved.append(_moved(mode, transfer, who))
-    entries += reversed(moved)
+    refunders = {refund.tid: refund.actor_name for refund in refunds}
+    entries += [_moved(mode, each, refunders.get(each.tid)) for each in transfers]
     for event in sent:
         event_id = ids.show_id(ids.EVENT, event.id)
         entries.append(
@@ -73,7 +75,7 @@ def _states(payment: Payment, done: list[JournalEntry]) -> list[TimelineEntry]:
         (payment.rejected_at, "Declined by the customer", ""),
         (payment.cancelled_at, "Cancelled", f"By {who}" if who else ""),
         (payment.expires_at if payment.status == "expired" else None, "Expired", ""),
-        (payment.refunded_at, "Refunded", ""),
+        (payment.refunded_at, "All of it is refunded", ""),
     )
     return [
         TimelineEntry(at, "state", title, detail) for at, title, detail in moments if at is not None
