@@ -71,7 +71,7 @@ FROM generate_series(1, $customers) AS n
 _PAYMENTS = """
 INSERT INTO payments (id, tenant_id, kind, token, reference, amount, title, terminal_label,
     bill_number, metadata, created_at, expires_at, status, fee, paid_at, payment_reference,
-    payer_account, cancelled_at, rejected_at, refunded_at)
+    payer_account, cancelled_at, rejected_at, refunded_at, refunded_amount)
 SELECT (lpad(to_hex(ms), 12, '0') || lpad(to_hex(n), 20, '0'))::uuid, $tenant, 'hosted',
     'bench-' || lpad(n::text, 16, '0'), 'fill-' || n, amount, 'Order ' || n, 'Till ' || n % 10,
     CASE WHEN n % 3 = 0 THEN 'B-' || n / 30 END, '{}', made, made + interval '1 day', status,
@@ -80,7 +80,8 @@ SELECT (lpad(to_hex(ms), 12, '0') || lpad(to_hex(n), 20, '0'))::uuid, $tenant, '
     CASE WHEN settled THEN 'F' || lpad(n::text, 15, '0') END,
     CASE WHEN settled THEN $first_account + 1 + n % $customers END,
     CASE WHEN status = 'cancelled' THEN made END, CASE WHEN status = 'rejected' THEN made END,
-    CASE WHEN status = 'refunded' THEN made + interval '1 hour' END
+    CASE WHEN status = 'refunded' THEN made + interval '1 hour' END,
+    CASE WHEN status = 'refunded' THEN amount END
 FROM (
     SELECT n, $first_ms + n * $step_ms AS ms, 100 + n % 50000 AS amount,
         to_timestamp(($first_ms + n * $step_ms) / 1000.0) AS made
@@ -187,6 +188,18 @@ FROM payments p, LATERAL (VALUES
 ) AS m (kind, debit, credit, amount, tid, at)
 WHERE p.paid_at IS NOT NULL AND m.at IS NOT NULL
 """
+# Without an actor, as those of the first version: they have no events.
+_REFUNDS = """
+INSERT INTO refunds (xid, id, tenant_id, payment_id, amount, tid, created_at)
+SELECT $xid, uuidv7(), $tenant, id, amount, overlay(payment_reference PLACING 'R' FROM 1),
+    refunded_at
+FROM payments WHERE refunded_at IS NOT NULL
+"""
+_FUNDS = """
+UPDATE merchant_funds SET refunded_fees =
+    (SELECT coalesce(sum(fee), 0) FROM payments WHERE refunded_at IS NOT NULL)
+WHERE tenant_id = $tenant
+"""
 _TRANSACTIONS = """
 INSERT INTO transactions (xid, tid, account, time, type, name, details, amount, status)
 SELECT $xid, tid, CASE WHEN kind = 'payment' THEN debit_account ELSE credit_account END,
@@ -244,7 +257,7 @@ FROM (
 _STAGES: tuple[tuple[tuple[str, ...], ...], ...] = (
     ((_PAYMENTS,), (_CUSTOMERS, _KEYS, _AUTHORIZATIONS)),
     ((_CLAIMS, _EVENTS, _AUTHORIZATION_EVENTS), (_TRANSFERS, _TRANSACTIONS, _WALLETS)),
-    ((_JOURNAL,),),
+    ((_REFUNDS, _JOURNAL), (_FUNDS,)),
 )
 
 

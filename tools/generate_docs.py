@@ -157,6 +157,11 @@ ADVICE: dict[tuple[str, int], str] = {
     ("reference_conflict", 409): "The reference belongs to something else; the message has the id "
     "and the difference. Repeat the original request exactly, or use a new reference.",
     ("payment_not_cancellable", 409): "It has ended. If it is paid, fulfil or refund it.",
+    ("payment_not_refundable", 409): "Not paid, refunded already, paid more than 365 days ago, or "
+    "refunded 50 times: the message says which.",
+    ("refund_exceeds_payment", 409): "The message has the amount that is left.",
+    ("insufficient_merchant_balance", 409): "The message has the missing amount. Refund less, or "
+    "wait for more payments.",
     ("payment_request_not_cancellable", 409): "It has ended, or the customer is paying now.",
     ("payment_conflict", 409): "It has ended, or another attempt is being processed: read it.",
     ("conflict", 409): "The state has changed: read the resource.",

@@ -111,6 +111,21 @@ async def show(service: Service, merchant_id: str) -> dict[str, object]:
     return {**found, "balance": {mode: each and each.available for mode, each in held.items()}}
 
 
+@merchant.command()
+@click.argument("merchant_id")
+@operation
+async def balance(service: Service, merchant_id: str) -> list[dict[str, object]]:
+    """Show a merchant's money in each mode, in laari: available, held and in transit."""
+    async with connection_to(service.dsn) as connection:
+        await merchants.show(connection, merchant_id)  # fails if there is none
+        found = await balances.of_merchant(connection, merchant_id)
+    return [
+        {"mode": mode, **each._asdict(), "currency": "MVR"}
+        for mode, each in found.items()
+        if each is not None
+    ]
+
+
 @merchant.command("list")
 @operation
 @needs("merchants.read")
