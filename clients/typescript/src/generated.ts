@@ -84,18 +84,6 @@ export interface AuthorizationUsage {
   total_paid: number | bigint;
 }
 
-/** A wallet's balance; all of it is available, because there are no holds. */
-export interface Balance {
-  account_number: string;
-  currency: string;
-  /** In MVR, exact. */
-  ledger_balance: number;
-  /** In MVR, exact. */
-  available_balance: number;
-  /** In MVR, exact. */
-  hold_balance: number;
-}
-
 /** The result of a new charge now, without the customer's private balance and wallet limits. */
 export interface ChargePreview {
   /** In laari. */
@@ -377,6 +365,18 @@ export interface Usage {
   usage: Spent;
   remaining: Remaining;
   reset_at: ResetAt;
+}
+
+/** A wallet's balance; all of it is available, because there are no holds. */
+export interface WalletBalance {
+  account_number: string;
+  currency: string;
+  /** In MVR, exact. */
+  ledger_balance: number;
+  /** In MVR, exact. */
+  available_balance: number;
+  /** In MVR, exact. */
+  hold_balance: number;
 }
 
 /** A line of the history; a failed transaction moved no money. */
@@ -888,7 +888,7 @@ export class Wallet {
   }
 
   /** Read the balances. */
-  balance(options: CallOptions = {}): Promise<Balance[]> {
+  balance(options: CallOptions = {}): Promise<WalletBalance[]> {
     return this.#connection.run(operations.wallet_balance, { options });
   }
 

@@ -13,7 +13,6 @@ from laari_client._listing import AsyncListing
 from laari_client.models import (
     Authorization,
     AuthorizationPayment,
-    Balance,
     ChargePreview,
     Event,
     HostedPayment,
@@ -24,6 +23,7 @@ from laari_client.models import (
     SandboxClock,
     SandboxWallet,
     Usage,
+    WalletBalance,
     WalletTransaction,
     read_event,
     read_payment,
@@ -600,12 +600,12 @@ class AsyncWallet:
     def __init__(self, connection: AsyncConnection) -> None:
         self._connection = connection
 
-    async def balance(self) -> List[Balance]:
+    async def balance(self) -> List[WalletBalance]:
         """Read the balances."""
         call = Call(
             ops.WALLET_BALANCE,
         )
-        return await self._connection.run(call, many(Balance.from_json))
+        return await self._connection.run(call, many(WalletBalance.from_json))
 
     async def usage(self) -> Usage:
         """Read limits and usage."""

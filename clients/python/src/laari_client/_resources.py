@@ -13,7 +13,6 @@ from laari_client._listing import Listing
 from laari_client.models import (
     Authorization,
     AuthorizationPayment,
-    Balance,
     ChargePreview,
     Event,
     HostedPayment,
@@ -24,6 +23,7 @@ from laari_client.models import (
     SandboxClock,
     SandboxWallet,
     Usage,
+    WalletBalance,
     WalletTransaction,
     read_event,
     read_payment,
@@ -600,12 +600,12 @@ class Wallet:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def balance(self) -> List[Balance]:
+    def balance(self) -> List[WalletBalance]:
         """Read the balances."""
         call = Call(
             ops.WALLET_BALANCE,
         )
-        return self._connection.run(call, many(Balance.from_json))
+        return self._connection.run(call, many(WalletBalance.from_json))
 
     def usage(self) -> Usage:
         """Read limits and usage."""

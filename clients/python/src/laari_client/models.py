@@ -146,34 +146,6 @@ class AuthorizationUsage:
 
 
 @dataclass(frozen=True)
-class Balance:
-    """A wallet's balance; all of it is available, because there are no holds."""
-
-    account_number: str
-    currency: str
-    # In MVR, exact.
-    ledger_balance: Decimal
-    # In MVR, exact.
-    available_balance: Decimal
-    # In MVR, exact.
-    hold_balance: Decimal
-    unknown_fields: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-
-    @classmethod
-    def from_json(cls, value: Any) -> Balance:
-        """Reads it from parsed JSON."""
-        fields = Fields("Balance", value)
-        return cls(
-            account_number=fields.take("account_number", text),
-            currency=fields.take("currency", text),
-            ledger_balance=fields.take("ledger_balance", decimal),
-            available_balance=fields.take("available_balance", decimal),
-            hold_balance=fields.take("hold_balance", decimal),
-            unknown_fields=fields.rest(),
-        )
-
-
-@dataclass(frozen=True)
 class ChargePreview:
     """The result of a new charge now, without the customer's private balance and wallet limits."""
 
@@ -797,6 +769,34 @@ class Usage:
 
 
 @dataclass(frozen=True)
+class WalletBalance:
+    """A wallet's balance; all of it is available, because there are no holds."""
+
+    account_number: str
+    currency: str
+    # In MVR, exact.
+    ledger_balance: Decimal
+    # In MVR, exact.
+    available_balance: Decimal
+    # In MVR, exact.
+    hold_balance: Decimal
+    unknown_fields: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_json(cls, value: Any) -> WalletBalance:
+        """Reads it from parsed JSON."""
+        fields = Fields("WalletBalance", value)
+        return cls(
+            account_number=fields.take("account_number", text),
+            currency=fields.take("currency", text),
+            ledger_balance=fields.take("ledger_balance", decimal),
+            available_balance=fields.take("available_balance", decimal),
+            hold_balance=fields.take("hold_balance", decimal),
+            unknown_fields=fields.rest(),
+        )
+
+
+@dataclass(frozen=True)
 class WalletTransaction:
     """A line of the history; a failed transaction moved no money."""
 
@@ -939,7 +939,6 @@ __all__ = [
     "AuthorizationLimits",
     "AuthorizationPayment",
     "AuthorizationUsage",
-    "Balance",
     "ChargePreview",
     "Customer",
     "Event",
@@ -965,5 +964,6 @@ __all__ = [
     "TierLimits",
     "UnknownEvent",
     "Usage",
+    "WalletBalance",
     "WalletTransaction",
 ]

@@ -9,12 +9,12 @@ from laari.rules.refusals import RefusalCode
 from laari.rules.shapes.fields import TID_EXAMPLE
 from laari.rules.shapes.wallet import (
     CURRENCY,
-    Balance,
     Remaining,
     ResetAt,
     Spent,
     TierLimits,
     Usage,
+    WalletBalance,
     WalletData,
     WalletErrorBody,
     WalletList,
@@ -43,7 +43,7 @@ SECURITY_SCHEMES: dict[str, Schema] = {
 _SAMPLES = {
     "wallet_balance": WalletList(
         success=True,
-        data=[Balance("100000000017", CURRENCY, mvr(125_050), mvr(125_050), mvr(0))],
+        data=[WalletBalance("100000000017", CURRENCY, mvr(125_050), mvr(125_050), mvr(0))],
     ),
     "wallet_usage": WalletData(
         success=True,

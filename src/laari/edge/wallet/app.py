@@ -22,8 +22,8 @@ from laari.http.router import Router
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.wallet import (
-    Balance,
     Usage,
+    WalletBalance,
     WalletData,
     WalletList,
     WalletPage,
@@ -41,7 +41,7 @@ from laari.store.secrets import digest
 WINDOW_REQUESTS = 60  # per account and window of 60 seconds, over all endpoints
 
 
-async def balance(backend: Backend, account: int, query: None) -> WalletList[Balance]:
+async def balance(backend: Backend, account: int, query: None) -> WalletList[WalletBalance]:
     wallet_status = await backend.wallets.get(account)
     assert wallet_status is not None  # a key belongs to a wallet, and wallets stay
     return WalletList(success=True, data=[balance_shape(wallet_status.wallet)])
@@ -88,7 +88,7 @@ ENDPOINTS = (
         summary="Read the balances",
         get=balance,
         envelope=WalletList,
-        shape=Balance,
+        shape=WalletBalance,
     ),
     WalletRead(
         path="/usage",

@@ -38,7 +38,7 @@ def mvr_or_none(laari: int | None) -> Raw | None:
     return None if laari is None else mvr(laari)
 
 
-class Balance(Struct, frozen=True):
+class WalletBalance(Struct, frozen=True):
     """A wallet's balance; all of it is available, because there are no holds."""
 
     account_number: str
@@ -144,8 +144,8 @@ def wallet_refusal_body(refusal: Refusal) -> bytes:
     return to_json(WalletErrorBody(success=False, error=detail))
 
 
-def balance_shape(wallet: Wallet) -> Balance:
-    return Balance(
+def balance_shape(wallet: Wallet) -> WalletBalance:
+    return WalletBalance(
         account_number=str(wallet.account),
         currency=CURRENCY,
         ledger_balance=mvr(wallet.balance),
