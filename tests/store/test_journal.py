@@ -1,5 +1,6 @@
 """Every change of a setting is in the journal with its actor, or does not happen."""
 
+import os
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,13 +9,15 @@ import asyncpg
 import msgspec
 import pytest
 
-from laari.rules.actors import Actor
+from laari.rules.actors import Actor, sandbox_customer
 from laari.rules.operator import FreezeWallet, MoveMoney, SetTier, UnfreezeWallet
-from laari.rules.payments import CancelPayment, CreatePayment, PaymentDraft
+from laari.rules.payments import CancelPayment, CreatePayment, PaymentDraft, PayPayment
 from laari.rules.sandbox_clock import MoveClock
 from laari.rules.wallets import SetSandboxWallet
+from laari.rules.world import World
 from laari.store.audit.settings import WATCHED
 from laari.store.batch.runner import BatchRunner
+from laari.store.batch.save import writing
 from laari.store.people import (
     customers,
     failed_logins,
@@ -381,3 +384,21 @@ async def test_filters(connection) -> None:
     now = datetime.now(UTC)
     assert await found(since=now + timedelta(hours=1)) == set()
     assert await found(before=now - timedelta(hours=1)) == set()
+
+
+async def test_creates_and_payments_write_no_entry(dsn: str, connection) -> None:
+    """The hot path has no additional statement, and its batch no work with the journal."""
+    shop = await make_shop(connection)
+    tenant = await tenants.of_merchant(connection, shop.merchant.id, "sandbox")
+    before = await connection.fetchval("SELECT count(*) FROM journal")
+    runner = BatchRunner(dsn, "http://laari.test")
+    [payment] = await runner.run([CreatePayment(tenant, PaymentDraft("a", 100))], 1.0)
+    assert not isinstance(payment, tuple)
+    await runner.run([PayPayment(tenant, payment.id, sandbox_customer(tenant))], 1.0)
+    await runner.close()
+    assert await connection.fetchval("SELECT status FROM payments") == "paid"
+    assert await connection.fetchval("SELECT count(*) FROM journal") == before
+    world = World(datetime.now(UTC), "", os.urandom)
+    CreatePayment(tenant, PaymentDraft("b", 100)).decide(world)
+    [statement, *_] = writing(world)
+    assert "journal" not in statement
