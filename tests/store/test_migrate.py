@@ -109,9 +109,8 @@ async def test_the_audit_knows_the_schema_on_every_version_of_postgresql(dsn: st
 # Analyzing them costs nothing that a payment could notice, however long the service runs.
 SMALL = """
     access_tokens customers daily_figures failed_logins figures_upto installation invitations
-    memberships merchant_funds merchant_totals merchants oauth_clients persons sandbox_periods schema_migrations
-    seals sessions
-    tenants tiers topup_slips wallet_freezes wallet_keys
+    memberships merchant_funds merchant_totals merchants oauth_clients persons sandbox_periods
+    schema_migrations seals sessions tenants tiers topup_slips wallet_freezes wallet_keys
     password_links recovery_codes second_factors
 """.split()
 
