@@ -132,6 +132,26 @@ def test_the_refunds_of_one_batch_see_each_other(books: Books) -> None:
     assert len(world.refunds) == 50
 
 
+def test_refunds_of_one_batch_see_the_balance(books: Books) -> None:
+    first, second = charged(books, reference="a"), charged(books, reference="b")
+    paid_out(books, 2 * 9_740 - 6_000)
+    world = books.world()
+    outcomes = [
+        RefundPayment(books.tenant, each.id, PERSON, 6_000).decide(world)
+        for each in (first, second)
+    ]
+    assert isinstance(outcomes[0], Refunded)
+    assert isinstance(outcomes[1], Refusal)
+    assert outcomes[1].code == "insufficient_merchant_balance"
+
+
+def test_a_form_that_is_sent_twice_refunds_once(books: Books) -> None:
+    paid = charged(books)
+    assert isinstance(refund(books, paid.id, 100, if_left=10_000), Refunded)
+    assert refund(books, paid.id, 100, if_left=10_000).code == "payment_conflict"
+    assert isinstance(refund(books, paid.id, 100, if_left=9_900), Refunded)
+
+
 def test_a_refund_of_the_only_payment_is_covered_by_its_fee(books: Books) -> None:
     """Fees are not returned, so the balance ends at the fee below zero."""
     paid = charged(books)

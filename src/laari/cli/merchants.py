@@ -114,6 +114,7 @@ async def show(service: Service, merchant_id: str) -> dict[str, object]:
 @merchant.command()
 @click.argument("merchant_id")
 @operation
+@needs("merchants.read")
 async def balance(service: Service, merchant_id: str) -> list[dict[str, object]]:
     """Show a merchant's money in each mode, in laari: available, held and in transit."""
     async with connection_to(service.dsn) as connection:
