@@ -205,6 +205,22 @@ async def test_the_modes_have_separate_refunds_and_balances(service: Service) ->
     assert code(found) == (404, "not_found")
 
 
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "Refunded to the wallet"), ("dv", "ވޮލެޓަށް އަނބުރާ ދިން")]
+)
+def test_the_customer_sees_each_part_on_the_receipt(
+    shop: Merchant, language: str, words: str
+) -> None:
+    payment = paid(shop)
+    for amount in (1_234, 2_345):
+        refund(shop, payment, amount=amount, note="internal words")
+    page = httpx.get(payment["payment_url"], headers={"Accept-Language": language}).text
+    assert page.count(words) == 2
+    assert "12.34" in page
+    assert "23.45" in page
+    assert "internal words" not in page
+
+
 @pytest.mark.ci
 async def test_many_refunds_at_once_never_exceed_the_payment_or_the_balance(
     service: Service,

@@ -10,8 +10,9 @@ from laari.edge.pages.spending import blocks_in_words, refused_words
 from laari.http.messages import Reply
 from laari.rules.ids import is_token
 from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
-from laari.rules.records import Payment
+from laari.rules.records import Payment, Refund
 from laari.rules.refusals import Refusal
+from laari.store.reads import refunds
 
 
 class CheckoutRequest(LinkedRequest[Payment]):
@@ -38,6 +39,7 @@ async def show(request: CheckoutRequest) -> Reply:
         "checkout.html",
         asked=asked,
         payment=payment,
+        refunds=await _refunds(request, payment),
         leads_back=asked.leads_back(payment.refunded_at or payment.paid_at or payment.rejected_at),
         seconds_left=payment.expires_at and asked.seconds_until(payment.expires_at),
         payer=payer,
@@ -46,6 +48,13 @@ async def show(request: CheckoutRequest) -> Reply:
         ask_password=payer is not None and not is_fresh(request, payer),
         blocks=wallet_status and await blocks_in_words(request, wallet_status, asked),
     )
+
+
+async def _refunds(request: CheckoutRequest, payment: Payment) -> list[Refund]:
+    """The parts that came back; most payments have none and need no look-up."""
+    if payment.refunded_amount is None:
+        return []
+    return await request.backend.ask(refunds.of_payment, payment.id)
 
 
 _CUSTOMER_CONTROLS = in_sandbox(
