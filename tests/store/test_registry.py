@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from laari.rules.command import Command
 from laari.rules.payments import CancelPayment, CreatePayment, PaymentDraft
-from laari.rules.records import Payment, Tenant
+from laari.rules.records import EarnedFees, Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.tables import Additions, Lookup, Table, UnlockedRowError
 from laari.rules.world import REGISTRY, Needs, World
@@ -47,6 +47,18 @@ LOOKUP_KEYS: dict[str, Any] = {
     "authorization_ids": (1, "reference"),
     "balances": 1,
     "refund_counts": UUID(int=7),
+    "held": 1,
+    "dues": (1, NOW),
+    "bank_accounts": 1,
+    "answers": "LP000001R0001",
+    "last_run_numbers": "live",
+    "earned_fees": "live",
+}
+# The other look-ups find nothing. A merchant without any movement has a balance too.
+FOUND: dict[str, Any] = {
+    "balances": {1: 0},
+    "bank_accounts": {1: ()},
+    "earned_fees": {"live": EarnedFees(0, 0)},
 }
 
 
@@ -190,8 +202,11 @@ async def test_every_lookup_is_loaded(dsn: str, lookup: Lookup[Any, Any]) -> Non
     needs.read(lookup, LOOKUP_KEYS[lookup.name])
     async with connection_to(dsn) as connection:
         world = await load(connection, needs, "http://laari.test", lambda: NOW)
-    # A merchant without any movement has a balance too.
-    assert getattr(world, lookup.name) == ({1: 0} if lookup is World.balances else {})
+    found = getattr(world, lookup.name)
+    if lookup is World.dues:
+        assert (found[1, NOW].balance, found[1, NOW].cut_off) == (0, NOW)
+    else:
+        assert found == FOUND.get(lookup.name, {})
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from laari.rules.shapes.authorizations import Authorization
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import EventId, UtcTimestamp
 from laari.rules.shapes.payments import AnyPayment, HostedPayment
+from laari.rules.shapes.payouts import Payout
 from laari.rules.shapes.refunds import RefundData
 from laari.rules.shapes.requests import PaymentRequest
 from laari.rules.world import World
@@ -64,6 +65,9 @@ EventType: TypeAlias = Literal[
     "authorization.rejected",
     "authorization.cancelled",
     "authorization.revoked",
+    "payout.sent",
+    "payout.settled",
+    "payout.returned",
 ]
 
 EVENTS: dict[EventType, EventKind] = {
@@ -88,6 +92,11 @@ EVENTS: dict[EventType, EventKind] = {
     "authorization.rejected": EventKind("The customer declined.", Authorization),
     "authorization.cancelled": EventKind("A pending authorization was cancelled.", Authorization),
     "authorization.revoked": EventKind("An approved authorization was revoked.", Authorization),
+    "payout.sent": EventKind("A payout was sent to the bank.", Payout),
+    "payout.settled": EventKind("The bank confirmed a payout.", Payout),
+    "payout.returned": EventKind(
+        "The bank returned a payout, or a part of it. The money is in the balance again.", Payout
+    ),
 }
 
 

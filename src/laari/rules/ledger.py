@@ -80,24 +80,33 @@ def transfer(
     tid: str,
     created_at: datetime,
     payment_id: UUID | None = None,
-) -> None:
+) -> UUID:
+    """Adds a transfer to the batch, and returns its id."""
     if debit.mode != credit.mode:
         raise ModesMixedError(f"{kind} from account {debit.number} to {credit.number}")
+    id = world.new_id()
     world.transfers.append(
-        Transfer(
-            world.new_id(), kind, debit.number, credit.number, amount, payment_id, tid, created_at
-        )
+        Transfer(id, kind, debit.number, credit.number, amount, payment_id, tid, created_at)
     )
+    return id
 
 
 def available(world: World, tenant: Tenant) -> int:
     """A merchant's balance, with the transfers of this batch; its funds must be locked."""
+    return _with_batch(world, tenant, merchant_account(tenant), world.balances)
+
+
+def held(world: World, tenant: Tenant) -> int:
+    """The money of a merchant that is held; the same applies."""
+    return _with_batch(world, tenant, held_account(tenant), world.held)
+
+
+def _with_batch(world: World, tenant: Tenant, account: Account, loaded: dict[int, int]) -> int:
     if not world.funds.is_locked(tenant.id):
         raise UnlockedRowError(f"the balance of tenant {tenant.id} was read without a lock")
-    account, _ = merchant_account(tenant)
     moved = sum(
-        each.amount if each.credit_account == account else -each.amount
+        each.amount if each.credit_account == account.number else -each.amount
         for each in world.transfers
-        if account in (each.credit_account, each.debit_account)
+        if account.number in (each.credit_account, each.debit_account)
     )
-    return world.balances[tenant.id] + moved
+    return loaded[tenant.id] + moved

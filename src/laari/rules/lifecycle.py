@@ -1,4 +1,4 @@
-"""The states of payments, payment requests and authorizations, and their transitions."""
+"""The states of payments, payment requests, authorizations and payouts, and their transitions."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,6 +10,7 @@ from laari.rules.records import (
     Payment,
     PaymentRequest,
     PaymentStatus,
+    PayoutStatus,
 )
 
 # A customer can pay either of them.
@@ -54,6 +55,17 @@ AUTHORIZATION_TRANSITIONS: Mapping[
     "expired": {},
     "cancelled": {},
     "consumed": {},
+}
+
+PayoutAction: TypeAlias = Literal["approve", "send", "settle", "return", "cancel"]
+# The same for payouts. A bank may return money days after it has confirmed it.
+PAYOUT_TRANSITIONS: Mapping[PayoutStatus, Mapping[PayoutAction, PayoutStatus]] = {
+    "requested": {"approve": "approved", "cancel": "cancelled"},
+    "approved": {"send": "sent", "cancel": "cancelled"},
+    "sent": {"settle": "settled", "return": "returned"},
+    "settled": {"return": "returned"},
+    "returned": {},
+    "cancelled": {},
 }
 
 _WITH_DEADLINE = frozenset({"pending", "active", "suspended"})

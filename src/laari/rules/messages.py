@@ -64,6 +64,17 @@ class CodeContent(Struct, frozen=True):
     expires_at: datetime
 
 
+class BankAccountContent(Struct, frozen=True):
+    """The values for the notice of a new bank account; most of its number is hidden."""
+
+    merchant: str
+    bank: str
+    holder: str
+    number: str
+    actor: str
+    effective_at: datetime
+
+
 CONTENTS: dict[MessageKind, type[Struct]] = {
     "payment_request": RequestContent,
     "receipt": ReceiptContent,
@@ -71,6 +82,7 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
     "new_device": DeviceContent,
     "password_link": LinkContent,
     "password_code": CodeContent,
+    "bank_account_changed": BankAccountContent,
 }
 
 

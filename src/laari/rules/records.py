@@ -234,6 +234,7 @@ TransferKind = Literal[
     "topup",
     "adjustment",
     "payout",
+    "payout_fee",
     "payout_settled",
     "payout_returned",
     "hold",
@@ -242,6 +243,19 @@ TransferKind = Literal[
     "receipt",
     "withdrawal",
     "sweep",
+]
+
+
+# Movements of a merchant's balance that a payout can consist of.
+MovementType = Literal[
+    "payment",
+    "fee",
+    "refund",
+    "payout_fee",
+    "payout_returned",
+    "hold",
+    "release",
+    "merchant_adjustment",
 ]
 
 
@@ -285,11 +299,199 @@ class MerchantFunds(Struct, frozen=True):
     tenant_id: int
     refunded_fees: BigInt = 0  # of all payments that were refunded, in part or whole
     allowance: int = 0
+    last_payout: int = 0  # its number
+    paid_out_upto: datetime | None = None  # its cut-off
 
     @property
     def lowest(self) -> int:
         """Fees are not returned, so that refunds alone can make a balance negative."""
         return -self.refunded_fees - self.allowance
+
+
+class FundMovement(Struct, frozen=True):
+    """Why the operator held, released or corrected money of a merchant."""
+
+    transfer_id: UUID
+    tenant_id: int
+    reason: str
+    actor_kind: str
+    actor_name: str
+    created_at: datetime
+
+
+class BankAccount(Struct, frozen=True):
+    """A merchant's account at a bank, from `effective_at` on; never changed."""
+
+    id: UUID
+    tenant_id: int
+    holder: str
+    bank: str
+    account_number: str
+    created_at: datetime
+    effective_at: datetime
+    actor_kind: str
+    actor_name: str
+
+
+class PayoutTerms(Struct, frozen=True):
+    """The agreement with a merchant about payouts; these are the defaults."""
+
+    tenant_id: int
+    minimum: int = 1
+    fee: int = 0
+    on_request: bool = False  # its people may ask for a payout
+    paused_reason: str | None = None  # no payouts while it is set
+
+
+PayoutStatus = Literal["requested", "approved", "sent", "settled", "returned", "cancelled"]
+
+
+class Payout(Struct, frozen=True):
+    """Money on its way from a merchant's balance to its bank account.
+
+    It consists of the movements before `cut_off` that `snapshot` shows, without those of the
+    payouts before. The amount is their sum, after the fee.
+    """
+
+    id: UUID
+    tenant_id: int
+    number: int  # among the payouts of the tenant
+    amount: int
+    fee: int
+    cut_off: datetime
+    snapshot: str  # the transactions that had ended, as PostgreSQL writes them
+    transfer_id: UUID
+    created_at: datetime
+    actor_kind: str
+    actor_name: str
+    # These change after creation:
+    status: PayoutStatus = "requested"
+    run_id: UUID | None = None
+    bank_account_id: UUID | None = None
+    returned_amount: int = 0
+    approved_at: datetime | None = None
+    sent_at: datetime | None = None
+    settled_at: datetime | None = None
+    returned_at: datetime | None = None
+    cancelled_at: datetime | None = None
+    cancelled_transfer_id: UUID | None = None
+
+
+class PayoutMovement(Struct, frozen=True):
+    """One transfer of the merchant's account that belongs to a payout."""
+
+    id: UUID  # of the transfer
+    type: MovementType
+    created_at: datetime
+    amount: int  # signed
+    payment_id: UUID | None
+    refund_id: UUID | None
+
+
+class Due(Struct, frozen=True):
+    """The state of a merchant's money in one snapshot, for a payout up to `cut_off`."""
+
+    balance: int
+    later: int  # the sum of movements at the cut-off or after it; payouts are none
+    cut_off: datetime  # never before that of the last payout
+    snapshot: str
+
+
+class PayoutRun(Struct, frozen=True):
+    """The payouts that one file sends to the bank."""
+
+    id: UUID
+    mode: Mode
+    number: int
+    day: date  # the last day whose movements it pays out
+    created_at: datetime
+    created_by: str
+    # These change after creation:
+    status: Literal["requested", "approved", "sent", "cancelled"] = "requested"
+    approved_at: datetime | None = None
+    approved_by: str | None = None
+    sent_at: datetime | None = None
+    sent_by: str | None = None
+
+
+class StoredBankFile(Struct, frozen=True):
+    """The bytes that were made for the bank."""
+
+    run_id: UUID
+    value_date: date
+    order_count: int
+    total: int
+    digest: str
+    content: bytes
+
+
+class BankOrder(Struct, frozen=True):
+    """One order of a payout to the bank; the bank answers each."""
+
+    reference: str
+    payout_id: UUID
+    place: int
+    amount: int
+    # These change after creation:
+    status: Literal["sent", "settled", "returned"] = "sent"
+    settled_at: datetime | None = None
+    returned_at: datetime | None = None
+    settled_transfer_id: UUID | None = None
+    returned_transfer_id: UUID | None = None
+
+
+BankLineUse = Literal["topup", "receipt", "assigned", "sent_back", "settled", "returned", "none"]
+
+
+class BankLine(Struct, frozen=True):
+    """A line of the bank's statement, and what became of it."""
+
+    reference: str  # the bank's
+    day: date
+    description: str
+    amount: int  # negative if money left the account
+    balance: int | None
+    imported_at: datetime
+    imported_by: str
+    # These change after creation:
+    use: BankLineUse
+    account: int | None = None
+    order_reference: str | None = None
+    tid: str | None = None  # the last movement of its money
+    handled_at: datetime | None = None
+    handled_by: str | None = None
+
+
+class FeeSweep(Struct, frozen=True):
+    """Fees that the operator took out of the bank account."""
+
+    mode: Mode
+    number: int
+    transfer_id: UUID
+    amount: int
+    actor_kind: str
+    actor_name: str
+    created_at: datetime
+
+
+class EarnedFees(Struct, frozen=True):
+    """The balance of the fees, and the number of the last sweep."""
+
+    balance: int
+    last_sweep: int
+
+
+class FloatSignoff(Struct, frozen=True):
+    """A person compared a day of the books with the bank's closing balance."""
+
+    id: UUID
+    day: date
+    closing: int
+    bank_closing: int
+    note: str | None
+    actor_kind: str
+    actor_name: str
+    created_at: datetime
 
 
 class TopupSlip(Struct, frozen=True):
@@ -379,7 +581,13 @@ class JournalEntry(Struct, frozen=True):
 
 
 MessageKind = Literal[
-    "payment_request", "receipt", "invitation", "new_device", "password_link", "password_code"
+    "payment_request",
+    "receipt",
+    "invitation",
+    "new_device",
+    "password_link",
+    "password_code",
+    "bank_account_changed",
 ]
 Channel = Literal["email", "sms"]
 

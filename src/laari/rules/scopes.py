@@ -16,8 +16,12 @@ _DEFAULT: dict[str, str] = {
 _NAMED: dict[str, str] = {
     "payments:refund": "Refund payments",
     "balance:read": "Read the balance",
+    "payouts:read": "Read payouts and their movements",
 }
 
 SCOPES = _DEFAULT | _NAMED
 DEFAULT_SCOPES = tuple(_DEFAULT)
-READ_SCOPES = tuple(scope for scope in _DEFAULT if scope.endswith(":read"))  # of resources
+# Of resources, which have events.
+READ_SCOPES = tuple(
+    scope for scope in SCOPES if scope.endswith(":read") and scope != "balance:read"
+)

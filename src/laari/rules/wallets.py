@@ -165,6 +165,12 @@ def move_outside_money(
     return _move_money(world, now, wallet, kind, other, amount, name, details)
 
 
+def add_received_money(world: World, wallet: Wallet, amount: int, details: str) -> Transaction:
+    """Tops a wallet up with money that the bank account has received before."""
+    received = ledger.unallocated_account(wallet.mode)
+    return _move_money(world, world.now, wallet, "topup", received, amount, "Top-up", details)
+
+
 def _move_money(
     world: World,
     now: datetime,

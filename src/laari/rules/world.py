@@ -14,9 +14,17 @@ from laari.rules.periods import Counted, Moment, Period, PeriodKey, left
 from laari.rules.records import (
     AccessToken,
     Authorization,
+    BankAccount,
+    BankLine,
+    BankOrder,
     Contact,
     CustomerType,
+    Due,
+    EarnedFees,
     Event,
+    FeeSweep,
+    FloatSignoff,
+    FundMovement,
     JournalEntry,
     MerchantActivity,
     MerchantFunds,
@@ -24,10 +32,14 @@ from laari.rules.records import (
     Mode,
     Payment,
     PaymentRequest,
+    Payout,
+    PayoutRun,
+    PayoutTerms,
     ReferenceClaim,
     Refund,
     SandboxPeriod,
     SavedResponse,
+    StoredBankFile,
     Tenant,
     TenantClock,
     Tier,
@@ -43,6 +55,8 @@ from laari.rules.tables import Additions, K, Loaded, Lookup, R, Table
 ResponseKey: TypeAlias = tuple[int, str, str]
 # A tenant, and a reference that is unique there.
 ReferenceKey: TypeAlias = tuple[int, str]
+# A tenant, and the cut-off of a payout; None is now.
+DueKey: TypeAlias = tuple[int, datetime | None]
 
 
 def local_time(now: datetime, tenant: Tenant | TenantClock | None) -> datetime:
@@ -82,6 +96,18 @@ class World:
         changes_from="updated_at",
         contested=("tenant_id", "reference"),
     )
+    bank_lines = Table[str, BankLine](
+        BankLine, "bank_lines", ("reference",), changes_from="use", contested=("reference",)
+    )
+    # The uses of lines that name an order.
+    answers = Lookup[str, frozenset[str]]()
+    # A run before its payouts, and a payout before its orders.
+    runs = Table[UUID, PayoutRun](
+        PayoutRun, "payout_runs", ("id",), changes_from="status", contested=("mode", "number")
+    )
+    last_run_numbers = Lookup[Mode, int]()
+    payouts = Table[UUID, Payout](Payout, "payouts", ("id",), changes_from="status")
+    orders = Table[str, BankOrder](BankOrder, "bank_orders", ("reference",), changes_from="status")
     # Live customers by one of their contacts, in the form that is compared.
     recipients = Lookup[tuple[CustomerType, str], Contact]()
     wallets = Table[int, Wallet](Wallet, "wallets", ("account",), changes_from="tier")
@@ -90,8 +116,14 @@ class World:
     funds = Table[int, MerchantFunds](
         MerchantFunds, "merchant_funds", ("tenant_id",), changes_from="refunded_fees"
     )
-    # The available balance of a tenant, without the transfers of this batch.
+    # The available balance of a tenant, without the transfers of this batch, and the held one.
     balances = Lookup[int, int]()
+    held = Lookup[int, int]()
+    # The money of a tenant for a payout up to a cut-off, or up to now (None).
+    dues = Lookup[DueKey, Due]()
+    payout_terms = Table[int, PayoutTerms](PayoutTerms, "payout_terms", ("tenant_id",))
+    # All bank accounts of a tenant.
+    bank_accounts = Lookup[int, tuple[BankAccount, ...]]()
     # The number of refunds of a payment, without those of this batch.
     refund_counts = Lookup[UUID, int]()
     # A command that writes a period has locked the row of its owner.
@@ -114,6 +146,11 @@ class World:
     transfers = Additions(Transfer, "transfers")
     transactions = Additions(Transaction, "transactions")
     refunds = Additions(Refund, "refunds")
+    earned_fees = Lookup[Mode, EarnedFees]()
+    fee_sweeps = Additions(FeeSweep, "fee_sweeps", contested=("mode", "number"))
+    fund_movements = Additions(FundMovement, "fund_movements")
+    bank_files = Additions(StoredBankFile, "bank_files")
+    float_signoffs = Additions(FloatSignoff, "float_signoffs")
     access_tokens = Additions(AccessToken, "access_tokens")
     messages = Additions(Message, "messages")
     journal = Additions(JournalEntry, "journal")
@@ -195,7 +232,9 @@ class Needs:
     __slots__ = (
         "_locks",
         "_reads",
+        "orders_of_payouts",
         "payers_of",
+        "payouts_of_runs",
         "sandbox_charging",
         "sandbox_spending",
         "wallets_of_authorizations",
@@ -210,6 +249,8 @@ class Needs:
         self.sandbox_charging: set[tuple[UUID, int]] = set()
         # Their wallets and requests are known only when these rows are loaded.
         self.payers_of: set[UUID] = set()
+        self.payouts_of_runs: set[UUID] = set()
+        self.orders_of_payouts: set[UUID] = set()
         self.wallets_of_authorizations: set[UUID] = set()
 
     def lock(self, table: Table[K, R], key: K) -> None:
@@ -260,6 +301,23 @@ class Needs:
         """A merchant that money is taken from."""
         self.lock(World.funds, tenant.id)
         self.read(World.balances, tenant.id)
+
+    def paying_out(self, tenant: Tenant, cut_off: datetime | None) -> None:
+        """A merchant that is paid out up to the cut-off, or all that is available."""
+        self.outgoing(tenant)
+        self.read(World.dues, (tenant.id, cut_off))
+        self.read(World.payout_terms, tenant.id)
+        self.read(World.bank_accounts, tenant.id)
+
+    def run(self, run_id: UUID) -> None:
+        """A run, with all of its payouts."""
+        self.lock(World.runs, run_id)
+        self.payouts_of_runs.add(run_id)
+
+    def payout(self, payout_id: UUID) -> None:
+        """A payout, with all of its orders."""
+        self.lock(World.payouts, payout_id)
+        self.orders_of_payouts.add(payout_id)
 
     def refunding(self, tenant: Tenant, payment_id: UUID) -> None:
         """A payment, with the wallet that paid it, its request and its earlier refunds."""

@@ -10,6 +10,7 @@ from uuid import UUID
 import asyncpg
 from msgspec import Struct, defstruct, json
 
+from laari.rules.records import BankAccount
 from laari.rules.tables import Stored, Table
 from laari.rules.world import World
 
@@ -166,9 +167,19 @@ AUTHORIZATIONS = KeyedStatements(World.authorizations)
 WALLETS = KeyedStatements(World.wallets)
 SANDBOX_PERIODS = KeyedStatements(World.sandbox_periods)
 FUNDS = KeyedStatements(World.funds)
+PAYOUT_TERMS = KeyedStatements(World.payout_terms)
+PAYOUT_RUNS = KeyedStatements(World.runs)
+PAYOUTS = KeyedStatements(World.payouts)
+BANK_ORDERS = KeyedStatements(World.orders)
+BANK_LINES = KeyedStatements(World.bank_lines)
+BANK_FILES = Statements(World.bank_files)
+BANK_ACCOUNTS = Statements(Stored(BankAccount, "bank_accounts"))
+FUND_MOVEMENTS = Statements(World.fund_movements)
+FLOAT_SIGNOFFS = Statements(World.float_signoffs)
 REFERENCES = KeyedStatements(World.references)
 SAVED_RESPONSES = KeyedStatements(World.saved_responses)
 TRANSFERS = Statements(World.transfers)
 REFUNDS = Statements(World.refunds)
 TRANSACTIONS = Statements(World.transactions)
 EVENTS = Statements(World.events)
+MESSAGES = Statements(World.messages)

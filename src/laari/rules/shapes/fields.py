@@ -61,6 +61,33 @@ RefundNote = Annotated[
     str | None,
     Meta(description="For you; the customer does not see it.", examples=["One ticket returned"]),
 ]
+PayoutId = Annotated[str, Meta(examples=[ids.PAYOUT + _HEX])]
+PayoutStatus = Annotated[records.PayoutStatus, Meta(examples=["sent"])]
+PayoutFee = Annotated[
+    int, Meta(description="In laari; one of the movements of the payout.", examples=[500])
+]
+ReturnedAmount = Annotated[
+    int, Meta(description="In laari: the part that the bank returned.", examples=[0])
+]
+CutOff = Annotated[
+    str,
+    Meta(
+        description="The movements of the payout are from before this time.",
+        examples=["2027-07-02T00:00:00+05:00"],
+        extra_json_schema=_DATE_TIME,
+    ),
+]
+MovementType = Annotated[records.MovementType, Meta(examples=["payment"])]
+SignedAmount = Annotated[
+    int, Meta(description="In laari; negative if the balance fell.", examples=[12500])
+]
+MovementPaymentId = Annotated[
+    str | None,
+    Meta(description="Of a payment, its fee or its refund.", examples=[ids.PAYMENT + _HEX]),
+]
+MovementRefundId = Annotated[
+    str | None, Meta(description="Of a refund.", examples=[ids.REFUND + _HEX])
+]
 EventId = Annotated[
     str,
     Meta(description="The same in every attempt to deliver it.", examples=[ids.EVENT + _HEX]),

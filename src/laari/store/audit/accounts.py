@@ -16,7 +16,7 @@ ACCOUNTS = f"""accounts (account, mode) AS (
 )"""
 
 # Movements of a merchant's money that belong to no payment.
-OF_MERCHANTS = "'payout', 'payout_returned', 'hold', 'release', 'merchant_adjustment'"
+OF_MERCHANTS = "'payout', 'payout_fee', 'payout_returned', 'hold', 'release', 'merchant_adjustment'"
 # Movements of a wallet's money: each has a line in its history.
 OF_WALLETS = "'payment', 'refund', 'topup', 'adjustment', 'withdrawal'"
 

@@ -21,7 +21,9 @@ _MOVES = {
     ],
     "payout": ["merchant > in transit"],
     "payout_settled": ["in transit > outside"],
-    "payout_returned": ["in transit > merchant"],
+    "payout_fee": ["merchant > fees", "fees > merchant"],
+    # A bank may return money that it has confirmed.
+    "payout_returned": ["in transit > merchant", "outside > merchant"],
     "hold": ["merchant > held"],
     "release": ["held > merchant"],
     "merchant_adjustment": ["merchant > corrections", "corrections > merchant"],

@@ -160,6 +160,18 @@ _REFUND = [
     ),
 ]
 
+_PAYOUT = [
+    _Said("id", shown("po", "o.id")),
+    _Said("amount", "o.amount::text"),
+    _Said("fee", "o.fee::text"),
+    _Said("status", "substr(e.type, 8)"),
+    _Said("created_at", _time("o.created_at")),
+    _Said("cut_off", _time("o.cut_off")),
+    _Said("sent_at", _time("o.sent_at")),
+    _Said("settled_at", _time("o.settled_at"), "e.type = 'payout.settled'"),
+    _Said("returned_at", _time("o.returned_at"), "e.type = 'payout.returned'"),
+]
+
 # A retry under another key shows the payment as it was then: what never changes is compared.
 _SAVED = Check(
     "saved_response",
@@ -218,5 +230,6 @@ CHECKS = [
         _AUTHORIZATION,
     ),
     _body_check("refund_event_body", "refunds", "e.type = 'payment.refunded'", _REFUND),
+    _body_check("payout_event_body", "payouts", "starts_with(e.type, 'payout.')", _PAYOUT),
     _SAVED,
 ]

@@ -217,7 +217,8 @@ CHECKS = [
         "transaction_twice",
         "A transaction reference has more than one movement of a wallet's money.",
         """SELECT tid AS id, '1' AS expected, count(*)::text AS found
-        FROM transfers WHERE kind <> 'fee' GROUP BY tid HAVING count(*) > 1""",
+        FROM transfers WHERE kind NOT IN ('fee', 'payout_fee')
+        GROUP BY tid HAVING count(*) > 1""",
     ),
     Check(
         "failed_transaction",

@@ -17,6 +17,7 @@ from laari.store.audit import (
     events,
     money,
     parties,
+    payouts,
     periods,
     refunds,
     settings,
@@ -33,7 +34,7 @@ from laari.store.postgres.connect import local_settings
 SHOWN = 100  # differences of each kind; the report counts all of them
 
 # The longest checks come first: the others fit in beside them.
-_PARTS = (bodies, money, balances, periods, settings, events, parties, refunds)
+_PARTS = (bodies, money, balances, periods, settings, events, parties, refunds, payouts)
 CHECKS = [check for part in _PARTS for check in part.CHECKS]
 
 _UNREADABLE = "An event's body is not the JSON that the service writes."

@@ -62,6 +62,15 @@ WATCHED = {
         "(a ->> 'frozen_at')::timestamptz, 'frozen_reason', a -> 'frozen_reason') "
         "FROM (SELECT after::jsonb) AS entry (a) WHERE a IS NOT NULL)",
     ),
+    "bank_accounts": Watched(
+        "bank_account",
+        "r.id::text",
+        ("tenant_id", "holder", "bank", "account_number", "effective_at"),
+    ),
+    "payout_terms": Watched(
+        "payout_terms", "r.tenant_id::text", ("minimum", "fee", "on_request", "paused_reason")
+    ),
+    "bank_holidays": Watched("bank_holiday", "r.day::text", ("name",)),
     "wallet_keys": Watched(
         "wallet_key", "encode(r.digest, 'hex')", ("account", "name", "revoked_at")
     ),

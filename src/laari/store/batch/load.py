@@ -15,7 +15,7 @@ from laari.rules.tables import Additions, K, Lookup, R, Table
 from laari.rules.world import REGISTRY, Needs, ResponseKey, World
 from laari.store.batch import sandbox_periods
 from laari.store.batch.load_charge import load_charging
-from laari.store.reads import balances, refunds
+from laari.store.reads import balances, bank, payouts, refunds
 from laari.store.reads.recipients import contacts_of
 from laari.store.reads.tiers import all_tiers
 from laari.store.reads.wallets import topups_by_slip
@@ -182,12 +182,65 @@ async def _load_balances(connection: asyncpg.Connection, needs: Needs, world: Wo
     """A statement after the lock: a balance may only have grown since its snapshot."""
     found = await balances.of_tenants(connection, needs.only_read(World.balances))
     world.balances.update({tenant_id: each.available for tenant_id, each in found.items()})
+    world.held.update({tenant_id: each.held for tenant_id, each in found.items()})
+
+
+async def _load_nothing(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """Another table has loaded it."""
 
 
 async def _load_refund_counts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     world.refund_counts.update(
         await refunds.counts(connection, needs.only_read(World.refund_counts))
     )
+
+
+async def _load_dues(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """Statements after the lock, as for balances. Cut-offs never go back."""
+    for tenant_id, cut_off in needs.only_read(World.dues):
+        funds = world.funds.get(tenant_id)
+        paid_out_upto = None if funds is None else funds.paid_out_upto
+        due = await payouts.due(connection, tenant_id, cut_off, paid_out_upto)
+        world.dues[tenant_id, cut_off] = due
+
+
+async def _load_bank_accounts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    tenant_ids = needs.only_read(World.bank_accounts)
+    world.bank_accounts.update(await payouts.bank_accounts(connection, tenant_ids))
+
+
+async def _load_last_run_numbers(
+    connection: asyncpg.Connection, needs: Needs, world: World
+) -> None:
+    world.last_run_numbers.update(await payouts.last_run_numbers(connection))
+
+
+async def _load_answers(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    world.answers.update(await bank.answers(connection, needs.only_read(World.answers)))
+
+
+async def _load_earned_fees(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    world.earned_fees.update(await bank.earned_fees(connection, needs.only_read(World.earned_fees)))
+
+
+_load_runs_by_key = _by_key(World.runs)
+_load_payouts_by_key = _by_key(World.payouts)
+
+
+async def _load_runs(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """A payout joins a run only while the run is locked, so these stay all of its payouts."""
+    await _load_runs_by_key(connection, needs, world)
+    if needs.payouts_of_runs:
+        for payout_id in await payouts.ids_of_runs(connection, needs.payouts_of_runs):
+            needs.lock(World.payouts, payout_id)
+
+
+async def _load_payouts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """The same for the orders of a payout."""
+    await _load_payouts_by_key(connection, needs, world)
+    if needs.orders_of_payouts:
+        for reference in await payouts.orders_of(connection, needs.orders_of_payouts):
+            needs.lock(World.orders, reference)
 
 
 # All other tables are loaded by their own key alone.
@@ -198,6 +251,14 @@ _SPECIAL: dict[object, _Load] = {
     World.recipients: _load_recipients,
     World.wallets: _load_wallets,
     World.balances: _load_balances,
+    World.held: _load_nothing,
+    World.dues: _load_dues,
+    World.bank_accounts: _load_bank_accounts,
+    World.answers: _load_answers,
+    World.earned_fees: _load_earned_fees,
+    World.runs: _load_runs,
+    World.last_run_numbers: _load_last_run_numbers,
+    World.payouts: _load_payouts,
     World.refund_counts: _load_refund_counts,
     World.topups: _load_topups,
     World.references: _load_references,

@@ -102,6 +102,28 @@ SUBJECTS = {
             ),
             "LEFT JOIN tenants t ON t.id = r.tenant_id",
         ),
+        Subject(
+            "payouts",
+            "id",
+            "uuid",
+            "t.mode IS DISTINCT FROM 'sandbox'",
+            (
+                *("r.id", "r.tenant_id", "r.number", "r.amount", "r.fee", "r.cut_off"),
+                *("r.snapshot", "r.transfer_id", "r.created_at", "r.actor_kind", "r.actor_name"),
+            ),
+            "LEFT JOIN tenants t ON t.id = r.tenant_id",
+        ),
+        Subject(
+            "bank_accounts",
+            "id",
+            "uuid",
+            "t.mode IS DISTINCT FROM 'sandbox'",
+            (
+                *("r.id", "r.tenant_id", "r.holder", "r.bank", "r.account_number"),
+                *("r.created_at", "r.effective_at", "r.actor_kind", "r.actor_name"),
+            ),
+            "LEFT JOIN tenants t ON t.id = r.tenant_id",
+        ),
     )
 }
 

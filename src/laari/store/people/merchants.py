@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from laari.errors import LaariError
 from laari.rules.actors import Actor
 from laari.rules.calendar import show as show_time
-from laari.rules.records import Mode
+from laari.rules.records import Mode, Tenant
 from laari.store.people.acting import acting
 from laari.store.people.customers import create_sandbox_customer, new_account
 from laari.store.people.logins import PersonId
@@ -21,6 +21,7 @@ from laari.store.people.memberships import join
 from laari.store.people.passwords import hash_password, new_password
 from laari.store.people.persons import NewLogin, enrol
 from laari.store.people.wallet_keys import add_key, sandbox_wallet_key
+from laari.store.reads import tenants
 from laari.store.reads.tenants import SIGNED_WITH
 from laari.store.secrets import decrypt, digest, encrypt, new_secret
 
@@ -313,3 +314,12 @@ async def of_owner(connection: Connection, email: str) -> Merchant | None:
         email,
     )
     return None if row is None else Merchant(*row)
+
+
+async def tenant_of(connection: Connection, merchant_id: str, mode: Mode) -> Tenant:
+    """The merchant in this mode; raises if there is none."""
+    await show(connection, merchant_id)
+    found = await tenants.in_mode(connection, merchant_id, mode)
+    if found is None:
+        raise LaariError(f"merchant {merchant_id} is not {mode}")
+    return found

@@ -30,6 +30,23 @@ SELECT wanted.tenant_id,
 FROM unnest($1::bigint[]) AS wanted (tenant_id)
 LEFT JOIN merchant_totals t ON t.tenant_id = wanted.tenant_id
 """
+# The available balance of the tenant `{0}`, as a part of another statement.
+AVAILABLE = f"""(
+    coalesce((SELECT available FROM merchant_totals WHERE tenant_id = {{0}}), 0)
+    + coalesce((
+        SELECT sum(CASE WHEN t.credit_account = {FIRST_MERCHANT_ACCOUNT} + {{0}}
+            THEN t.amount ELSE -t.amount END)
+        FROM transfers t WHERE t.xid > (SELECT xid FROM figures_upto)
+            AND {FIRST_MERCHANT_ACCOUNT} + {{0}} IN (t.credit_account, t.debit_account)
+    ), 0)
+)"""
+# Orders that the bank has answered are no longer in transit.
+_IN_TRANSIT = """
+SELECT coalesce(sum(p.amount - coalesce((
+    SELECT sum(o.amount) FROM bank_orders o WHERE o.payout_id = p.id AND o.status <> 'sent'
+), 0)), 0)::bigint
+FROM payouts p WHERE p.tenant_id = $1 AND p.status IN ('requested', 'approved', 'sent')
+"""
 # The newer rows are found by their transaction, whatever the planner knows about the table.
 _FINDING = "SET LOCAL enable_seqscan = off"
 
@@ -51,9 +68,10 @@ async def of_tenants(connection: Connection, tenant_ids: Collection[int]) -> dic
 
 
 async def of_tenant(connection: Connection, tenant_id: int) -> Balance:
-    async with connection.transaction(readonly=True):
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
         await connection.execute(_FINDING)
-        return (await of_tenants(connection, [tenant_id]))[tenant_id]
+        found = (await of_tenants(connection, [tenant_id]))[tenant_id]
+        return found._replace(in_transit=await connection.fetchval(_IN_TRANSIT, tenant_id))
 
 
 async def of_merchant(connection: Connection, merchant_id: str) -> dict[Mode, Balance | None]:

@@ -29,12 +29,15 @@ _OF_PAYMENTS = "t.kind IN ('payment', 'refund')"
 _DAY = "(t.created_at AT TIME ZONE interval '5 hours')::date AS day"
 
 # Movements between a merchant and another account than a customer's or the fees.
-OTHER_KINDS = ("payout", "payout_returned", "hold", "release", "merchant_adjustment")
+OTHER_KINDS = (
+    *("payout", "payout_fee", "payout_returned"),
+    *("hold", "release", "merchant_adjustment"),
+)
 OF_OTHERS = f"t.kind IN ({', '.join(map(repr, OTHER_KINDS))})"
-_LEAVES = f"t.debit_account BETWEEN {FIRST_MERCHANT_ACCOUNT} AND {FIRST_HELD_ACCOUNT - 1}"
+LEAVES = f"t.debit_account BETWEEN {FIRST_MERCHANT_ACCOUNT} AND {FIRST_HELD_ACCOUNT - 1}"
 # As in the index `transfers_of_merchants`.
-OTHER_ACCOUNT = f"(CASE WHEN {_LEAVES} THEN t.debit_account ELSE t.credit_account END)"
-OTHER_AMOUNT = f"(CASE WHEN {_LEAVES} THEN -t.amount ELSE t.amount END)"
+OTHER_ACCOUNT = f"(CASE WHEN {LEAVES} THEN t.debit_account ELSE t.credit_account END)"
+OTHER_AMOUNT = f"(CASE WHEN {LEAVES} THEN -t.amount ELSE t.amount END)"
 _OTHERS = f"0, 0, 0, 0, 0, sum({OTHER_AMOUNT})::bigint"
 
 _ADD = f"""
@@ -65,6 +68,12 @@ WITH moved AS MATERIALIZED (
     FROM moved GROUP BY tenant_id
     ON CONFLICT (tenant_id) DO UPDATE SET
         available = m.available + excluded.available, held = m.held + excluded.held
+), late AS (
+    INSERT INTO late_transfers
+    SELECT f.tenant_id, t.created_at, t.id
+    FROM transfers t JOIN merchant_funds f
+        ON f.tenant_id = {OTHER_ACCOUNT} - {FIRST_MERCHANT_ACCOUNT}
+    WHERE t.xid > $1 AND t.xid <= $2 AND t.created_at < f.paid_out_upto
 )
 UPDATE figures_upto SET xid = $2
 """

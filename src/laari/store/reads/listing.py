@@ -11,10 +11,10 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.records import Authorization, Event, Payment, PaymentRequest, Refund
+from laari.rules.records import Authorization, Event, Payment, PaymentRequest, Payout, Refund
 from laari.store.tables import Statements
 
-Listed: TypeAlias = Payment | PaymentRequest | Authorization | Event | Refund
+Listed: TypeAlias = Payment | PaymentRequest | Authorization | Event | Refund | Payout
 R = TypeVar("R", bound=Listed)
 
 _ORDER = "ORDER BY created_at DESC, id DESC"
@@ -198,9 +198,9 @@ def _plain_statement(listing: Listing[R]) -> tuple[str, tuple[object, ...]]:
         rows = f"({') UNION ALL ('.join(parts)}) {_ORDER} {_limit(window)}"
     arrays = ", ".join(f"${number}::{kind}[]" for number, (kind, _) in enumerate(given, 1))
     statement = (
-        f"SELECT found.*, number FROM unnest({arrays}) WITH ORDINALITY "
-        f"AS asked ({', '.join(given.values())}, number) "
+        f"SELECT found.*, page_number FROM unnest({arrays}) WITH ORDINALITY "
+        f"AS asked ({', '.join(given.values())}, page_number) "
         f"CROSS JOIN LATERAL ({rows}) AS found "
-        "ORDER BY number, created_at DESC, id DESC"
+        "ORDER BY page_number, created_at DESC, id DESC"
     )
     return statement, tuple(value for _, value in given)

@@ -21,7 +21,14 @@ from laari.store.reads.figures import OF_OTHERS, OTHER_ACCOUNT, OTHER_AMOUNT, Sp
 from laari.store.reads.listing import Position
 
 MovementKind: TypeAlias = Literal[
-    "payment", "refund", "payout", "payout_returned", "hold", "release", "merchant_adjustment"
+    "payment",
+    "refund",
+    "payout",
+    "payout_fee",
+    "payout_returned",
+    "hold",
+    "release",
+    "merchant_adjustment",
 ]
 KINDS: Final[tuple[MovementKind, ...]] = get_args(MovementKind)
 SALES: Final[tuple[MovementKind, ...]] = ("payment", "refund")

@@ -41,11 +41,18 @@ async def by_id(connection: Connection, tenant_ids: list[int]) -> dict[int, Tena
     return {row["id"]: Tenant(*row) for row in rows}
 
 
-async def of_merchant(connection: Connection, merchant_id: str, mode: Mode) -> Tenant:
+async def in_mode(connection: Connection, merchant_id: str, mode: Mode) -> Tenant | None:
     row = await connection.fetchrow(
         f"{SELECT} WHERE d.merchant_id = $1 AND d.mode = $2", merchant_id, mode
     )
-    return Tenant(*row)
+    return None if row is None else Tenant(*row)
+
+
+async def of_merchant(connection: Connection, merchant_id: str, mode: Mode) -> Tenant:
+    """The same for a merchant that has this mode."""
+    found = await in_mode(connection, merchant_id, mode)
+    assert found is not None
+    return found
 
 
 async def of_wallet(connection: Connection, account: int) -> Tenant | None:

@@ -1,0 +1,328 @@
+"""Reading payouts, their runs and their movements."""
+
+from collections.abc import Collection
+from datetime import UTC, date, datetime
+from typing import NamedTuple, cast
+from uuid import UUID
+
+from asyncpg import Connection
+
+from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
+from laari.rules.payouts import in_effect, not_payable
+from laari.rules.records import (
+    BankAccount,
+    BankOrder,
+    Due,
+    Mode,
+    Payout,
+    PayoutMovement,
+    PayoutRun,
+    PayoutTerms,
+    StoredBankFile,
+    Tenant,
+)
+from laari.rules.refusals import Refusal
+from laari.store.reads.balances import AVAILABLE, funds_of
+from laari.store.reads.figures import LEAVES, OF_OTHERS, OTHER_ACCOUNT, OTHER_AMOUNT
+from laari.store.reads.listing import Listing, Position, Walk, Window
+from laari.store.reads.tenants import COLUMNS as TENANT_COLUMNS
+from laari.store.tables import (
+    BANK_ACCOUNTS,
+    BANK_FILES,
+    BANK_ORDERS,
+    PAYOUT_RUNS,
+    PAYOUT_TERMS,
+    PAYOUTS,
+)
+
+by_id = PAYOUTS.finder("id")
+run_by_id = PAYOUT_RUNS.finder("id")
+order_by_reference = BANK_ORDERS.finder("reference")
+_NEVER = datetime(1, 1, 2, tzinfo=UTC)
+
+# Payouts and their fees are no movements of later payouts.
+_MOVES = f"NOT (t.kind = 'payout' OR t.kind = 'payout_fee' AND {LEAVES})"
+_OWN = f"{OTHER_ACCOUNT} = {FIRST_MERCHANT_ACCOUNT} + $1::bigint AND {OF_OTHERS}"
+
+# One statement, so that everything is of one snapshot: the balance, the sum of movements from the
+# cut-off on, and the time of the last movement. $1 is the tenant, $2 the cut-off; null is now.
+_DUE = f"""
+SELECT pg_current_snapshot()::text, {AVAILABLE.format("$1::bigint")}::bigint,
+    (CASE WHEN $2::timestamptz IS NULL THEN 0 ELSE
+        coalesce((SELECT sum(amount - fee) FROM payments
+            WHERE tenant_id = $1 AND paid_at >= $2), 0)
+        - coalesce((SELECT sum(amount) FROM refunds
+            WHERE tenant_id = $1 AND created_at >= $2), 0)
+        + coalesce((SELECT sum({OTHER_AMOUNT}) FROM transfers t
+            WHERE {_OWN} AND t.created_at >= $2 AND {_MOVES}), 0)
+    END)::bigint,
+    CASE WHEN $2::timestamptz IS NULL THEN greatest(
+        (SELECT max(paid_at) FROM payments WHERE tenant_id = $1),
+        (SELECT max(created_at) FROM refunds WHERE tenant_id = $1),
+        (SELECT max(t.created_at) FROM transfers t WHERE {_OWN} AND {_MOVES})
+    ) + interval '1 microsecond' END
+"""
+
+
+async def due(
+    connection: Connection,
+    tenant_id: int,
+    cut_off: datetime | None,
+    paid_out_upto: datetime | None,
+) -> Due:
+    """The money of a tenant for a payout; without a cut-off, all movements are before it."""
+    wanted = cut_off
+    if cut_off is not None and paid_out_upto is not None:
+        wanted = max(cut_off, paid_out_upto)
+    snapshot, balance, later, after_all = await connection.fetchrow(_DUE, tenant_id, wanted)
+    bounds = (each for each in (wanted, after_all, paid_out_upto) if each is not None)
+    return Due(balance, later, max(bounds, default=_NEVER), snapshot)
+
+
+async def bank_accounts(
+    connection: Connection, tenant_ids: Collection[int]
+) -> dict[int, tuple[BankAccount, ...]]:
+    """All bank accounts of each of these tenants, oldest first."""
+    rows = await connection.fetch(
+        f"{BANK_ACCOUNTS.select} WHERE tenant_id = ANY($1) ORDER BY effective_at, id",
+        list(tenant_ids),
+    )
+    found: dict[int, tuple[BankAccount, ...]] = dict.fromkeys(tenant_ids, ())
+    for account in map(BANK_ACCOUNTS.read, rows):
+        found[account.tenant_id] += (account,)
+    return found
+
+
+async def terms(connection: Connection, tenant_id: int) -> PayoutTerms:
+    row = await connection.fetchrow(PAYOUT_TERMS.read_by_key, [tenant_id])
+    return PayoutTerms(tenant_id) if row is None else PAYOUT_TERMS.read(row)
+
+
+async def last_run_numbers(connection: Connection) -> dict[Mode, int]:
+    return dict(await connection.fetch("SELECT mode, max(number) FROM payout_runs GROUP BY mode"))
+
+
+async def ids_of_runs(connection: Connection, run_ids: Collection[UUID]) -> list[UUID]:
+    rows = await connection.fetch("SELECT id FROM payouts WHERE run_id = ANY($1)", list(run_ids))
+    return [row["id"] for row in rows]
+
+
+async def orders_of(connection: Connection, payout_ids: Collection[UUID]) -> list[str]:
+    rows = await connection.fetch(
+        "SELECT reference FROM bank_orders WHERE payout_id = ANY($1)", list(payout_ids)
+    )
+    return [row["reference"] for row in rows]
+
+
+def of_tenant(
+    tenant_id: int, now: datetime, window: Window, *, status: str | None = None
+) -> Listing[Payout]:
+    equal: dict[str, object] = {"tenant_id": tenant_id}
+    if status is not None:
+        equal["status"] = status
+    return Listing(PAYOUTS, [Walk(equal)], window)
+
+
+# == Movements ====================================================================================
+
+
+class PayoutMovements(NamedTuple):
+    rows: list[PayoutMovement]
+    next: Position | None  # None if nothing older remains
+
+
+# $1 tenant, $2 and $3 the cut-offs of this payout and the one before, $4 and $5 their snapshots, $6
+# and $7 their transactions, $8 and $9 the place to go on from, $10 the transfer of the payout.
+_AMOUNT = f"CASE WHEN {LEAVES} THEN -t.amount ELSE t.amount END"
+_PLACE = "(t.created_at, t.id) < ($8::timestamptz, $9::uuid)"
+_SHOWN = "t.xid <> {0} AND pg_visible_in_snapshot(t.xid::text::xid8, {1}::text::pg_snapshot)"
+_SEEN_NOW = _SHOWN.format("$6::bigint", "$4")
+_SEEN_BEFORE = f"$5::text IS NOT NULL AND {_SHOWN.format('$7::bigint', '$5')}"
+_COLUMNS = f"t.id, t.kind, t.created_at, {_AMOUNT} AS amount, t.payment_id, t.tid"
+_NEWEST = "ORDER BY t.created_at DESC, t.id DESC"
+_WALKS = (
+    # Of the days between the cut-offs.
+    f"""SELECT {_COLUMNS} FROM payments p
+        JOIN transfers t ON t.payment_id = p.id AND t.kind IN ('payment', 'fee')
+        WHERE p.tenant_id = $1 AND p.paid_at >= $3 AND p.paid_at < $2
+            AND p.paid_at <= $8 AND {_PLACE} AND {_SEEN_NOW}
+        ORDER BY p.paid_at DESC, t.id DESC""",
+    f"""SELECT {_COLUMNS} FROM refunds r
+        JOIN transfers t ON t.payment_id = r.payment_id AND t.kind = 'refund' AND t.tid = r.tid
+        WHERE r.tenant_id = $1 AND r.created_at >= $3 AND r.created_at < $2
+            AND r.created_at <= $8 AND {_PLACE} AND {_SEEN_NOW}
+        ORDER BY r.created_at DESC, t.id DESC""",
+    f"""SELECT {_COLUMNS} FROM transfers t
+        WHERE {_OWN} AND {_MOVES} AND t.created_at >= $3 AND t.created_at < $2
+            AND {_PLACE} AND {_SEEN_NOW} {_NEWEST}""",
+    # Earlier ones that the payout before did not see: they were added up after it, were running
+    # then, or are not added up yet.
+    f"""SELECT {_COLUMNS} FROM (
+            SELECT l.transfer_id AS id FROM late_transfers l
+            WHERE l.tenant_id = $1 AND l.created_at < $3
+            UNION
+            SELECT t.id FROM transfers t
+            WHERE t.xid = ANY(ARRAY(SELECT x::text::bigint
+                    FROM pg_snapshot_xip($5::text::pg_snapshot) AS x)) AND t.created_at < $3
+                AND {OTHER_ACCOUNT} = {FIRST_MERCHANT_ACCOUNT} + $1::bigint
+            UNION
+            SELECT t.id FROM transfers t
+            WHERE t.xid > (SELECT xid FROM figures_upto) AND t.created_at < $3
+                AND {OTHER_ACCOUNT} = {FIRST_MERCHANT_ACCOUNT} + $1::bigint
+        ) AS late JOIN transfers t USING (id)
+        WHERE {_MOVES} AND {_PLACE} AND {_SEEN_NOW} AND NOT ({_SEEN_BEFORE}) {_NEWEST}""",
+    # Its own fee.
+    f"""SELECT {_COLUMNS} FROM transfers paid JOIN transfers t
+            ON t.created_at = paid.created_at AND t.tid = paid.tid
+        WHERE paid.id = $10 AND {_OWN} AND t.kind = 'payout_fee' AND {_PLACE} {_NEWEST}""",
+)
+
+
+async def movements(
+    connection: Connection, payout: Payout, limit: int, after: Position | None = None
+) -> PayoutMovements:
+    """A page of the movements of a payout, newest first. Their sum is its amount."""
+    own, before = await _chain(connection, payout)
+    place = after or Position(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
+    walks = " UNION ALL ".join(f"({walk} LIMIT {limit + 1})" for walk in _WALKS)
+    async with connection.transaction(readonly=True):
+        await connection.execute(_FINDING)
+        found = await connection.fetch(
+            f"SELECT t.id, t.kind, t.created_at, t.amount, t.payment_id, r.id "
+            f"FROM (SELECT * FROM ({walks}) AS t {_NEWEST} LIMIT {limit + 1}) AS t "
+            f"LEFT JOIN refunds r ON t.kind = 'refund' AND r.tid = t.tid {_NEWEST}",
+            *(payout.tenant_id, payout.cut_off, before.cut_off),
+            *(payout.snapshot, before.snapshot, own.xid, before.xid),
+            *(*place, payout.transfer_id),
+        )
+    rows = [PayoutMovement(*row) for row in found[:limit]]
+    last = rows[-1] if len(found) > limit else None
+    return PayoutMovements(rows, None if last is None else Position(last.created_at, last.id))
+
+
+# The walks go along indexes by time, whatever the planner knows about the tables.
+_FINDING = """
+SET LOCAL plan_cache_mode = force_custom_plan;
+SET LOCAL max_parallel_workers_per_gather = 0;
+SET LOCAL enable_seqscan = off;
+SET LOCAL enable_hashjoin = off;
+SET LOCAL enable_mergejoin = off
+"""
+
+
+class _Link(NamedTuple):
+    """The bounds of one payout in the chain of its merchant."""
+
+    cut_off: datetime
+    snapshot: str | None
+    xid: int
+
+
+async def _chain(connection: Connection, payout: Payout) -> tuple[_Link, _Link]:
+    rows = await connection.fetch(
+        "SELECT cut_off, snapshot, xid FROM payouts "
+        "WHERE tenant_id = $1 AND number = ANY($2) ORDER BY number DESC",
+        *(payout.tenant_id, [payout.number, payout.number - 1]),
+    )
+    own, *before = (_Link(*row) for row in rows)
+    return own, (before[0] if before else _Link(_NEVER, None, 0))
+
+
+# == Runs =========================================================================================
+
+
+async def open_run(connection: Connection, mode: Mode) -> PayoutRun | None:
+    row = await connection.fetchrow(
+        f"{PAYOUT_RUNS.select} WHERE mode = $1 AND status = 'requested'", mode
+    )
+    return None if row is None else PAYOUT_RUNS.read(row)
+
+
+async def run_by_number(connection: Connection, mode: Mode, number: int) -> PayoutRun | None:
+    row = await connection.fetchrow(
+        f"{PAYOUT_RUNS.select} WHERE mode = $1 AND number = $2", mode, number
+    )
+    return None if row is None else PAYOUT_RUNS.read(row)
+
+
+class RunSummary(NamedTuple):
+    run: PayoutRun
+    payouts: int
+    total: int
+
+
+async def runs(connection: Connection, mode: Mode, limit: int) -> list[RunSummary]:
+    """The newest runs, with the number and sum of their payouts."""
+    rows = await connection.fetch(
+        f"SELECT {', '.join(f'r.{name}' for name in PayoutRun.__struct_fields__)}, "
+        "count(p.id), coalesce(sum(p.amount), 0)::bigint "
+        "FROM payout_runs r LEFT JOIN payouts p ON p.run_id = r.id AND p.status <> 'cancelled' "
+        "WHERE r.mode = $1 GROUP BY r.id ORDER BY r.number DESC LIMIT $2",
+        *(mode, limit),
+    )
+    return [RunSummary(PayoutRun(*row[:-2]), row[-2], row[-1]) for row in rows]
+
+
+async def of_run(connection: Connection, run_id: UUID) -> list[Payout]:
+    rows = await connection.fetch(f"{PAYOUTS.select} WHERE run_id = $1 ORDER BY id", run_id)
+    return [PAYOUTS.read(row) for row in rows]
+
+
+async def waiting(connection: Connection, mode: Mode) -> list[Payout]:
+    """Payouts on request that no run has taken, oldest first."""
+    rows = await connection.fetch(
+        f"{PAYOUTS.select} WHERE run_id IS NULL AND status = 'requested' "
+        "AND tenant_id IN (SELECT id FROM tenants WHERE mode = $1) ORDER BY created_at, id",
+        mode,
+    )
+    return [PAYOUTS.read(row) for row in rows]
+
+
+async def orders(connection: Connection, payout_ids: Collection[UUID]) -> list[BankOrder]:
+    rows = await connection.fetch(
+        f"{BANK_ORDERS.select} WHERE payout_id = ANY($1) ORDER BY reference", list(payout_ids)
+    )
+    return [BANK_ORDERS.read(row) for row in rows]
+
+
+async def bank_file(connection: Connection, run_id: UUID) -> StoredBankFile | None:
+    row = await connection.fetchrow(f"{BANK_FILES.select} WHERE run_id = $1", run_id)
+    return None if row is None else BANK_FILES.read(row)
+
+
+class Preview(NamedTuple):
+    """What a run would pay to a merchant, or why it would not."""
+
+    tenant: Tenant
+    available: int
+    amount: int  # after the fee
+    fee: int
+    refusal: Refusal | None
+
+
+async def preview(
+    connection: Connection, mode: Mode, cut_off: datetime, now: datetime
+) -> list[Preview]:
+    """All merchants of this mode that have a balance or had movements, by their number."""
+    rows = await connection.fetch(
+        f"SELECT {TENANT_COLUMNS} FROM tenant_details d WHERE d.mode = $1 ORDER BY d.id", mode
+    )
+    tenants = [Tenant(*row) for row in rows]
+    accounts = await bank_accounts(connection, [tenant.id for tenant in tenants])
+    found = []
+    for tenant in tenants:
+        paid_out_upto = (await funds_of(connection, tenant.id)).paid_out_upto
+        money = await due(connection, tenant.id, cut_off, paid_out_upto)
+        if money.balance == 0 == money.later:
+            continue
+        agreed = await terms(connection, tenant.id)
+        account = in_effect(accounts[tenant.id], now)
+        refusal = not_payable(money, money.balance, agreed, account)
+        amount = money.balance - money.later - agreed.fee
+        found.append(Preview(tenant, money.balance, amount, agreed.fee, refusal))
+    return found
+
+
+async def holidays(connection: Connection) -> dict[date, str]:
+    rows = await connection.fetch("SELECT day, name FROM bank_holidays ORDER BY day")
+    return cast("dict[date, str]", dict(rows))

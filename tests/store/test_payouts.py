@@ -1,0 +1,246 @@
+"""Payouts take exactly the movements since the last one, and their sum is the payout."""
+
+from datetime import timedelta
+
+import pytest
+
+from laari.rules.payout_runs import AnswerPayout, ApproveRun, CancelPayout, CancelRun, SendRun
+from laari.rules.payouts import RequestPayout
+from laari.rules.refusals import Refusal
+from laari.store.people import payout_terms
+from laari.store.reads import payouts as reads
+from tests.actors import OPERATOR
+from tests.store.payout_books import SECOND, a_shop, bank_account, now
+
+
+async def test_a_payout_consists_of_its_movements(dsn: str) -> None:
+    async with a_shop(dsn) as shop:
+        await bank_account(shop)
+        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=50)
+        first = await shop.pay(10_000)
+        await shop.pay(5_000)
+        await shop.refund(first.id, 1_000)
+        await shop.funds("hold", 2_000)
+        await shop.funds("merchant_adjustment", 300)
+        payout = await shop.payout()
+        assert payout.amount == 10_000 - 100 + 5_000 - 50 - 1_000 - 2_000 + 300 - 50
+        assert await shop.sums(payout) == [
+            ("fee", -100),
+            ("fee", -50),
+            ("hold", -2_000),
+            ("merchant_adjustment", 300),
+            ("payment", 5_000),
+            ("payment", 10_000),
+            ("payout_fee", -50),
+            ("refund", -1_000),
+        ]
+        assert [each.id for each in await shop.movements(payout, 1)] == [
+            each.id for each in await shop.movements(payout)
+        ]
+        assert (await shop.balance()).available == 0
+        await shop.funds("release", 2_000)
+        await shop.pay(700)
+        second = await shop.payout()
+        assert await shop.sums(second) == [
+            *(("fee", -7), ("payment", 700), ("payout_fee", -50), ("release", 2_000)),
+        ]
+        assert second.amount == 700 - 7 + 2_000 - 50
+        await shop.add_up()
+        assert await shop.differences() == []
+
+
+async def test_movements_from_the_cut_off_on_wait_for_the_next_payout(dsn: str) -> None:
+    async with a_shop(dsn) as shop:
+        await bank_account(shop)
+        await shop.pay(10_000)
+        cut_off = now()
+        late = await shop.pay(4_000)
+        first = await shop.payout(cut_off)
+        assert first.amount == 9_900
+        assert await shop.sums(first) == [("fee", -100), ("payment", 10_000)]
+        await shop.refund(late.id, 500)
+        second = await shop.payout(now())
+        assert await shop.sums(second) == [("fee", -40), ("payment", 4_000), ("refund", -500)]
+        assert second.amount == 3_460
+
+
+async def test_no_payout_if_later_refunds_took_the_money(dsn: str) -> None:
+    async with a_shop(dsn, fee_bps=0) as shop:
+        await bank_account(shop)
+        paid = await shop.pay(10_000)
+        cut_off = now()
+        await shop.refund(paid.id, 1)
+        refused = await shop.request(cut_off)
+        assert isinstance(refused, Refusal)
+        assert refused.message == "Later movements took MVR 0.01 of the amount."
+        assert (await shop.payout(now())).amount == 9_999
+
+
+async def test_a_movement_that_commits_late_belongs_to_the_next_payout(dsn: str) -> None:
+    """Its time is before the cut-off, and its transaction ended after the decision."""
+    async with a_shop(dsn, fee_bps=0) as shop:
+        await bank_account(shop)
+        await shop.pay(1_000)
+        slow = await shop.pay(30)
+        # As if the transaction of this payment had not ended before the payout.
+        await shop.connection.execute("ALTER TABLE transfers DISABLE TRIGGER USER")
+        first = await shop.payout()
+        await shop.connection.execute(
+            "UPDATE transfers SET xid = pg_current_xact_id()::text::bigint WHERE payment_id = $1",
+            slow.id,
+        )
+        await shop.connection.execute(
+            "UPDATE payouts SET amount = amount - 30 WHERE id = $1", first.id
+        )
+        first = await shop.found(first)
+        await shop.add_up()
+        assert await shop.sums(first) == [("payment", 1_000)]
+        await shop.pay(5)
+        second = await shop.payout()
+        assert await shop.sums(second) == [("payment", 5), ("payment", 30)]
+
+
+async def test_a_run_sends_its_payouts_in_one_file(dsn: str) -> None:
+    async with a_shop(dsn, fee_bps=0) as shop:
+        await bank_account(shop)
+        await shop.pay(50_000)
+        run = await shop.open_run()
+        payout = await shop.payout(now(), run_id=run.id)
+        assert (await shop.balance()).in_transit == 50_000
+        sent = await shop.send(run.id, most=20_000)
+        assert [each.status for each in sent.payouts] == ["sent"]
+        file = await reads.bank_file(shop.connection, run.id)
+        assert file is not None
+        assert (file.order_count, file.total) == (3, 50_000)
+        orders = await reads.orders(shop.connection, [payout.id])
+        assert [(each.reference, each.amount) for each in orders] == [
+            ("LP000001R0001", 20_000),
+            ("LP000001R0002", 20_000),
+            ("LP000001R0003", 10_000),
+        ]
+        by_id = {shop.tenant.id: shop.tenant}
+        assert await shop.run(SendRun(SECOND, run.id, by_id, now().date(), 7)) == sent
+        assert await reads.bank_file(shop.connection, run.id) == file
+        for reference, action in (("LP000001R0001", "settle"), ("LP000001R0002", "return")):
+            answered = await shop.run(
+                AnswerPayout(shop.tenant, OPERATOR, payout.id, action, reference)
+            )
+            assert answered.status == "sent"
+        assert (await shop.balance()) == (20_000, 0, 10_000)
+        ended = await shop.run(AnswerPayout(shop.tenant, OPERATOR, payout.id, "settle"))
+        assert (ended.status, ended.returned_amount) == ("returned", 20_000)
+        again = await shop.payout()
+        assert await shop.sums(again) == [("payout_returned", 20_000)]
+        await shop.add_up()
+        assert await shop.differences() == []
+
+
+async def test_a_bank_may_return_what_it_has_confirmed(dsn: str) -> None:
+    async with a_shop(dsn, fee_bps=0) as shop:
+        await bank_account(shop)
+        await shop.pay(50_000)
+        run = await shop.open_run()
+        payout = await shop.payout(run_id=run.id)
+        await shop.send(run.id)
+        settled = await shop.run(AnswerPayout(shop.tenant, OPERATOR, payout.id, "settle"))
+        assert settled.status == "settled"
+        assert (await shop.balance()) == (0, 0, 0)
+        returned = await shop.run(AnswerPayout(shop.tenant, OPERATOR, payout.id, "return"))
+        assert returned.status == "returned"
+        assert (await shop.balance()) == (50_000, 0, 0)
+        for action in ("settle", "return"):
+            twice = await shop.run(AnswerPayout(shop.tenant, OPERATOR, payout.id, action))
+            assert isinstance(twice, Refusal)
+        events = await shop.connection.fetch(
+            "SELECT type FROM events WHERE object_id = $1", payout.id
+        )
+        assert sorted(row["type"] for row in events) == [
+            *("payout.returned", "payout.sent", "payout.settled"),
+        ]
+        await shop.add_up()
+        assert await shop.differences() == []
+
+
+async def test_a_cancelled_payout_returns_amount_and_fee(dsn: str) -> None:
+    async with a_shop(dsn, fee_bps=0) as shop:
+        await bank_account(shop)
+        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=50)
+        await shop.pay(1_000)
+        first = await shop.payout()
+        cancelled = await shop.run(CancelPayout(shop.tenant, OPERATOR, first.id))
+        assert cancelled.status == "cancelled"
+        assert await shop.run(CancelPayout(shop.tenant, OPERATOR, first.id)) == cancelled
+        assert (await shop.balance()) == (1_000, 0, 0)
+        second = await shop.payout()
+        assert await shop.sums(second) == [
+            *(("payout_fee", -50), ("payout_fee", 50), ("payout_returned", 950)),
+        ]
+        run = await shop.open_run()
+        assert await shop.run(CancelRun(OPERATOR, run.id, {})) is not None
+        await shop.add_up()
+        assert await shop.differences() == []
+
+
+async def test_a_second_person_approves_above_the_threshold(dsn: str) -> None:
+    async with a_shop(dsn, fee_bps=0) as shop:
+        await bank_account(shop)
+        await shop.pay(1_000)
+        run, by_id = await shop.open_run(), {shop.tenant.id: shop.tenant}
+        empty = await shop.run(ApproveRun(OPERATOR, run.id, by_id, 0))
+        assert isinstance(empty, Refusal)
+        await shop.payout(run_id=run.id)
+        early = await shop.run(SendRun(SECOND, run.id, by_id, now().date(), 100))
+        assert isinstance(early, Refusal)
+        own = await shop.run(ApproveRun(OPERATOR, run.id, by_id, 999))
+        assert isinstance(own, Refusal)
+        assert "another person" in own.message
+        approved = await shop.run(ApproveRun(OPERATOR, run.id, by_id, 1_000))
+        assert approved.run.status == "approved"
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ({"minimum": 1_001}, "The amount is below the minimum of MVR 10.01."),
+        ({"fee": 1_000}, "The amount does not cover the fee of the payout."),
+        ({"paused_reason": "Chargebacks"}, "Payouts are paused: Chargebacks"),
+    ],
+)
+async def test_terms_can_prevent_a_payout(dsn: str, terms: dict[str, object], message: str) -> None:
+    async with a_shop(dsn, fee_bps=0) as shop:
+        await shop.pay(1_000)
+        refused = await shop.request()
+        assert refused.message == "There is no bank account."
+        await bank_account(shop)
+        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, **terms)
+        assert (await shop.request()).message == message
+        (seen,) = await reads.preview(shop.connection, "live", now(), now())
+        assert seen.refusal is not None
+        assert seen.refusal.message == message
+
+
+async def test_two_payouts_in_one_batch_pay_once(dsn: str) -> None:
+    async with a_shop(dsn, fee_bps=0) as shop:
+        await bank_account(shop)
+        await shop.pay(1_000)
+        request = RequestPayout(shop.tenant, OPERATOR)
+        first, second = await shop.together(request, request)
+        assert (first.amount, second.code) == (1_000, "service_unavailable")
+
+
+async def test_a_new_bank_account_takes_effect_after_48_hours(dsn: str) -> None:
+    async with a_shop(dsn, fee_bps=0) as shop:
+        await bank_account(shop, "1111")
+        await bank_account(shop, "2222")
+        first, second = (await reads.bank_accounts(shop.connection, [shop.tenant.id]))[
+            shop.tenant.id
+        ]
+        assert first.effective_at == first.created_at
+        assert second.effective_at == second.created_at + timedelta(hours=48)
+        await shop.pay(1_000)
+        run = await shop.open_run()
+        await shop.payout(run_id=run.id)
+        await shop.send(run.id)
+        file = await reads.bank_file(shop.connection, run.id)
+        assert file is not None
+        assert b",1111,Seagull Cafe,10.00" in file.content
