@@ -382,6 +382,16 @@ class Settings:
         "age in days at which a sandbox's events, failed transactions and unpaid resources are "
         "purged; 0 keeps them",
     )
+    payout_order_limit: int = _setting(
+        _whole(1, 999_999_999),
+        "20000000",
+        "the bank's limit for one order in laari; a larger payout is split into several orders",
+    )
+    payout_approval_above: int = _setting(
+        _whole(0, 999_999_999),
+        "10000000",
+        "total in laari above which another person has to approve a payout run",
+    )
     max_batch: int = _setting(
         _whole(1, 4096), "256", "maximum number of commands in one transaction; for measurements"
     )

@@ -55,7 +55,7 @@ def described(found: oauth.Client) -> dict[str, object]:
     "--scope",
     type=scope,
     default=" ".join(DEFAULT_SCOPES),
-    show_default="all but payments:refund and balance:read",
+    show_default="all but payments:refund, balance:read and payouts:read",
     help="Scopes, separated by spaces.",
 )
 @click.option("--name", type=fields.text(oauth.MAX_NAME), help="Name for people.")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from laari import __version__
+from laari.cli import bank, merchant_money
 from laari.cli.audit import audit_command
 from laari.cli.authorizations import authorization
 from laari.cli.backup import backup_command, restore_command
@@ -18,6 +19,7 @@ from laari.cli.merchants import merchant
 from laari.cli.messages import message
 from laari.cli.operators import operator
 from laari.cli.payments import payment
+from laari.cli.payouts import payout
 from laari.cli.people import session
 from laari.cli.persons import person
 from laari.cli.serve.command import serve_command
@@ -51,6 +53,8 @@ for command in (
     tier,
     journal,
     payment,
+    payout,
+    *bank.COMMANDS,
     authorization,
     webhook,
     message,
@@ -62,6 +66,8 @@ for command in (
     restore_command,
 ):
     cli.add_command(command)
+for command in merchant_money.COMMANDS:
+    merchant.add_command(command)
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from datetime import date
 from uuid import UUID
 
 import click
@@ -48,6 +49,13 @@ def id_of(prefix: str, kind: str) -> Callable[[str], UUID]:
         return found
 
     return id
+
+
+def day(value: str) -> date:
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        raise click.BadParameter("must be a day such as 2027-07-01.") from None
 
 
 def text(longest: int) -> Callable[[str], str]:

@@ -4,8 +4,9 @@ import asyncio
 import functools
 import getpass
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Concatenate, ParamSpec, TypeGuard, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Concatenate, ParamSpec, Protocol, TypeGuard, TypeVar
 
 import click
 import msgspec
@@ -26,6 +27,13 @@ from laari.visible import visible
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Decide(Protocol):
+    """Decides one command."""
+
+    async def __call__(self, command: Command[T], /) -> T | Refusal: ...
+
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON value and nothing else."
@@ -80,13 +88,14 @@ async def origin_of(service: Service) -> str:
         return await known_public_url(connection) or service.settings.public_url
 
 
-async def submit(service: Service, command: Command[T]) -> T:
-    """Runs one write command as the service would, and returns its result."""
+@asynccontextmanager
+async def deciding(service: Service) -> AsyncIterator[Decide]:
+    """Runs write commands as the service would; a refusal is a result of its own."""
     runner = BatchRunner(service.dsn, await origin_of(service))
     spine = Spine(runner.run)
     spine.start()
     try:
-        outcome = await spine.submit(command)
+        yield spine.submit
     except OutcomeUnknown:
         raise LaariError(
             "the database did not confirm this: check whether it was done before you try again"
@@ -94,6 +103,12 @@ async def submit(service: Service, command: Command[T]) -> T:
     finally:
         await spine.close()
         await runner.close()
+
+
+async def submit(service: Service, command: Command[T]) -> T:
+    """Runs one write command as the service would, and returns its result."""
+    async with deciding(service) as decide:
+        outcome = await decide(command)
     if isinstance(outcome, Refusal):
         raise LaariError(outcome.message)
     return outcome

@@ -1,0 +1,131 @@
+"""A finance day on the command line: a run with one return, an import, and a sign-off."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from laari.rules import payments
+from laari.rules.actors import Payer
+from laari.rules.calendar import local_day
+from laari.store.batch.runner import BatchRunner
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import tenants
+from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
+from tests.cli.test_wallets import new_account, query
+
+YESTERDAY = local_day(datetime.now(UTC)) - timedelta(days=1)
+BANK = ("--holder", "Seagull Cafe", "--bank", "BML", "--number", "7730000012345")
+
+
+def new_shop(laari: Laari, name: str = "Seagull", *, with_bank: bool = True) -> str:  # noqa: F811
+    made = laari("merchant", "create", name, "--mode", "live", "--json").json
+    if with_bank:
+        assert laari("merchant", "bank", made["merchant_id"], *BANK, "--json").status == 0
+    return str(made["merchant_id"])
+
+
+def pay(dsn: str, merchant: str, account: str, amount: int, *, ago: timedelta) -> None:
+    """A payment in the past, as if it had been made then."""
+
+    async def run() -> None:
+        runner = BatchRunner(dsn, "http://laari.test", clock=lambda: datetime.now(UTC) - ago)
+        async with connection_to(dsn) as connection:
+            tenant = await tenants.of_merchant(connection, merchant, "live")
+        draft = payments.PaymentDraft(f"{merchant} {amount} {ago}", amount)
+        [made] = await runner.run([payments.CreatePayment(tenant, draft)], 1.0)
+        payer = Payer(int(account), "live")
+        [paid] = await runner.run([payments.PayPayment(tenant, made.id, payer)], 1.0)
+        assert paid.status == "paid"
+        await runner.close()
+
+    asyncio.run(run())
+
+
+def as_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another person at the terminal."""
+    monkeypatch.setenv("SUDO_USER", "second")
+
+
+def test_a_finance_day(  # noqa: PLR0915  # one day from morning to evening
+    laari: Laari,  # noqa: F811
+    dsn: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LAARI_PAYOUT_APPROVAL_ABOVE", "1000")
+    account = new_account(laari, 0)
+    assert laari("wallet", "topup", account, "100000", "--slip", "FT0", "--json").status == 0
+    first, second, third = (
+        new_shop(laari, "First"),
+        new_shop(laari, "Second"),
+        new_shop(laari, "Third", with_bank=False),
+    )
+    for shop, amount in ((first, 30_000), (second, 20_000), (third, 5_000)):
+        pay(dsn, shop, account, amount, ago=timedelta(days=1))
+    pay(dsn, first, account, 1_000, ago=timedelta())  # of today
+
+    run = ("payout", "run", "--day", str(YESTERDAY), "--json")
+    seen = laari(*run, "--dry-run").json
+    assert (seen["count"], seen["total"]) == (2, 50_000)
+    assert [each["reason"] for each in seen["not_paid"]] == ["There is no bank account."]
+    assert laari("payout", "list", "--json").json == []
+    made = laari(*run).json
+    assert (made["run"], made["total"], made["status"]) == (1, 50_000, "requested")
+    again = laari(*run).json
+    assert (again["run"], again["count"], again["total"]) == (1, 0, 50_000)
+
+    own = laari("payout", "approve", "1", "--json")
+    assert "another person has to approve" in own.err
+    as_second(monkeypatch)
+    early = laari("payout", "file", "1", "--json")
+    assert "The run is requested, not approved." in early.err
+    assert laari("payout", "approve", "1", "--json").json["status"] == "approved"
+    out = tmp_path / "run.csv"
+    file = laari("payout", "file", "1", "--out", str(out), "--json").json
+    assert (file["orders"], file["total"]) == (2, 50_000)
+    assert "exists already" in laari("payout", "file", "1", "--out", str(out)).err
+    copy = tmp_path / "copy.csv"
+    assert (
+        laari("payout", "file", "1", "--out", str(copy), "--json").json["digest"] == file["digest"]
+    )
+    assert copy.read_bytes() == out.read_bytes()
+    assert "The payout is sent." in laari("payout", "cancel", made["payouts"][0]["id"]).err
+
+    statement = tmp_path / "statement.csv"
+    day = local_day(datetime.now(UTC))
+    statement.write_text(
+        "date,reference,description,debit,credit,balance\n"
+        f"{day},FT0,Opening transfer {account},,1000.00,1000.00\n"  # entered by hand before
+        f"{day},FT1,Payroll LP000001R0001,300.00,,700.00\n"
+        f"{day},FT2,Returned LP000001R0002,,200.00,900.00\n"
+        f"{day},FT3,Aisha {account},,50.00,950.00\n"
+        f"{day},FT4,No idea,,7.00,957.00\n"
+        f"{day},FT5,Charges,2.00,,955.00\n"
+    )
+    load = ("bank", "import", str(statement), "--json")
+    expected = {"topup": 2, "receipt": 1, "settled": 1, "returned": 1, "none": 1}
+    seen = laari(*load, "--dry-run").json
+    assert {use: seen[use] for use in expected} == expected
+    assert laari("bank", "lines", "--json").json == []
+    booked = laari(*load).json
+    assert {use: booked[use] for use in expected} == expected
+    repeated = laari(*load).json
+    assert (repeated["lines"], repeated["new"]) == (6, 0)
+    statuses = {
+        each["merchant"]: each["status"]
+        for each in laari("payout", "show", "1", "--json").json["payouts"]
+    }
+    assert statuses == {"First": "settled", "Second": "returned"}
+    waiting = laari("bank", "lines", "--open", "--json").json
+    assert [each["reference"] for each in waiting] == ["FT5", "FT4"]
+    assigned = laari("bank", "assign", "FT4", account, "--json").json
+    assert (assigned["use"], assigned["account"]) == ("assigned", account)
+    assert "does not wait" in laari("bank", "return", "FT4").err
+
+    figures = laari("float", "--day", str(day), "--json").json
+    assert figures["closing"] == 100_000 - 30_000 + 5_000 + 700
+    assert figures["signed_by"] is None
+    assert query(dsn, "SELECT count(*) FROM float_signoffs") == 0
+    assert laari("audit", "--json").status == 0, laari("audit").out
