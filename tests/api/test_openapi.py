@@ -95,6 +95,15 @@ def test_large_amounts_and_every_kind_of_event_are_as_described(
         check(document, shop.post(f"/payments/{paid['id']}/refunds", body))
     for path in (f"/payments/{paid['id']}/refunds", "/refunds/rfd_unknown", "/balance"):
         check(document, shop.get(path))
+    again = shop.payment(amount=9_999_999_999)
+    shop.control(f"payments/{again['id']}/pay")
+    payout = shop.post("/sandbox/payouts")
+    check(document, payout)
+    payout_id = payout.json()["data"]["id"]
+    for path in ("", f"/{payout_id}", f"/{payout_id}/movements"):
+        check(document, shop.get(f"/payouts{path}"))
+    for action in ("settle", "return", "return"):
+        check(document, shop.post(f"/sandbox/payouts/{payout_id}/{action}"))
     shop.post(f"/payments/{shop.payment()['id']}/cancel")
     overdue = shop.payment()
     for action in ("pay", "reject"):

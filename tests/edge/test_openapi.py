@@ -311,7 +311,10 @@ def test_each_operation_names_its_scope(operation: Any) -> None:
     else:
         ways = {
             "any": [[]],
-            "any :read": [["payments:read"], ["payment_requests:read"], ["authorizations:read"]],
+            "any :read": [
+                *(["payments:read"], ["payment_requests:read"], ["authorizations:read"]),
+                ["payouts:read"],
+            ],
         }
         assert operation.scope in {*ways, *SCOPES}
         scopes = ways.get(operation.scope, [[operation.scope]])

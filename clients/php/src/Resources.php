@@ -20,6 +20,12 @@ abstract class Resources
         'refund_payment' => ['method' => 'POST', 'path' => '/merchant/payments/{id}/refunds', 'audience' => 'merchant', 'keyed' => true, 'repeatable' => true, 'binary' => false, 'cursor' => ''],
         'get_refund' => ['method' => 'GET', 'path' => '/merchant/refunds/{id}', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => ''],
         'get_balance' => ['method' => 'GET', 'path' => '/merchant/balance', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => ''],
+        'list_payouts' => ['method' => 'GET', 'path' => '/merchant/payouts', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => 'after'],
+        'get_payout' => ['method' => 'GET', 'path' => '/merchant/payouts/{id}', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => ''],
+        'list_payout_movements' => ['method' => 'GET', 'path' => '/merchant/payouts/{id}/movements', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => 'after'],
+        'sandbox_create_payout' => ['method' => 'POST', 'path' => '/merchant/sandbox/payouts', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => false, 'binary' => false, 'cursor' => ''],
+        'sandbox_settle_payout' => ['method' => 'POST', 'path' => '/merchant/sandbox/payouts/{id}/settle', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => false, 'binary' => false, 'cursor' => ''],
+        'sandbox_return_payout' => ['method' => 'POST', 'path' => '/merchant/sandbox/payouts/{id}/return', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => false, 'binary' => false, 'cursor' => ''],
         'list_payment_requests' => ['method' => 'GET', 'path' => '/merchant/payment-requests', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => 'after'],
         'create_payment_request' => ['method' => 'POST', 'path' => '/merchant/payment-requests', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => ''],
         'get_payment_request' => ['method' => 'GET', 'path' => '/merchant/payment-requests/{id}', 'audience' => 'merchant', 'keyed' => false, 'repeatable' => true, 'binary' => false, 'cursor' => ''],
@@ -55,6 +61,7 @@ abstract class Resources
     public readonly Payments $payments;
     public readonly Refunds $refunds;
     public readonly Balance $balance;
+    public readonly Payouts $payouts;
     public readonly PaymentRequests $paymentRequests;
     public readonly Authorizations $authorizations;
     public readonly Events $events;
@@ -66,6 +73,7 @@ abstract class Resources
         $this->payments = new Payments($this);
         $this->refunds = new Refunds($this);
         $this->balance = new Balance($this);
+        $this->payouts = new Payouts($this);
         $this->paymentRequests = new PaymentRequests($this);
         $this->authorizations = new Authorizations($this);
         $this->events = new Events($this);

@@ -8,11 +8,13 @@ namespace Laari;
 
 final class Sandbox
 {
+    public readonly SandboxPayouts $payouts;
     public readonly SandboxPayments $payments;
     public readonly SandboxPaymentRequests $paymentRequests;
     public readonly SandboxAuthorizations $authorizations;
     public function __construct(private readonly Client $client)
     {
+        $this->payouts = new SandboxPayouts($client);
         $this->payments = new SandboxPayments($client);
         $this->paymentRequests = new SandboxPaymentRequests($client);
         $this->authorizations = new SandboxAuthorizations($client);

@@ -60,6 +60,10 @@ export class PaymentNotRefundableError extends ConflictError {}
 export class PaymentRequestNotCancellableError extends ConflictError {}
 /** `payment_request_not_found`, HTTP 404 */
 export class PaymentRequestNotFoundError extends NotFoundError {}
+/** `payout_conflict`, HTTP 409 */
+export class PayoutConflictError extends ConflictError {}
+/** `payout_not_possible`, HTTP 409 */
+export class PayoutNotPossibleError extends ConflictError {}
 /** `per_payment_limit_exceeded`, HTTP 409 */
 export class PerPaymentLimitExceededError extends ConflictError {}
 /** `period_limit_exceeded`, HTTP 409 */
@@ -119,6 +123,8 @@ const BY_CODE = new Map<string, typeof APIError>([
   ["payment_not_refundable", PaymentNotRefundableError],
   ["payment_request_not_cancellable", PaymentRequestNotCancellableError],
   ["payment_request_not_found", PaymentRequestNotFoundError],
+  ["payout_conflict", PayoutConflictError],
+  ["payout_not_possible", PayoutNotPossibleError],
   ["per_payment_limit_exceeded", PerPaymentLimitExceededError],
   ["period_limit_exceeded", PeriodLimitExceededError],
   ["rate_limited", RateLimitedError],

@@ -102,7 +102,7 @@ export interface Customer {
   value: string;
 }
 
-export type Event = PaymentEvent | RefundEvent | PaymentRequestEvent | AuthorizationEvent | SampleEvent;
+export type Event = PaymentEvent | RefundEvent | PaymentRequestEvent | AuthorizationEvent | PayoutEvent | SampleEvent;
 
 /** The delivery of the event; `next_attempt_at` only while it is pending. */
 export interface EventDelivery {
@@ -233,6 +233,49 @@ export interface PaymentRequestEvent {
   created_at: string;
   data: PaymentRequest;
   delivery: EventDelivery | null;
+}
+
+/** Money on its way from the balance to the bank account. */
+export interface Payout {
+  id: string;
+  /** In laari. */
+  amount: number;
+  /** In laari; one of the movements of the payout. */
+  fee: number;
+  status: Open<"approved" | "cancelled" | "requested" | "returned" | "sent" | "settled">;
+  /** In laari: the part that the bank returned. */
+  returned_amount: number;
+  /** The movements of the payout are from before this time. */
+  cut_off: string;
+  created_at: string;
+  sent_at: string | null;
+  settled_at: string | null;
+  returned_at: string | null;
+  cancelled_at: string | null;
+}
+
+export interface PayoutEvent {
+  /** The same in every attempt to deliver it. */
+  id: string;
+  type: "payout.sent" | "payout.settled" | "payout.returned";
+  payload_version: number;
+  mode: Open<"active" | "sandbox">;
+  /** In UTC. */
+  created_at: string;
+  data: Payout;
+  delivery: EventDelivery | null;
+}
+
+/** A change of the balance that belongs to a payout. */
+export interface PayoutMovement {
+  type: Open<"fee" | "hold" | "merchant_adjustment" | "payment" | "payout_fee" | "payout_returned" | "refund" | "release">;
+  /** In laari; negative if the balance fell. */
+  amount: number;
+  /** Of a payment, its fee or its refund. */
+  payment_id: string | null;
+  /** Of a refund. */
+  refund_id: string | null;
+  created_at: string;
 }
 
 /** A limit for each calendar period of Maldives time; without an amount it has no effect. */
@@ -438,6 +481,21 @@ export interface RefundPaymentParams {
   note?: string | null;
 }
 
+export interface ListPayoutsParams {
+  /** Values outside 1 to 100 become the nearest of the two. */
+  limit?: number;
+  /** Created at or after this time. A date means midnight; the default offset is +05:00. */
+  created_from?: string | Date;
+  /** Created before this time. A date means midnight; the default offset is +05:00. */
+  created_to?: string | Date;
+  status?: "requested" | "approved" | "sent" | "settled" | "returned" | "cancelled";
+}
+
+export interface ListPayoutMovementsParams {
+  /** Values outside 1 to 100 become the nearest of the two. */
+  limit?: number;
+}
+
 export interface ListPaymentRequestsParams {
   /** Values outside 1 to 100 become the nearest of the two. */
   limit?: number;
@@ -542,7 +600,7 @@ export interface ListAuthorizationPaymentsParams {
 export interface ListEventsParams {
   /** Values outside 1 to 100 become the nearest of the two. */
   limit?: number;
-  type?: "payment.created" | "payment.paid" | "payment.cancelled" | "payment.expired" | "payment.refunded" | "payment_request.created" | "payment_request.paid" | "payment_request.rejected" | "payment_request.cancelled" | "payment_request.expired" | "authorization.created" | "authorization.approved" | "authorization.rejected" | "authorization.cancelled" | "authorization.revoked";
+  type?: "payment.created" | "payment.paid" | "payment.cancelled" | "payment.expired" | "payment.refunded" | "payment_request.created" | "payment_request.paid" | "payment_request.rejected" | "payment_request.cancelled" | "payment_request.expired" | "authorization.created" | "authorization.approved" | "authorization.rejected" | "authorization.cancelled" | "authorization.revoked" | "payout.sent" | "payout.settled" | "payout.returned";
   delivered?: boolean;
   /** Created at or after this time. A date means midnight; the default offset is +05:00. */
   created_from?: string | Date;
@@ -579,6 +637,12 @@ const OPERATIONS = {
   refund_payment: { name: "refund_payment", method: "POST", path: "/merchant/payments/{id}/refunds", audience: "merchant", keyed: true, repeatable: true, binary: false, cursor: "" },
   get_refund: { name: "get_refund", method: "GET", path: "/merchant/refunds/{id}", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
   get_balance: { name: "get_balance", method: "GET", path: "/merchant/balance", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  list_payouts: { name: "list_payouts", method: "GET", path: "/merchant/payouts", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "after" },
+  get_payout: { name: "get_payout", method: "GET", path: "/merchant/payouts/{id}", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
+  list_payout_movements: { name: "list_payout_movements", method: "GET", path: "/merchant/payouts/{id}/movements", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "after" },
+  sandbox_create_payout: { name: "sandbox_create_payout", method: "POST", path: "/merchant/sandbox/payouts", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_settle_payout: { name: "sandbox_settle_payout", method: "POST", path: "/merchant/sandbox/payouts/{id}/settle", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
+  sandbox_return_payout: { name: "sandbox_return_payout", method: "POST", path: "/merchant/sandbox/payouts/{id}/return", audience: "merchant", keyed: false, repeatable: false, binary: false, cursor: "" },
   list_payment_requests: { name: "list_payment_requests", method: "GET", path: "/merchant/payment-requests", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "after" },
   create_payment_request: { name: "create_payment_request", method: "POST", path: "/merchant/payment-requests", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
   get_payment_request: { name: "get_payment_request", method: "GET", path: "/merchant/payment-requests/{id}", audience: "merchant", keyed: false, repeatable: true, binary: false, cursor: "" },
@@ -613,6 +677,29 @@ const OPERATIONS = {
 
 export const operations: Readonly<Record<keyof typeof OPERATIONS, Operation>> =
   OPERATIONS;
+
+export class SandboxPayouts {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** Pay out all that is available in the sandbox. */
+  create(options: CallOptions = {}): Promise<Payout> {
+    return this.#connection.run(operations.sandbox_create_payout, { options });
+  }
+
+  /** Confirm a payout as the bank. */
+  settle(id: string, options: CallOptions = {}): Promise<Payout> {
+    return this.#connection.run(operations.sandbox_settle_payout, { options, id });
+  }
+
+  /** Return a payout as the bank; the money is available again. */
+  sendBack(id: string, options: CallOptions = {}): Promise<Payout> {
+    return this.#connection.run(operations.sandbox_return_payout, { options, id });
+  }
+}
 
 export class SandboxPayments {
   readonly #connection: Connection;
@@ -767,6 +854,29 @@ export class Balance {
   }
 }
 
+export class Payouts {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** List payouts, newest first. */
+  list(params: ListPayoutsParams = {}, options: CallOptions = {}): Listing<Payout> {
+    return new Listing(this.#connection, operations.list_payouts, { options, query: params });
+  }
+
+  /** Get a payout. */
+  get(id: string, options: CallOptions = {}): Promise<Payout> {
+    return this.#connection.run(operations.get_payout, { options, id });
+  }
+
+  /** List the movements of a payout, newest first. */
+  movements(id: string, params: ListPayoutMovementsParams = {}, options: CallOptions = {}): Listing<PayoutMovement> {
+    return new Listing(this.#connection, operations.list_payout_movements, { options, id, query: params });
+  }
+}
+
 export class PaymentRequests {
   readonly #connection: Connection;
 
@@ -861,12 +971,14 @@ export class Sandbox {
   readonly authorizations: SandboxAuthorizations;
   readonly paymentRequests: SandboxPaymentRequests;
   readonly payments: SandboxPayments;
+  readonly payouts: SandboxPayouts;
 
   constructor(connection: Connection) {
     this.#connection = connection;
     this.authorizations = new SandboxAuthorizations(connection);
     this.paymentRequests = new SandboxPaymentRequests(connection);
     this.payments = new SandboxPayments(connection);
+    this.payouts = new SandboxPayouts(connection);
   }
 
   /** Set the sandbox customer's balance and tier. */
@@ -908,6 +1020,7 @@ export class Resources {
   readonly payments: Payments;
   readonly refunds: Refunds;
   readonly balance: Balance;
+  readonly payouts: Payouts;
   readonly paymentRequests: PaymentRequests;
   readonly authorizations: Authorizations;
   readonly events: Events;
@@ -918,6 +1031,7 @@ export class Resources {
     this.payments = new Payments(connection);
     this.refunds = new Refunds(connection);
     this.balance = new Balance(connection);
+    this.payouts = new Payouts(connection);
     this.paymentRequests = new PaymentRequests(connection);
     this.authorizations = new Authorizations(connection);
     this.events = new Events(connection);

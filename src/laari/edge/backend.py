@@ -37,6 +37,7 @@ from laari.store.reads import (
     messages,
     payment_requests,
     payments,
+    payouts,
     refunds,
     tenants,
     wallets,
@@ -97,6 +98,7 @@ class Backend:
         self.payment_requests = Coalesced(self._reading(payment_requests.by_id))
         self.payments_by_token = Coalesced(self._reading(payments.by_token))
         self.refunds = Coalesced(self._reading(refunds.by_id))
+        self.payouts = Coalesced(self._reading(payouts.by_id))
         self.events = Coalesced(self._reading(events.by_id))
         self.delivery_states = self._reading(events.delivery_states)
         self.wallet_key_uses = Gathered(self._count_key_uses)

@@ -19,6 +19,8 @@ from laari_client.models import (
     MerchantBalance,
     Payment,
     PaymentRequest,
+    Payout,
+    PayoutMovement,
     Refund,
     SandboxClock,
     SandboxWallet,
@@ -32,6 +34,36 @@ from laari_client.params import CustomerParams, LimitsParams, Moment
 
 if TYPE_CHECKING:
     from laari_client._async import AsyncConnection
+
+
+class AsyncSandboxPayouts:
+    """`client.sandbox.payouts`"""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    async def create(self) -> Payout:
+        """Pay out all that is available in the sandbox."""
+        call = Call(
+            ops.SANDBOX_CREATE_PAYOUT,
+        )
+        return await self._connection.run(call, Payout.from_json)
+
+    async def settle(self, id: str) -> Payout:
+        """Confirm a payout as the bank."""
+        call = Call(
+            ops.SANDBOX_SETTLE_PAYOUT,
+            id=id,
+        )
+        return await self._connection.run(call, Payout.from_json)
+
+    async def send_back(self, id: str) -> Payout:
+        """Return a payout as the bank; the money is available again."""
+        call = Call(
+            ops.SANDBOX_RETURN_PAYOUT,
+            id=id,
+        )
+        return await self._connection.run(call, Payout.from_json)
 
 
 class AsyncSandboxPayments:
@@ -298,6 +330,52 @@ class AsyncBalance:
         return await self._connection.run(call, MerchantBalance.from_json)
 
 
+class AsyncPayouts:
+    """`client.payouts`"""
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self._connection = connection
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        created_from: Optional[Moment] = None,
+        created_to: Optional[Moment] = None,
+        status: Optional[
+            Literal["requested", "approved", "sent", "settled", "returned", "cancelled"]
+        ] = None,
+    ) -> AsyncListing[Payout]:
+        """List payouts, newest first."""
+        call = Call(
+            ops.LIST_PAYOUTS,
+            query={
+                "limit": limit,
+                "created_from": created_from,
+                "created_to": created_to,
+                "status": status,
+            },
+        )
+        return AsyncListing(self._connection, call, Payout.from_json)
+
+    async def get(self, id: str) -> Payout:
+        """Get a payout."""
+        call = Call(
+            ops.GET_PAYOUT,
+            id=id,
+        )
+        return await self._connection.run(call, Payout.from_json)
+
+    def movements(self, id: str, *, limit: Optional[int] = None) -> AsyncListing[PayoutMovement]:
+        """List the movements of a payout, newest first."""
+        call = Call(
+            ops.LIST_PAYOUT_MOVEMENTS,
+            id=id,
+            query={"limit": limit},
+        )
+        return AsyncListing(self._connection, call, PayoutMovement.from_json)
+
+
 class AsyncPaymentRequests:
     """`client.payment_requests`"""
 
@@ -536,6 +614,9 @@ class AsyncEvents:
                 "authorization.rejected",
                 "authorization.cancelled",
                 "authorization.revoked",
+                "payout.sent",
+                "payout.settled",
+                "payout.returned",
             ]
         ] = None,
         delivered: Optional[bool] = None,
@@ -572,6 +653,7 @@ class AsyncSandbox:
         self.authorizations = AsyncSandboxAuthorizations(connection)
         self.payment_requests = AsyncSandboxPaymentRequests(connection)
         self.payments = AsyncSandboxPayments(connection)
+        self.payouts = AsyncSandboxPayouts(connection)
 
     async def set_wallet(
         self, *, balance: Optional[int] = None, tier: Optional[str] = None
@@ -630,6 +712,7 @@ class AsyncResources:
         self.payments = AsyncPayments(connection)
         self.refunds = AsyncRefunds(connection)
         self.balance = AsyncBalance(connection)
+        self.payouts = AsyncPayouts(connection)
         self.payment_requests = AsyncPaymentRequests(connection)
         self.authorizations = AsyncAuthorizations(connection)
         self.events = AsyncEvents(connection)

@@ -69,6 +69,51 @@ GET_REFUND = Operation(
 GET_BALANCE = Operation(
     "get_balance", "GET", "/merchant/balance", audience="merchant", keyed=False, repeatable=True
 )
+LIST_PAYOUTS = Operation(
+    "list_payouts",
+    "GET",
+    "/merchant/payouts",
+    audience="merchant",
+    keyed=False,
+    repeatable=True,
+    cursor="after",
+)
+GET_PAYOUT = Operation(
+    "get_payout", "GET", "/merchant/payouts/{id}", audience="merchant", keyed=False, repeatable=True
+)
+LIST_PAYOUT_MOVEMENTS = Operation(
+    "list_payout_movements",
+    "GET",
+    "/merchant/payouts/{id}/movements",
+    audience="merchant",
+    keyed=False,
+    repeatable=True,
+    cursor="after",
+)
+SANDBOX_CREATE_PAYOUT = Operation(
+    "sandbox_create_payout",
+    "POST",
+    "/merchant/sandbox/payouts",
+    audience="merchant",
+    keyed=False,
+    repeatable=False,
+)
+SANDBOX_SETTLE_PAYOUT = Operation(
+    "sandbox_settle_payout",
+    "POST",
+    "/merchant/sandbox/payouts/{id}/settle",
+    audience="merchant",
+    keyed=False,
+    repeatable=False,
+)
+SANDBOX_RETURN_PAYOUT = Operation(
+    "sandbox_return_payout",
+    "POST",
+    "/merchant/sandbox/payouts/{id}/return",
+    audience="merchant",
+    keyed=False,
+    repeatable=False,
+)
 LIST_PAYMENT_REQUESTS = Operation(
     "list_payment_requests",
     "GET",

@@ -19,6 +19,8 @@ from laari_client.models import (
     MerchantBalance,
     Payment,
     PaymentRequest,
+    Payout,
+    PayoutMovement,
     Refund,
     SandboxClock,
     SandboxWallet,
@@ -32,6 +34,36 @@ from laari_client.params import CustomerParams, LimitsParams, Moment
 
 if TYPE_CHECKING:
     from laari_client._sync import Connection
+
+
+class SandboxPayouts:
+    """`client.sandbox.payouts`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def create(self) -> Payout:
+        """Pay out all that is available in the sandbox."""
+        call = Call(
+            ops.SANDBOX_CREATE_PAYOUT,
+        )
+        return self._connection.run(call, Payout.from_json)
+
+    def settle(self, id: str) -> Payout:
+        """Confirm a payout as the bank."""
+        call = Call(
+            ops.SANDBOX_SETTLE_PAYOUT,
+            id=id,
+        )
+        return self._connection.run(call, Payout.from_json)
+
+    def send_back(self, id: str) -> Payout:
+        """Return a payout as the bank; the money is available again."""
+        call = Call(
+            ops.SANDBOX_RETURN_PAYOUT,
+            id=id,
+        )
+        return self._connection.run(call, Payout.from_json)
 
 
 class SandboxPayments:
@@ -298,6 +330,52 @@ class Balance:
         return self._connection.run(call, MerchantBalance.from_json)
 
 
+class Payouts:
+    """`client.payouts`"""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        created_from: Optional[Moment] = None,
+        created_to: Optional[Moment] = None,
+        status: Optional[
+            Literal["requested", "approved", "sent", "settled", "returned", "cancelled"]
+        ] = None,
+    ) -> Listing[Payout]:
+        """List payouts, newest first."""
+        call = Call(
+            ops.LIST_PAYOUTS,
+            query={
+                "limit": limit,
+                "created_from": created_from,
+                "created_to": created_to,
+                "status": status,
+            },
+        )
+        return Listing(self._connection, call, Payout.from_json)
+
+    def get(self, id: str) -> Payout:
+        """Get a payout."""
+        call = Call(
+            ops.GET_PAYOUT,
+            id=id,
+        )
+        return self._connection.run(call, Payout.from_json)
+
+    def movements(self, id: str, *, limit: Optional[int] = None) -> Listing[PayoutMovement]:
+        """List the movements of a payout, newest first."""
+        call = Call(
+            ops.LIST_PAYOUT_MOVEMENTS,
+            id=id,
+            query={"limit": limit},
+        )
+        return Listing(self._connection, call, PayoutMovement.from_json)
+
+
 class PaymentRequests:
     """`client.payment_requests`"""
 
@@ -536,6 +614,9 @@ class Events:
                 "authorization.rejected",
                 "authorization.cancelled",
                 "authorization.revoked",
+                "payout.sent",
+                "payout.settled",
+                "payout.returned",
             ]
         ] = None,
         delivered: Optional[bool] = None,
@@ -572,6 +653,7 @@ class Sandbox:
         self.authorizations = SandboxAuthorizations(connection)
         self.payment_requests = SandboxPaymentRequests(connection)
         self.payments = SandboxPayments(connection)
+        self.payouts = SandboxPayouts(connection)
 
     def set_wallet(
         self, *, balance: Optional[int] = None, tier: Optional[str] = None
@@ -630,6 +712,7 @@ class Resources:
         self.payments = Payments(connection)
         self.refunds = Refunds(connection)
         self.balance = Balance(connection)
+        self.payouts = Payouts(connection)
         self.payment_requests = PaymentRequests(connection)
         self.authorizations = Authorizations(connection)
         self.events = Events(connection)

@@ -137,6 +137,14 @@ class PaymentRequestNotFoundError(NotFoundError):
     """`payment_request_not_found`, HTTP 404"""
 
 
+class PayoutConflictError(ConflictError):
+    """`payout_conflict`, HTTP 409"""
+
+
+class PayoutNotPossibleError(ConflictError):
+    """`payout_not_possible`, HTTP 409"""
+
+
 class PerPaymentLimitExceededError(ConflictError):
     """`per_payment_limit_exceeded`, HTTP 409"""
 
@@ -223,6 +231,8 @@ BY_CODE: Dict[str, Type[APIError]] = {
     "payment_not_refundable": PaymentNotRefundableError,
     "payment_request_not_cancellable": PaymentRequestNotCancellableError,
     "payment_request_not_found": PaymentRequestNotFoundError,
+    "payout_conflict": PayoutConflictError,
+    "payout_not_possible": PayoutNotPossibleError,
     "per_payment_limit_exceeded": PerPaymentLimitExceededError,
     "period_limit_exceeded": PeriodLimitExceededError,
     "rate_limited": RateLimitedError,
@@ -297,6 +307,8 @@ __all__ = [
     "PaymentNotRefundableError",
     "PaymentRequestNotCancellableError",
     "PaymentRequestNotFoundError",
+    "PayoutConflictError",
+    "PayoutNotPossibleError",
     "PerPaymentLimitExceededError",
     "PeriodLimitExceededError",
     "RateLimitedError",

@@ -422,6 +422,106 @@ class PaymentRequestEvent:
 
 
 @dataclass(frozen=True)
+class Payout:
+    """Money on its way from the balance to the bank account."""
+
+    id: str
+    # In laari.
+    amount: int
+    # In laari; one of the movements of the payout.
+    fee: int
+    status: str
+    # In laari: the part that the bank returned.
+    returned_amount: int
+    # The movements of the payout are from before this time.
+    cut_off: datetime
+    created_at: datetime
+    sent_at: Optional[datetime]
+    settled_at: Optional[datetime]
+    returned_at: Optional[datetime]
+    cancelled_at: Optional[datetime]
+    unknown_fields: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_json(cls, value: Any) -> Payout:
+        """Reads it from parsed JSON."""
+        fields = Fields("Payout", value)
+        return cls(
+            id=fields.take("id", text),
+            amount=fields.take("amount", integer),
+            fee=fields.take("fee", integer),
+            status=fields.take("status", text),
+            returned_amount=fields.take("returned_amount", integer),
+            cut_off=fields.take("cut_off", moment),
+            created_at=fields.take("created_at", moment),
+            sent_at=fields.maybe("sent_at", moment),
+            settled_at=fields.maybe("settled_at", moment),
+            returned_at=fields.maybe("returned_at", moment),
+            cancelled_at=fields.maybe("cancelled_at", moment),
+            unknown_fields=fields.rest(),
+        )
+
+
+@dataclass(frozen=True)
+class PayoutEvent:
+    """A resource: PayoutEvent."""
+
+    # The same in every attempt to deliver it.
+    id: str
+    type: str
+    payload_version: int
+    mode: str
+    # In UTC.
+    created_at: datetime
+    data: Payout
+    delivery: Optional[EventDelivery]
+    unknown_fields: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_json(cls, value: Any) -> PayoutEvent:
+        """Reads it from parsed JSON."""
+        fields = Fields("PayoutEvent", value)
+        return cls(
+            id=fields.take("id", text),
+            type=fields.take("type", text),
+            payload_version=fields.take("payload_version", integer),
+            mode=fields.take("mode", text),
+            created_at=fields.take("created_at", moment),
+            data=fields.take("data", Payout.from_json),
+            delivery=fields.maybe("delivery", EventDelivery.from_json),
+            unknown_fields=fields.rest(),
+        )
+
+
+@dataclass(frozen=True)
+class PayoutMovement:
+    """A change of the balance that belongs to a payout."""
+
+    type: str
+    # In laari; negative if the balance fell.
+    amount: int
+    # Of a payment, its fee or its refund.
+    payment_id: Optional[str]
+    # Of a refund.
+    refund_id: Optional[str]
+    created_at: datetime
+    unknown_fields: Dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_json(cls, value: Any) -> PayoutMovement:
+        """Reads it from parsed JSON."""
+        fields = Fields("PayoutMovement", value)
+        return cls(
+            type=fields.take("type", text),
+            amount=fields.take("amount", integer),
+            payment_id=fields.maybe("payment_id", text),
+            refund_id=fields.maybe("refund_id", text),
+            created_at=fields.take("created_at", moment),
+            unknown_fields=fields.rest(),
+        )
+
+
+@dataclass(frozen=True)
 class PeriodLimit:
     """A limit for each calendar period of Maldives time; without an amount it has no effect."""
 
@@ -827,7 +927,13 @@ class WalletTransaction:
 
 
 Event = Union[
-    AuthorizationEvent, PaymentEvent, PaymentRequestEvent, RefundEvent, SampleEvent, UnknownEvent
+    AuthorizationEvent,
+    PaymentEvent,
+    PaymentRequestEvent,
+    PayoutEvent,
+    RefundEvent,
+    SampleEvent,
+    UnknownEvent,
 ]
 
 _EVENT_TYPES: Dict[str, Any] = {
@@ -846,6 +952,9 @@ _EVENT_TYPES: Dict[str, Any] = {
     "authorization.rejected": AuthorizationEvent.from_json,
     "authorization.cancelled": AuthorizationEvent.from_json,
     "authorization.revoked": AuthorizationEvent.from_json,
+    "payout.sent": PayoutEvent.from_json,
+    "payout.settled": PayoutEvent.from_json,
+    "payout.returned": PayoutEvent.from_json,
     "webhook.test": SampleEvent.from_json,
 }
 
@@ -949,6 +1058,9 @@ __all__ = [
     "PaymentEvent",
     "PaymentRequest",
     "PaymentRequestEvent",
+    "Payout",
+    "PayoutEvent",
+    "PayoutMovement",
     "PeriodLimit",
     "Refund",
     "RefundData",

@@ -17,6 +17,7 @@ from laari.edge.merchant import (
     events,
     payment_requests,
     payments,
+    payouts,
     refunds,
     sandbox,
 )
@@ -54,6 +55,7 @@ OWING_SECONDS = 60.0
 OPERATIONS: tuple[Operation, ...] = (
     *payments.OPERATIONS,
     *refunds.OPERATIONS,
+    *payouts.OPERATIONS,
     *payment_requests.OPERATIONS,
     *authorizations.OPERATIONS,
     *events.OPERATIONS,

@@ -58,6 +58,11 @@ SECTIONS = (
         "Money that you returned, and money that you have.",
     ),
     Section(
+        "Payouts",
+        ("/payouts",),
+        "Money on its way to your bank account, and the movements it consists of.",
+    ),
+    Section(
         "Payment requests",
         ("/payment-requests",),
         "Payments that you request from a customer by mobile number, email address or VPA.",

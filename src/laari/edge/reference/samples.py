@@ -19,6 +19,7 @@ from laari.rules.shapes.authorizations import (
 from laari.rules.shapes.balance import MerchantBalance
 from laari.rules.shapes.fields import TID_EXAMPLE
 from laari.rules.shapes.payments import AuthorizationPayment, HostedPayment
+from laari.rules.shapes.payouts import Payout, PayoutMovement
 from laari.rules.shapes.refunds import Refund
 from laari.rules.shapes.requests import Customer, PaymentRequest
 
@@ -66,6 +67,29 @@ REFUND = Refund(
     reason="requested_by_customer",
     note="One ticket returned",
     created_at=_TOMORROW,
+)
+PAYOUT = _sample(
+    Payout,
+    id=ids.PAYOUT + _HEX,
+    amount=125000,
+    fee=500,
+    status="sent",
+    returned_amount=0,
+    cut_off="2027-07-02T00:00:00+05:00",
+    created_at=_TOMORROW,
+    sent_at=_TOMORROW,
+)
+_BANK_DAY = "2027-07-04T11:00:00+05:00"
+PAYOUT_SETTLED = structs.replace(PAYOUT, status="settled", settled_at=_BANK_DAY)
+PAYOUT_RETURNED = structs.replace(
+    PAYOUT, status="returned", returned_amount=125000, returned_at=_BANK_DAY
+)
+PAYOUT_MOVEMENT = PayoutMovement(
+    type="payment",
+    amount=12500,
+    payment_id=ids.PAYMENT + _HEX,
+    refund_id=None,
+    created_at=_LATER,
 )
 REQUEST = _sample(
     PaymentRequest,
@@ -133,6 +157,12 @@ SAMPLES: dict[str, object] = {
     "list_payment_refunds": [REFUND],
     "get_refund": REFUND,
     "get_balance": MerchantBalance(available=125000, held=0, in_transit=0, currency="MVR"),
+    "list_payouts": [PAYOUT_SETTLED],
+    "get_payout": PAYOUT,
+    "list_payout_movements": [PAYOUT_MOVEMENT],
+    "sandbox_create_payout": PAYOUT,
+    "sandbox_settle_payout": PAYOUT_SETTLED,
+    "sandbox_return_payout": PAYOUT_RETURNED,
     "create_payment_request": REQUEST,
     "list_payment_requests": [REQUEST],
     "get_payment_request": REQUEST_PAID,
