@@ -27,7 +27,7 @@ DIGESTS = {
     "0006_refunds.sql": "ca7da7b918e5bb40cb1257dfb748ce276d6a89597b5b38cfca736a658b05bdfe",
     "0007_invitations.sql": "0f9b005f5255c9a971110fad7218e33e5151dfdfcec1b4c1680ef7f5f80cc7e1",
     "0008_second_factor.sql": "b68333a37b230a776a6df1982fb4ce9d3e81508622041530cbfaed656f3b774b",
-    "0009_payouts.sql": "abe9b34577e9a3de0a6cbaf4b92d147b060f7ef3865d8d8bc20c9017ae1e8863",
+    "0009_payouts.sql": "50cd50ef73596382b0c3e492d0ff492a98212efb7a59130b46f4135f33fff45d",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release
 FILES = Path(__file__).parent / "released"

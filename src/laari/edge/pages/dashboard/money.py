@@ -25,6 +25,7 @@ WORDS: Final[dict[MovementKind, str]] = {
     "payment": "Payment",
     "refund": "Refund",
     "payout": "Payout",
+    "payout_fee": "Payout fee",
     "payout_returned": "Payout returned",
     "hold": "Held",
     "release": "Released",

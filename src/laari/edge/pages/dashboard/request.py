@@ -42,6 +42,8 @@ DONE = {
     "cancelled": "Cancelled.",
     "created": "The payment link is ready.",
     "refunded": "Refunded. The money is back in the wallet that paid.",
+    "payout": "The payout is requested.",
+    "bank": "The bank account is saved.",
     "controlled": "Done, as the sandbox customer.",
     "webhook": "Your webhook settings are saved.",
     "resent": "The event is being sent again.",

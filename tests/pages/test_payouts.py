@@ -1,0 +1,107 @@
+"""Payouts on the dashboard: the list, one payout with its movements, its file, and the bank."""
+
+import httpx
+import pytest
+
+from tests.pages.forms import Forms
+from tests.pages.owners import PASSWORD, Owner, new_owner
+from tests.serving import Service
+
+BANK = {"holder": "Seagull Café", "bank": "BML", "number": "7730 0000 12345"}
+
+
+@pytest.fixture
+def owner(usual_service: Service) -> Owner:
+    return new_owner(usual_service, fee_bps=100)
+
+
+@pytest.fixture
+def forms(owner: Owner) -> Forms:
+    forms = Forms()
+    forms.log_in(f"{owner.shop.service.origin}/dashboard/login", owner.email, PASSWORD)
+    return forms
+
+
+def save(forms: Forms, owner: Owner, **fields: str) -> httpx.Response:
+    address = owner.url("/sandbox/money/bank")
+    given = {"form_token": forms.token(address), "password": PASSWORD, **BANK, **fields}
+    return forms.send(address, given)
+
+
+def test_a_payout_shows_its_movements_and_their_file(owner: Owner, forms: Forms) -> None:
+    shop = owner.shop
+    paid = shop.payment(amount=10_000)
+    shop.control(f"payments/{paid['id']}/pay")
+    payout = shop.post("/sandbox/payouts").json()["data"]
+    listed = forms.http.get(owner.url("/sandbox/money/payouts")).text
+    assert "No. 1" in listed
+    assert "99.00" in listed
+    address = owner.url(f"/sandbox/money/payouts/{payout['id']}")
+    page = forms.http.get(address).text
+    assert f"/payments/{paid['id']}" in page
+    assert "Download all movements as CSV" in page
+    file = forms.http.get(f"{address}/export.csv")
+    assert file.headers["content-type"].startswith("text/csv")
+    lines = file.text.lstrip("\ufeff").splitlines()
+    assert lines[0] == "moved_at,movement,amount,payment_id,refund_id"
+    assert sorted(line.split(",")[1:3] for line in lines[1:]) == [
+        ["fee", "-1.00"],
+        ["payment", "100.00"],
+    ]
+    other = new_owner(shop.service)
+    forms.log_in(f"{shop.service.origin}/dashboard/login", other.email, PASSWORD)
+    for path in ("", "/export.csv"):
+        foreign = other.url(f"/sandbox/money/payouts/{payout['id']}{path}")
+        assert forms.http.get(foreign).status_code == 404
+        assert forms.http.get(f"{address}{path}").status_code == 404
+
+
+def test_a_bank_account_is_saved_and_changed_after_48_hours(owner: Owner, forms: Forms) -> None:
+    assert "None yet" in forms.http.get(owner.url("/sandbox/money/payouts")).text
+    assert save(forms, owner).status_code == 303
+    page = forms.http.get(owner.url("/sandbox/money/payouts")).text
+    assert "BML" in page
+    assert "2345" in page
+    assert "7730000012345" not in page
+    assert save(forms, owner, number="1111").status_code == 303
+    assert (
+        "A new bank account is used from"
+        in forms.http.get(owner.url("/sandbox/money/payouts")).text
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"holder": "=1+1"}, "The holder must have"),
+        ({"bank": "<script>"}, "The bank must have"),
+        ({"number": "12x4"}, "The account number must have"),
+        ({"password": "wrong"}, "password"),
+    ],
+)
+def test_a_wrong_bank_account_changes_nothing(
+    owner: Owner, forms: Forms, fields: dict[str, str], message: str
+) -> None:
+    refused = save(forms, owner, **fields)
+    assert message in refused.text
+    assert "None yet" in forms.http.get(owner.url("/sandbox/money/payouts")).text
+
+
+def test_a_payout_on_request_needs_the_operators_agreement(owner: Owner, forms: Forms) -> None:
+    shop = owner.shop
+    shop.control(f"payments/{shop.payment(amount=10_000)['id']}/pay")
+    save(forms, owner)
+    listed = owner.url("/sandbox/money/payouts")
+    assert "Request a payout" not in forms.http.get(listed).text
+    token = forms.token(owner.url("/sandbox/money/bank"))
+    refused = forms.send(f"{listed}/request", {"form_token": token})
+    assert "Payouts on request are not agreed." in refused.text
+    agreed = shop.service.laari(
+        *("payout", "terms", shop.id, "--mode", "sandbox", "--on-request", "--json")
+    )
+    assert agreed.returncode == 0
+    assert "Request a payout" in forms.http.get(listed).text
+    done = forms.send(f"{listed}/request", {"form_token": token})
+    assert done.status_code == 303
+    page = forms.http.get(listed).text
+    assert "requested" in page
