@@ -65,6 +65,8 @@ def test_the_report_says_how_far_it_is_sealed(audit: Audit, dsn: str) -> None:
         "transactions": 0,
         "events": 0,
         "refunds": 0,
+        "payouts": 0,
+        "bank_accounts": 0,
         "journal": 0,
     }
     status, out, _ = audit()

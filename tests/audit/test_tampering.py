@@ -15,6 +15,7 @@ from laari.store.ledger.last_seal_file import KnownSeal
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures
 from tests.audit.books import KEY, seal_all, write_books, write_more
+from tests.audit.payout_books import write_payouts
 
 pytestmark = pytest.mark.ci
 
@@ -43,6 +44,7 @@ def sealed(engine: Any) -> Sealed:
     async def make() -> Sealed:
         await write_books(dsn)
         await write_more(dsn)
+        await write_payouts(dsn)
         await add_up_days(dsn)
         last = (await seal_all(dsn))[-1]
         return Sealed(dsn, KnownSeal(last.number, last.mac))
@@ -82,6 +84,8 @@ async def test_honest_books_are_not_accused(sealed: Sealed) -> None:
         "transactions": 0,
         "events": 0,
         "refunds": 0,
+        "payouts": 0,
+        "bank_accounts": 0,
         "journal": 0,
     }
     assert report.last_seal is not None

@@ -1,0 +1,58 @@
+"""Books with payouts in every state, money from the bank, holds, corrections and a sweep."""
+
+from datetime import UTC, date, datetime
+
+from laari.rules.bank_lines import HandleLine, ImportLine, SignFloat, Target
+from laari.rules.bank_statement import StatementLine
+from laari.rules.merchant_money import SweepFees
+from laari.rules.payout_runs import AnswerPayout, CancelPayout
+from laari.store.people import payout_terms
+from laari.store.reads import bank
+from tests.actors import OPERATOR
+from tests.store.payout_books import Shop, a_shop, bank_account
+
+TODAY = date(2026, 11, 18)
+
+
+async def write_payouts(dsn: str) -> None:
+    async with a_shop(dsn) as shop:
+        await bank_account(shop)
+        await bank_account(shop, "99887766")
+        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=50, minimum=10)
+        await payout_terms.set_holiday(shop.connection, TODAY, "Republic Day", OPERATOR)
+        await shop.pay(100_000)
+        await shop.funds("hold", 7_000)
+        await shop.funds("release", 2_000)
+        await shop.funds("merchant_adjustment", -300)
+        first = await shop.payout()
+        assert await shop.run(CancelPayout(shop.tenant, OPERATOR, first.id))
+        run = await shop.open_run()
+        second = await shop.payout(datetime.now(UTC), run_id=run.id)
+        await shop.send(run.id, most=40_000)
+        for action, reference in (("settle", "LP000001R0001"), ("return", "LP000001R0002")):
+            command = AnswerPayout(shop.tenant, OPERATOR, second.id, action, reference)
+            assert await shop.run(command)
+        await shop.pay(4_000)
+        await shop.payout()
+        await _import(shop)
+        assert await shop.run(SweepFees(OPERATOR, "live", 10))
+        assert await shop.run(SignFloat(OPERATOR, TODAY, 1, 1, None))
+
+
+async def _import(shop: Shop) -> None:
+    texts = {
+        "FT1": (f"For {shop.payer.account}", 500),
+        "FT2": ("LP000001R0003", -13_650),
+        "FT3": ("Nobody", 70),
+        "FT4": ("Somebody", 80),
+        "FT5": ("Charges", -5),
+    }
+    lines = [
+        StatementLine(number, TODAY, reference, text, amount, None)
+        for number, (reference, (text, amount)) in enumerate(texts.items(), 2)
+    ]
+    for line, target in zip(lines, await bank.targets(shop.connection, lines), strict=True):
+        if target == Target() and line.reference in ("FT1", "FT2"):
+            raise AssertionError(line)
+        assert await shop.run(ImportLine(OPERATOR, line, target))
+    assert await shop.run(HandleLine(OPERATOR, "FT4", shop.payer.account))
