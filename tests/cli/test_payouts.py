@@ -1,11 +1,16 @@
 """A finance day on the command line: a run with one return, an import, and a sign-off."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from laari.cli import payouts
+from laari.errors import LaariError
 from laari.rules import payments
 from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
@@ -129,3 +134,123 @@ def test_a_finance_day(  # noqa: PLR0915  # one day from morning to evening
     assert figures["signed_by"] is None
     assert query(dsn, "SELECT count(*) FROM float_signoffs") == 0
     assert laari("audit", "--json").status == 0, laari("audit").out
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("after", range(5))
+def test_an_interrupted_run_is_continued_and_pays_once(
+    laari: Laari,  # noqa: F811
+    dsn: str,
+    monkeypatch: pytest.MonkeyPatch,
+    after: int,
+) -> None:
+    """The command ends before each step of the run in turn."""
+    account = new_account(laari, 0)
+    laari("wallet", "topup", account, "100000", "--json")
+    for number in range(3):
+        shop = new_shop(laari, f"Shop {number}")
+        pay(dsn, shop, account, 1_000 + number, ago=timedelta(days=1))
+    whole, done = payouts.deciding, []
+
+    @asynccontextmanager
+    async def failing(service: Any) -> AsyncIterator[Any]:
+        async with whole(service) as decide:
+
+            async def once(command: Any) -> Any:
+                if len(done) == after:
+                    raise LaariError("the power failed")
+                outcome = await decide(command)
+                done.append(command)
+                return outcome
+
+            yield once
+
+    run = ("payout", "run", "--day", str(YESTERDAY), "--json")
+    monkeypatch.setattr(payouts, "deciding", failing)
+    assert (laari(*run).status == 0) is (after >= 4)
+    monkeypatch.setattr(payouts, "deciding", whole)
+    made = laari(*run).json
+    if "run" not in made:
+        made = laari("payout", "show", "1", "--json").json
+    assert (made["run"], made["total"], len(made["payouts"])) == (1, 3_003, 3)
+    assert query(dsn, "SELECT count(*) FROM payouts") == 3
+    assert laari("audit", "--json").status == 0
+
+
+def test_terms_holidays_and_funds(laari: Laari, dsn: str) -> None:  # noqa: F811
+    shop, account = new_shop(laari), new_account(laari, 50_000)
+    pay(dsn, shop, account, 10_000, ago=timedelta())
+    held = laari("merchant", "hold", shop, "4000", "--reason", "Dispute", "--json").json
+    assert (held["available"], held["held"]) == (6_000, 4_000)
+    assert (
+        "Only MVR 60.00 are available."
+        in laari("merchant", "hold", shop, "6001", "--reason", "x").err
+    )
+    assert (
+        "Only MVR 40.00 are held."
+        in laari("merchant", "release", shop, "4001", "--reason", "x").err
+    )
+    released = laari("merchant", "release", shop, "4000", "--reason", "Solved", "--json").json
+    assert (released["available"], released["held"]) == (10_000, 0)
+    below = ("merchant", "adjust", shop, "-10001", "--reason", "Wrong")
+    assert "Only MVR 100.00 are available." in laari(*below).err
+    assert laari(*below, "--below-zero", "--json").json["available"] == -1
+    terms = laari("payout", "terms", shop, "--fee", "50", "--pause", "Fraud", "--json").json
+    assert (terms["fee"], terms["paused_reason"]) == (50, "Fraud")
+    assert laari("payout", "terms", shop, "--resume", "--json").json["paused_reason"] is None
+    assert "negative" in laari("payout", "request", shop).err
+    named = laari("payout", "holidays", "--add", "2027-01-01", "--name", "New Year", "--json").json
+    assert named == [{"day": "2027-01-01", "name": "New Year"}]
+    assert laari("payout", "holidays", "--remove", "2027-01-01", "--json").json == []
+    assert "is no holiday" in laari("payout", "holidays", "--remove", "2027-01-01").err
+    entries = query(dsn, "SELECT count(*) FROM journal WHERE action ~ '^(merchant|payout_terms)'")
+    assert entries >= 5
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("2026-11-18,FT9,x,,1.001,", "line 3: the credit '1.001' is not an amount"),
+        ("2026-11-18,FT8,y,,2.00,", "line 3: line 2 has the same reference, 'FT8'"),
+    ],
+)
+def test_a_wrong_statement_changes_nothing(
+    laari: Laari,  # noqa: F811
+    dsn: str,
+    tmp_path: Path,
+    line: str,
+    message: str,
+) -> None:
+    file = tmp_path / "statement.csv"
+    head = "date,reference,description,debit,credit,balance\n2026-11-18,FT8,x,,1.00,\n"
+    file.write_text(f"{head}{line}\n")
+    assert message in laari("bank", "import", str(file)).err
+    assert query(dsn, "SELECT count(*) FROM bank_lines") == 0
+    file.write_text(head)
+    assert laari("bank", "import", str(file), "--json").json["receipt"] == 1
+    file.write_text(head.replace("1.00", "1.50"))
+    assert "imported before with other content" in laari("bank", "import", str(file)).err
+    assert laari("bank", "return", "FT8", "--json").json["use"] == "sent_back"
+    assert laari("audit", "--json").status == 0
+
+
+def test_fees_are_swept_once(laari: Laari, dsn: str) -> None:  # noqa: F811
+    shop, account = new_shop(laari), new_account(laari, 50_000)
+    laari("merchant", "update", shop, "--fee-bps", "1000", "--json")
+    pay(dsn, shop, account, 10_000, ago=timedelta())
+    assert laari("fees", "show", "--json").json["fees"] == 1_000
+    assert "The fees are MVR 10.00." in laari("fees", "sweep", "1001").err
+    swept = laari("fees", "sweep", "600", "--json").json
+    assert (swept["sweep"], swept["fees_left"]) == (1, 400)
+    assert "The fees are MVR 4.00." in laari("fees", "sweep", "401").err
+    assert laari("audit", "--json").status == 0
+
+
+def test_a_day_is_signed_off(laari: Laari, dsn: str) -> None:  # noqa: F811
+    sign = ("float", "--day", str(YESTERDAY), "--bank-closing", "7")
+    assert "A difference needs a note." in laari(*sign).err
+    signed = laari(*sign, "--note", "Bank charges", "--json").json
+    assert (signed["difference"], signed["note"]) == (7, "Bank charges")
+    assert laari("float", "--day", str(YESTERDAY), "--json").json["bank_closing"] == 7
+    today = str(YESTERDAY + timedelta(days=1))
+    assert "has not ended yet" in laari("float", "--day", today, "--bank-closing", "0").err
