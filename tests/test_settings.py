@@ -46,6 +46,7 @@ def test_defaults() -> None:
         tokens_per_minute=600.0,
         retention_deliveries_days=90,
         retention_sandbox_days=0,
+        retention_addresses_days=365,
         payout_order_limit=20_000_000,
         payout_approval_above=10_000_000,
         max_batch=256,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from laari.cli.main import run
-from laari.rules.scopes import SCOPES
+from laari.rules.scopes import DEFAULT_SCOPES
 
 
 class Shell:
@@ -36,7 +36,7 @@ def test_a_client_is_made_listed_and_revoked(laari: Shell) -> None:
     new = laari.json("client", "create", merchant)
     assert new["client_id"].startswith("cl_")
     assert new["client_secret"].startswith("cs_")
-    assert new["scopes"] == list(SCOPES)
+    assert new["scopes"] == list(DEFAULT_SCOPES)
     some = laari.json("client", "create", merchant, "--scope", " payments:read payments:create ")
     assert some["scopes"] == ["payments:create", "payments:read"]
     assert laari.json("client", "create", merchant, "--scope", "")["scopes"] == []

@@ -17,7 +17,7 @@ import pytest
 from laari.cli.serve.demo import CUSTOMER_EMAIL, EMAIL, demo_settings, greeting, prepare
 from laari.process.open import Service
 from laari.rules.money import fee_for
-from laari.rules.scopes import SCOPES
+from laari.rules.scopes import DEFAULT_SCOPES
 from laari.settings import read_settings
 from laari.store.audit import audit
 from laari.store.people import customers, logins, merchants, oauth
@@ -51,7 +51,7 @@ async def test_a_second_start_finds_the_demo_again(dsn: str) -> None:
         [client_id], [client_secret] = re.findall(r"cl_\w+", first), re.findall(r"cs_\w+", first)
         found = await oauth.usable_clients(connection, [client_id])
         assert found[client_id].secret_digest == digest(client_secret)
-        assert found[client_id].scope == " ".join(SCOPES)
+        assert found[client_id].scope == " ".join(DEFAULT_SCOPES)
         assert (await audit(connection)).ok
 
 

@@ -89,6 +89,7 @@ def test_everything_but_controls_is_repeatable() -> None:
     }
     assert [each.name for each in operations if each.keyed] == [
         "create_payment",
+        "refund_payment",
         "charge_authorization",
     ]
 

@@ -91,6 +91,25 @@ def walk(client: Laari) -> None:
     assert client.sandbox.move_clock(reset=True).offset_seconds == 0
 
 
+def walk_money(client: Laari) -> None:
+    def pay(reference: str) -> str:
+        made = client.payments.create(reference=reference, amount=700)
+        return client.sandbox.payments.pay(made.id).id
+
+    refund = client.payments.refund(pay("m-1"), amount=50)
+    assert client.refunds.get(refund.id) == refund
+    assert list(client.payments.refunds(refund.payment_id)) == [refund]
+    money = client.balance.get()
+    payout = client.sandbox.payouts.create()
+    assert payout.amount == money.available
+    assert client.sandbox.payouts.settle(payout.id).status == "settled"
+    assert client.payouts.get(payout.id).status == "settled"
+    assert [each.id for each in client.payouts.list()] == [payout.id]
+    assert sum(each.amount for each in client.payouts.movements(payout.id)) == payout.amount
+    pay("m-2")
+    assert client.sandbox.payouts.send_back(client.sandbox.payouts.create().id).status == "returned"
+
+
 def walk_wallet(client: Laari) -> None:
     (balance,) = client.wallet.balance()
     assert balance.ledger_balance == Decimal("499829.50")  # 50,000,000 less 12,550, 500, 4,000
@@ -110,7 +129,7 @@ def operations_of_the_document() -> set[tuple[str, str]]:
 
 
 def reached(seen: list[Seen]) -> set[tuple[str, str]]:
-    ids = re.compile(r"/(pay|prq|auth|evt)_[0-9a-f]+")
+    ids = re.compile(r"/(pay|prq|auth|evt|rfd|po)_[0-9a-f]+")
     return {(each.method, ids.sub("/{id}", each.target.partition("?")[0])) for each in seen}
 
 
@@ -118,8 +137,9 @@ def test_every_operation_of_the_interface(proxy: FaultyProxy, shop: Merchant) ->
     with Laari(proxy.origin, shop.secret_key) as client:
         walk(client)
         key = client.sandbox.set_wallet().api_key
-    with Laari(proxy.origin, wallet_key=key) as customer:
-        walk_wallet(customer)
+        with Laari(proxy.origin, wallet_key=key) as customer:
+            walk_wallet(customer)
+        walk_money(client)
     assert reached(proxy.seen) == operations_of_the_document()
     assert {each.headers.get("service-version") for each in proxy.seen} == {"2027-07-01", None}
     for each in proxy.seen:  # what is public is asked without credentials

@@ -81,8 +81,12 @@ async def test_pages_do_not_wait_for_the_rows_of_an_export() -> None:
         await answer.wait()
         return [], None
 
+    async def still_may(permission: str) -> bool:
+        return True
+
     backend: Any = SimpleNamespace(heavy=Heavy())
-    lines = csv_lines(backend, ["id"], find, lambda payment: 0, lambda payment: {})
+    request: Any = SimpleNamespace(backend=backend, still_may=still_may)
+    lines = csv_lines(request, ["id"], find, lambda payment: 0, lambda payment: {})
     await anext(lines)  # the names of the columns
     rest = asyncio.create_task(_all(lines))
     await looking.wait()

@@ -247,17 +247,17 @@ def test_a_page_that_takes_no_form(service: Service, link: str) -> None:
     assert ask(service, link, FORM, method="POST", body=b"a=b").status == 405
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.path)
-def test_head_is_get_without_a_body(service: Service, route) -> None:
-    filled = {"mode": "live", "token": "none", "id": "none", "action": "pay", "digest": "0"}
-    target = re.sub(r"\{(\w+)\}", lambda found: filled[found[1]], route.path)
-    get, head = ask(service, target), ask(service, target, method="HEAD")
-    assert (head.status, head.body) == (get.status, b"")
-    # A page holds a token of its own each time, of the same length.
-    assert head.headers["content-length"] == get.headers["content-length"]
-    for changing in ("date", "request-id", "set-cookie"):
-        head.headers.pop(changing, None), get.headers.pop(changing, None)
-    assert head.headers == get.headers
+def test_head_is_get_without_a_body(service: Service) -> None:
+    filled = {"mode": "live", "action": "pay", "digest": "0"}
+    for route in ROUTES:
+        target = re.sub(r"\{(\w+)\}", lambda found: filled.get(found[1], "none"), route.path)
+        get, head = ask(service, target), ask(service, target, method="HEAD")
+        assert (head.status, head.body) == (get.status, b""), target
+        # A page has a new token each time, of the same length.
+        assert head.headers["content-length"] == get.headers["content-length"]
+        for changing in ("date", "request-id", "set-cookie"):
+            head.headers.pop(changing, None), get.headers.pop(changing, None)
+        assert head.headers == get.headers
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,8 @@ async def test_the_audit_knows_the_schema_on_every_version_of_postgresql(dsn: st
 # Analyzing them costs nothing that a payment could notice, however long the service runs.
 SMALL = """
     access_tokens bank_accounts bank_files bank_holidays bank_lines bank_orders customers
-    daily_figures failed_logins fee_sweeps figures_upto float_signoffs fund_movements installation invitations
+    daily_figures failed_logins fee_sweeps figures_upto float_signoffs fund_movements installation
+    invitations
     late_transfers memberships merchant_funds merchant_totals merchants oauth_clients
     password_links payout_runs payout_terms payouts persons recovery_codes sandbox_periods
     schema_migrations seals second_factors sessions tenants tiers topup_slips wallet_freezes
