@@ -72,6 +72,8 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         (
             "reference_conflict",
             "payment_not_cancellable",
+            "payout_not_possible",
+            "payout_conflict",
             "payment_request_not_cancellable",
             "payment_conflict",
             "conflict",
@@ -162,6 +164,9 @@ ADVICE: dict[tuple[str, int], str] = {
     ("refund_exceeds_payment", 409): "The message has the amount that is left.",
     ("insufficient_merchant_balance", 409): "The message has the missing amount. Refund less, or "
     "wait for more payments.",
+    ("payout_not_possible", 409): "Nothing is available, or the operator paused payouts: the "
+    "message says which.",
+    ("payout_conflict", 409): "The bank has answered, or the payout was cancelled: read it.",
     ("payment_request_not_cancellable", 409): "It has ended, or the customer is paying now.",
     ("payment_conflict", 409): "It has ended, or another attempt is being processed: read it.",
     ("conflict", 409): "The state has changed: read the resource.",
