@@ -27,6 +27,12 @@ SPECIAL = {
     ("operator create", "role"): "support",
     ("operator set-role", "role"): "support",
     ("authorization resume", "authorization_id"): "suspended_id",
+    ("payout settle", "what"): "payout_id",
+    ("payout return", "what"): "payout_id",
+    ("payout cancel", "what"): "payout_id",
+    ("payout show", "number"): "run",
+    ("payout approve", "number"): "run",
+    ("payout file", "number"): "run",
 }
 # Well-formed, and nobody's.
 NOBODY = {
@@ -40,6 +46,10 @@ NOBODY = {
     "event_id": f"evt_{'0' * 32}",
     "message_id": f"msg_{'0' * 32}",
     "language": "dv",
+    "payout_id": f"po_{'0' * 32}",
+    "run": "999999",
+    "reference": "FT-nobody",
+    "file": "/dev/null",
     "folder": "/dev/null/backup",  # where nothing can be written
     "account": "7700000000001",
     "email": "evil@shop.mv",

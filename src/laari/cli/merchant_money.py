@@ -33,7 +33,10 @@ _amount = click.argument("laari", type=fields.integer(1, MAX_MONEY))
 @operation
 @needs("payouts.run")
 async def hold(service: Service, /, **given: Any) -> dict[str, object]:
-    """Hold a part of a merchant's balance; payouts and refunds cannot use it."""
+    """Hold a part of a merchant's balance.
+
+    Payouts and refunds cannot use it.
+    """
     return await _move(service, "hold", **given)
 
 

@@ -147,7 +147,7 @@ async def list_runs(service: Service, limit: int) -> list[dict[str, object]]:
 @operation
 @needs("payouts.run")
 async def show(service: Service, number: int) -> dict[str, object]:
-    """Show a run with its payouts and their orders to the bank."""
+    """Show a run with its payouts and orders."""
     async with connection_to(service.dsn) as connection:
         return await _run_shown(connection, await _find_run(connection, number))
 
@@ -172,7 +172,7 @@ async def approve(service: Service, number: int) -> dict[str, object]:
 @operation
 @needs("payouts.run")
 async def file(service: Service, number: int, out: Path | None) -> dict[str, object]:
-    """Make the bank's file of an approved run, or write it again.
+    """Make the bank's file, or write it again.
 
     The payouts are sent with the first call. Later calls write the same bytes.
     """
@@ -215,7 +215,10 @@ def _write(out: Path, content: bytes) -> None:
 @operation
 @needs("payouts.run")
 async def settle(service: Service, what: str) -> list[dict[str, object]]:
-    """Record that the bank has paid a payout, one of its orders, or all of a run."""
+    """Record that the bank has paid.
+
+    Names a payout, one of its orders, or a run with all of its payouts.
+    """
     return await _answer(service, what, "settle")
 
 
@@ -224,9 +227,9 @@ async def settle(service: Service, what: str) -> list[dict[str, object]]:
 @operation
 @needs("payouts.run")
 async def return_(service: Service, what: str) -> list[dict[str, object]]:
-    """Record that the bank has returned a payout or one of its orders.
+    """Record that the bank has returned money.
 
-    The money is available to the merchant at once.
+    Names a payout or one of its orders. The money is available to the merchant at once.
     """
     if what.isdecimal():
         raise LaariError("name a payout (po_…) or an order (LP…), not a run")
@@ -238,7 +241,10 @@ async def return_(service: Service, what: str) -> list[dict[str, object]]:
 @operation
 @needs("payouts.run")
 async def cancel(service: Service, what: str) -> dict[str, object]:
-    """Cancel a payout or a run that was not sent; the money is available again."""
+    """Cancel a payout or a run before it is sent.
+
+    The money is available again.
+    """
     if what.isdecimal():
         found, by_id = await _run_and_tenants(service, _run_number(what))
         return await _done(service, await submit(service, CancelRun(actor(), found, by_id)))
@@ -252,7 +258,10 @@ async def cancel(service: Service, what: str) -> dict[str, object]:
 @operation
 @needs("payouts.run")
 async def request(service: Service, merchant_id: str, mode: Any) -> dict[str, object]:
-    """Pay out all that is available to one merchant; the next run takes it."""
+    """Pay out all that one merchant has.
+
+    The next run takes the payout.
+    """
     async with connection_to(service.dsn) as connection:
         tenant = await tenant_of(connection, merchant_id, mode)
     return described(await submit(service, RequestPayout(tenant, actor())), tenant)
@@ -279,7 +288,7 @@ async def terms(
     resume: bool,
     **given: Any,
 ) -> dict[str, object]:
-    """Show or change a merchant's terms of payouts."""
+    """Show or change the terms of payouts."""
     if pause is not None and resume:
         raise LaariError("use either --pause or --resume")
     changes = {name: value for name, value in given.items() if value is not None}
@@ -310,7 +319,10 @@ async def terms(
 async def holidays(
     service: Service, added: date | None, name: str | None, removed: date | None
 ) -> list[dict[str, object]]:
-    """List the days on which banks do not work, besides Friday and Saturday."""
+    """List, add or remove bank holidays.
+
+    Banks do not work on Friday and Saturday either.
+    """
     if (added is None) != (name is None):
         raise LaariError("use --add and --name together")
     async with connection_to(service.dsn) as connection:
