@@ -5,10 +5,20 @@ from datetime import UTC, datetime, timedelta
 
 import asyncpg
 import msgspec
+import pyotp
 import pytest
 
 from laari.rules.messages import InvitationContent
-from laari.store.people import invitations, logins, memberships, merchants, persons, sessions
+from laari.store.people import (
+    invitations,
+    logins,
+    memberships,
+    merchants,
+    password_links,
+    persons,
+    second_factors,
+    sessions,
+)
 from laari.store.people.invitations import LIFE, MOST, Invitation, Offer
 from laari.store.people.logins import PersonId
 from laari.store.people.memberships import MembershipError
@@ -131,6 +141,78 @@ async def test_a_stranger_who_signed_up_with_the_address_gains_nothing(connectio
     assert await sessions.of_person(connection, stranger, NOW) is None
     member = await memberships.find_member(connection, made.merchant.id, "a@b.mv")
     assert await logins.password_hash_of(connection, member.person_id) == "mine"
+
+
+async def stranger_at(connection, email: str) -> PersonId:
+    """An owner of a shop that somebody made by sign-up."""
+    assert await sign_up(connection, OPERATOR, bytes(32), 9, name="S", email=email, password="x")
+    person = await persons.find(connection, email)
+    assert person is not None
+    return person
+
+
+async def proven(connection, email: str) -> bool:
+    return await connection.fetchval("SELECT proven FROM persons WHERE email = $1", email)
+
+
+async def test_an_inviter_who_sees_the_link_cannot_take_over_a_login(connection) -> None:
+    victim = await stranger_at(connection, "victim@b.mv")
+    attacker = await stranger_at(connection, "attacker@b.mv")
+    [place] = await memberships.of_person(connection, attacker)
+    assert place.merchant_id is not None
+    token = await invite(connection, place.merchant_id, "victim@b.mv", by=attacker)
+    found = await invitations.find(connection, token, NOW)
+    assert found is not None
+    assert found.is_known
+    before = await logins.password_hash_of(connection, victim)
+    with pytest.raises(MembershipError, match="log in first"):
+        await accept(connection, token, password_hash="stolen")
+    assert await logins.password_hash_of(connection, victim) == before
+    # The person with the password may accept; that proves nothing about the address either.
+    assert await accept(connection, token, person=victim) is not None
+    assert not await proven(connection, "victim@b.mv")
+
+
+async def test_a_link_that_the_inviter_saw_does_not_prove_the_address(connection) -> None:
+    attacker = await stranger_at(connection, "attacker@b.mv")
+    [place] = await memberships.of_person(connection, attacker)
+    assert place.merchant_id is not None
+    token = await invite(connection, place.merchant_id, "boss@big.mv", by=attacker)
+    assert await accept(connection, token, password_hash="the attacker's") is not None
+    made = await merchants.create(
+        connection, OPERATOR, bytes(32), name="Big", mode="live", email="boss@big.mv", password="p"
+    )
+    assert made.password == "p"  # not the attacker's
+    assert await proven(connection, "boss@big.mv")
+
+
+async def test_an_emailed_link_proves_the_address(connection, shop: str) -> None:
+    owner = await owner_of(connection)
+    token = await invite(connection, shop, by=owner, language="en")
+    assert await accept(connection, token, password_hash="x") is not None
+    assert await proven(connection, "a@b.mv")
+
+
+async def test_a_stranger_s_second_factor_does_not_outlive_the_proof(connection) -> None:
+    for number, way in enumerate(("invitation", "reset", "link")):
+        email = f"{number}@b.mv"
+        person = await stranger_at(connection, email)
+        await second_factors.begin(connection, bytes(32), person, NOW)
+        seed = await second_factors.pending_seed(connection, bytes(32), person, NOW)
+        code = pyotp.TOTP(seed or "").at(NOW)
+        await second_factors.confirm(connection, bytes(32), person, code, NOW, b"")
+        assert await second_factors.status(connection, person) is not None
+        if way == "invitation":
+            other = await stranger_at(connection, f"other{number}@b.mv")
+            [place] = await memberships.of_person(connection, other)
+            token = await invite(connection, place.merchant_id or "", email)
+            assert await accept(connection, token, password_hash="mine") is not None
+        elif way == "reset":
+            await persons.reset_password(connection, OPERATOR, person, "mine")
+        else:
+            token = await password_links.issue(connection, person, NOW)
+            assert await password_links.use(connection, token, "mine", NOW)
+        assert await second_factors.status(connection, person) is None
 
 
 async def test_a_new_invitation_replaces_the_old_one(connection, shop: str) -> None:

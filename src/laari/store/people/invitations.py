@@ -16,7 +16,7 @@ from laari.rules.shapes.envelopes import to_json
 from laari.store.people import memberships, persons
 from laari.store.people.logins import PersonId
 from laari.store.people.memberships import MembershipError
-from laari.store.people.persons import NewLogin
+from laari.store.people.persons import EmailTakenError, NewLogin
 from laari.store.secrets import digest, new_secret
 
 LIFE = timedelta(hours=24)
@@ -37,7 +37,7 @@ class Invitation(Struct, frozen=True):
     till: str | None
     created_at: datetime
     expires_at: datetime
-    is_known: bool  # the person has a password and has proved the address
+    is_known: bool  # the person has to log in: the link must not replace the password
 
 
 class Invited(NamedTuple):
@@ -48,7 +48,7 @@ class Invited(NamedTuple):
 
 _SELECT = """
 SELECT i.merchant_id, m.name, i.email, i.role, i.till, i.created_at, i.expires_at,
-    coalesce(p.proven, false)
+    p.id IS NOT NULL AND (p.proven OR NOT i.proves)
 FROM invitations i JOIN merchants m ON m.id = i.merchant_id LEFT JOIN persons p USING (email)
 """
 
@@ -67,7 +67,8 @@ async def invite(
     """Makes an invitation, which replaces an earlier one of the same address.
 
     `page` is the address of the links without their token. The link is sent by email in this
-    `language`, or with None returned alone.
+    `language`, or with None returned alone. A link that its inviter (`by`) sees proves nothing
+    about the address: the inviter could open it.
     """
     token = new_secret("")
     invited = Invited(f"{page}/{token}", now + LIFE, language is not None)
@@ -92,9 +93,10 @@ async def invite(
             raise MembershipError(f"a merchant has at most {MOST} open invitations")
         await connection.execute(
             "INSERT INTO invitations (digest, merchant_id, email, role, till, invited_by, "
-            "created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            "created_at, expires_at, proves) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             *(digest(token), merchant_id, *offer),
             *(None if by is None else by.id, now, invited.expires_at),
+            by is None or invited.is_sent,
         )
         if language is not None:
             await _send(connection, merchant_id, offer, invited, now, language)
@@ -160,20 +162,28 @@ async def accept(
     if found is None:
         return None
     async with memberships.changing(connection, actor, "invitation.accept", found.merchant_id):
-        used = await connection.fetchval(
-            "DELETE FROM invitations WHERE digest = $1 AND expires_at > $2 RETURNING true",
+        proves = await connection.fetchval(
+            "DELETE FROM invitations WHERE digest = $1 AND expires_at > $2 RETURNING proves",
             *(digest(token), now),
         )
-        if used is None:
+        if proves is None:
             return None
         if password_hash is not None:
-            enrolled = await persons.enrol(connection, found.email, NewLogin(password_hash))
-            if not enrolled.has_new_password:
-                raise MembershipError("this person has a password: log in first")
-            person = enrolled.id
+            person = await _enrol(connection, found.email, NewLogin(password_hash, proven=proves))
         elif person is None or await persons.find(connection, found.email) != person:
             raise MembershipError("this invitation is for another person")
-        else:
+        elif proves:
             await connection.execute("UPDATE persons SET proven = true WHERE id = $1", person.id)
         await memberships.join(connection, found.merchant_id, person, found.role, found.till)
     return found, person
+
+
+async def _enrol(connection: Connection, email: str, login: NewLogin) -> PersonId:
+    """A new person, or one who has not proved the address, if this link proves it."""
+    try:
+        enrolled = await persons.enrol(connection, email, login)
+    except EmailTakenError:
+        enrolled = None
+    if enrolled is None or not enrolled.has_new_password:
+        raise MembershipError("this person has a password: log in first")
+    return enrolled.id

@@ -14,7 +14,7 @@ from asyncpg import Connection
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.messages import CodeContent, LinkContent
-from laari.store.people import logins, notices
+from laari.store.people import logins, notices, persons
 from laari.store.people.acting import acting
 from laari.store.people.logins import CustomerId, PersonId, Whose, table_of
 from laari.store.secrets import derive, digest, new_secret
@@ -121,7 +121,8 @@ async def use(
 ) -> bool:
     """Sets the password and ends all sessions, once. False if the link no longer works.
 
-    The second factor stays. Its wait for wrong codes ends, because nobody knows the new password.
+    The second factor stays, unless nobody had proved the address before. Its wait for wrong codes
+    ends, because nobody knows the new password.
     """
     async with connection.transaction():
         row = await connection.fetchrow(
@@ -137,7 +138,7 @@ async def use(
         if isinstance(whose, PersonId):
             # The link came to the address, or an operator has forwarded it.
             async with acting(connection, actor, "person.prove_address"):
-                await connection.execute("UPDATE persons SET proven = true WHERE id = $1", whose.id)
+                await persons.prove(connection, whose)
             await connection.execute(
                 "UPDATE second_factors SET failures = 0, blocked_until = NULL WHERE person_id = $1",
                 whose.id,

@@ -40,8 +40,9 @@ async def find(connection: Connection, email: str) -> PersonId | None:
 async def enrol(connection: Connection, email: str, login: NewLogin) -> Enrolled:
     """Finds the person with this email, or makes one; within the caller's transaction.
 
-    A person who signed up alone has not proved the address: the login replaces theirs, and their
-    sessions end. So a stranger who signs up with the address of another person gains nothing.
+    A person who signed up alone has not proved the address: the login replaces theirs, their
+    sessions end and their second factor is off. So a stranger who signs up with the address of
+    another person gains nothing, and cannot lock that person out.
     """
     person_id = ids.new_id(datetime.now(UTC), os.urandom)
     made = await connection.fetchval(
@@ -65,8 +66,25 @@ async def enrol(connection: Connection, email: str, login: NewLogin) -> Enrolled
             "password_first = $4, proven = $5 WHERE id = $1",
             *(whose.id, *login),
         )
+        await _forget_factor(connection, whose)
         await logins.end_all(connection, whose)
     return Enrolled(whose, not row["proven"])
+
+
+async def prove(connection: Connection, whose: PersonId) -> None:
+    """Notes that a new password went to the address; within the caller's `acting`.
+
+    A second factor from before that may be a stranger's, who would lock the person out with it.
+    """
+    first = await connection.fetchval(
+        "UPDATE persons SET proven = true WHERE id = $1 AND NOT proven RETURNING true", whose.id
+    )
+    if first:
+        await _forget_factor(connection, whose)
+
+
+async def _forget_factor(connection: Connection, whose: PersonId) -> None:
+    await connection.execute("DELETE FROM second_factors WHERE person_id = $1", whose.id)
 
 
 async def reset_password(
@@ -74,7 +92,7 @@ async def reset_password(
 ) -> int:
     """Sets a password that the person has to change; returns the number of ended sessions."""
     async with acting(connection, actor, "person.reset_password"):
-        await connection.execute("UPDATE persons SET proven = true WHERE id = $1", whose.id)
+        await prove(connection, whose)
         return (
             await logins.set_password(connection, actor, whose, password_hash, must_change=True)
             or 0
