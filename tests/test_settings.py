@@ -30,6 +30,7 @@ def test_defaults() -> None:
         sandbox_signup=False,
         sandbox_signups_per_minute=60.0,
         sandbox_merchants=10_000,
+        second_operator_above=None,
         support_contact=None,
         vpa_suffixes=("fp", "fahipay"),
         webhook_allow_private=False,

@@ -217,6 +217,11 @@ def _whole(least: int, most: int, *, or_zero: bool = False) -> Reader[int]:
     return read
 
 
+def _whole_or_none(least: int, most: int) -> Reader[int | None]:
+    read_number = _whole(least, most)
+    return lambda name, text: read_number(name, text) if text else None
+
+
 def _list_of(read_item: Reader[T]) -> Reader[tuple[T, ...]]:
     def read(name: str, text: str) -> tuple[T, ...]:
         return tuple(read_item(name, item.strip()) for item in text.split(",")) if text else ()
@@ -298,14 +303,18 @@ class Settings:
     sandbox_signup: bool = _setting(
         _switch,
         "off",
-        "if on, anybody can create a sandbox merchant; on with --demo; refused if the "
-        "installation has live merchants",
+        "if on, anybody can create a sandbox merchant; on with --demo",
     )
     sandbox_signups_per_minute: float = _setting(
         _number, "60", "sign-ups per minute and address; 0 removes the limit"
     )
     sandbox_merchants: int = _setting(
         _whole(0, 1_000_000), "10000", "number of merchants at which sign-up stops"
+    )
+    second_operator_above: int | None = _setting(
+        _whole_or_none(0, 999_999_999),
+        "(off)",
+        "amount in laari above which a top-up or adjustment waits for a second operator",
     )
     vpa_suffixes: tuple[str, ...] = _setting(_list_of(_word), "fp,fahipay", "accepted VPA suffixes")
     webhook_allow_private: bool = _setting(

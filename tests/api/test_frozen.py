@@ -56,8 +56,13 @@ def test_nothing_leaves_a_frozen_wallet_and_money_still_arrives(
     laari(shop, "wallet", "topup", account, "500")
     [balance] = purse.data("/balance")
     assert balance["ledger_balance"] == 1_025
-    statuses = [line["status"] for line in purse.data("/transactions", limit=6)]
+    lines = purse.data("/transactions", limit=6)
+    statuses = [line["status"] for line in lines]
     assert statuses == ["success", "success", "failed", "failed", "failed", "failed"]
+    # Only the operator reads why an attempt failed.
+    assert all("failure" not in line for line in lines)
+    kept = [each["failure"] for each in laari(shop, "wallet", "history", account, "--limit", "6")]
+    assert kept == [None, None, "insufficient_balance", "frozen", "frozen", "frozen"]
 
     laari(shop, "customer", "unfreeze", account)
     for path in (

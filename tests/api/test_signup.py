@@ -116,18 +116,19 @@ def test_one_address_floods_alone(open_service: Service) -> None:
     assert [each.status_code for each in sixes].count(201) == PER_MINUTE
 
 
-def test_what_signed_up_never_goes_live(open_service: Service) -> None:
+def test_a_merchant_that_signed_up_goes_live_only_after_approval(open_service: Service) -> None:
     made = sign_up(open_service).json()
     merchant_id = made["merchant_id"]
-    refused = open_service.laari("merchant", "update", merchant_id, "--mode", "live")
-    assert refused.returncode == 1
-    assert "sandbox alone" in refused.stderr
     # Even a row that says otherwise opens nothing: there is no live tenant.
     open_service.execute("UPDATE merchants SET mode = 'live' WHERE id = $1", merchant_id)
     shop = Merchant(open_service, merchant_id, made["secret_key"])
     assert shop.post("/payments", {"reference": "r", "amount": 100}).status_code == 401
     open_service.execute("UPDATE merchants SET mode = 'sandbox' WHERE id = $1", merchant_id)
     assert shop.payment()["status"] == "pending"
+    assert open_service.laari("merchant", "approve", merchant_id).returncode == 0
+    assert shop.payment()["status"] == "pending"  # in the sandbox: its people choose the mode
+    assert open_service.laari("merchant", "update", merchant_id, "--mode", "live").returncode == 0
+    assert shop.post("/payments", {"reference": "r", "amount": 100}).status_code == 201
     assert open_service.laari("audit").returncode == 0
 
 
@@ -149,13 +150,11 @@ def test_the_reference_tells_of_it_where_it_is_on(open_service: Service) -> None
 
 
 @pytest.mark.ci
-def test_it_closes_when_a_merchant_goes_live(engine, tmp_path: Path) -> None:
+def test_it_stays_open_next_to_live_merchants(engine, tmp_path: Path) -> None:
     settings = {"LAARI_SANDBOX_SIGNUP": "on", "LAARI_TRUSTED_PROXIES": "127.0.0.1"}
     with serving(engine.migrated("signup_live"), tmp_path, **settings) as service:
         shop = service.merchant()
         assert sign_up(service).status_code == 201
         service.execute("UPDATE merchants SET mode = 'live' WHERE id = $1", shop.id)
-        refused = sign_up(service)
-        assert refused.status_code == 404
-        assert "live merchants" in refused.json()["error"]["message"]
-        assert service.execute("SELECT count(*) FROM merchants")[0]["count"] == 2
+        assert sign_up(service).status_code == 201
+        assert service.execute("SELECT count(*) FROM merchants")[0]["count"] == 3

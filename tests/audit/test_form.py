@@ -23,7 +23,9 @@ FIRST = {
     ),
     "transactions": (
         "tid",
-        "r.tid, r.account, r.recorded, r.time, r.type, r.name, r.details, r.amount, r.status, "
+        "r.tid, r.account, r.recorded, r.time, r.type, r.name, r.details, r.amount, "
+        # The same as `r.status` for all rows before reasons of failures were kept.
+        "r.status || coalesce(' ' || r.failure, ''), "
         "CASE r.type WHEN 'topup' THEN (SELECT s.slip FROM topup_slips s WHERE s.tid = r.tid) "
         "END, CASE WHEN r.type IN ('topup', 'adjustment') THEN "
         "(SELECT w.customer_id FROM wallets w WHERE w.account = r.account) END",

@@ -45,6 +45,8 @@ NOBODY = {
     "suspended_id": f"auth_{'0' * 32}",
     "event_id": f"evt_{'0' * 32}",
     "message_id": f"msg_{'0' * 32}",
+    "movement_id": f"mov_{'0' * 32}",
+    "application_id": f"app_{'0' * 32}",
     "language": "dv",
     "payout_id": f"po_{'0' * 32}",
     "run": "999999",
@@ -65,6 +67,12 @@ NOBODY = {
     "event": "payment.paid",
     "role": "owner",
     "support": "support",
+    "text": "7712345",
+    "bps": "150",
+    "fixed": "0",
+    **dict.fromkeys(("legal_name", "registration_number", "address", "contact"), "Shop"),
+    **dict.fromkeys(("bank_name", "bank_holder", "bank_account"), "Shop"),
+    "monthly_volume": "5",
 }
 
 

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from laari.store.people import merchants
 from laari.store.postgres.migrate import migrate
 from laari.store.postgres.pool import connection_to
-from tests.actors import OPERATOR
 
 
 def refused(dsn: str, place: Path, **settings: str) -> str:
@@ -31,15 +29,6 @@ def refused(dsn: str, place: Path, **settings: str) -> str:
     assert ended.returncode == 1
     assert ended.stderr.count("\n") == 1
     return ended.stderr
-
-
-async def test_sign_up_does_not_start_where_a_merchant_is_live(
-    empty_dsn: str, tmp_path: Path
-) -> None:
-    await migrate(empty_dsn)
-    async with connection_to(empty_dsn) as connection:
-        await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
-    assert "LAARI_SANDBOX_SIGNUP" in refused(empty_dsn, tmp_path, LAARI_SANDBOX_SIGNUP="on")
 
 
 @pytest.mark.parametrize("ahead", [1_000_000, 2**40])

@@ -17,7 +17,7 @@ from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
 
-TRANSACTION = {"tid", "account", "time", "type", "name", "details", "amount", "status"}
+TRANSACTION = {"tid", "account", "time", "type", "name", "details", "amount", "status", "failure"}
 
 
 def new_account(laari: Laari, balance: int = 0, name: str = "Aisha", mode: str = "live") -> str:  # noqa: F811
@@ -167,6 +167,7 @@ def test_a_customer_is_shown_by_id_and_by_account(laari: Laari) -> None:  # noqa
         "frozen": False,
         "frozen_at": None,
         "frozen_reason": None,
+        "frozen_silently": False,
         "mobile": "7771234",
         "email": "a@b.mv",
         "language": "en",
@@ -288,6 +289,23 @@ def test_a_wallet_is_frozen_for_a_reason_and_lifted(laari: Laari) -> None:  # no
     lifted = laari("customer", "unfreeze", account, "--json").json
     assert (lifted["frozen"], lifted["frozen_at"], lifted["frozen_reason"]) == (False, None, None)
     assert laari("customer", "unfreeze", account, "--json").json == lifted
+
+
+def test_every_freeze_is_kept_with_its_reason(laari: Laari) -> None:  # noqa: F811
+    account = new_account(laari)
+    for options in (("--reason", "Court order 12", "--silent"), ("--reason", "Lost phone")):
+        laari("customer", "freeze", account, *options)
+        shown = laari("customer", "show", account, "--json").json
+        assert shown["frozen_silently"] is ("--silent" in options)
+        laari("customer", "unfreeze", account, "--reason", "Order lifted")
+    shown = laari("customer", "show", account, "--json").json
+    assert (shown["frozen"], shown["frozen_silently"]) == (False, False)
+    assert [(each["action"], each["reason"], each["silent"]) for each in shown["freezes"]] == [
+        ("frozen", "Court order 12", True),
+        ("unfrozen", "Order lifted", False),
+        ("frozen", "Lost phone", False),
+        ("unfrozen", "Order lifted", False),
+    ]
 
 
 def test_every_freeze_is_kept(laari: Laari, dsn: str) -> None:  # noqa: F811

@@ -197,6 +197,28 @@ async def test_a_frozen_wallet_reads_one_sentence_with_a_contact(
     assert status_of(live_shop, payment) == "pending"
 
 
+async def test_a_silent_freeze_is_not_named(
+    visitors: Visitors, service: Service, live_shop: Merchant
+) -> None:
+    visitors.expected_statuses = {422}
+    customer = await new_customer(service)
+    payment = live_shop.payment(amount=100)
+    asked = live_shop.authorization(title="Beans", limits={"per_payment": 5_000})
+    page = await opened(visitors, payment, customer)
+    freeze = ("customer", "freeze", str(customer.account), "--reason", "Court", "--silent")
+    assert (await asyncio.to_thread(service.laari, *freeze)).returncode == 0
+    await page.get_by_role("button", name="Pay MVR").click()
+    await expect(page.get_by_role("alert")).to_contain_text("Your wallet could not do this.")
+    addresses = [payment["payment_url"], asked["approval_url"], f"{service.origin}/app"]
+    for address in (*addresses, f"{service.origin}/app/transactions"):
+        await page.goto(address)
+        text = await page.locator("body").inner_text()
+        for hint in ("roze", "lock", "Court", "Contact", "Limits", CONTACT):
+            assert hint not in text
+        await in_order(page)
+    await expect(page.get_by_role("listitem").first).to_contain_text("The wallet could not pay")
+
+
 async def test_all_reasons_are_told_those_first_that_the_customer_cannot_change(
     visitors: Visitors, service: Service, live_shop: Merchant
 ) -> None:

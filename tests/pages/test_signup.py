@@ -113,15 +113,10 @@ async def test_what_is_wrong_is_said_and_nothing_is_made(
 
 
 async def test_a_closed_sign_up_says_so_before_its_form(
-    visitors: Visitors, open_service: Service, service: Service
+    visitors: Visitors, service: Service
 ) -> None:
-    """Switched off, or by a merchant that went live since the service started."""
     visitors.expected_statuses |= {404, 503}
     page = await opened(visitors, service, "/dashboard/signup")
     await expect(page.get_by_role("heading", level=1)).to_have_text("Sign-up is closed")
-    open_service.merchant(mode="live")
-    page = await opened(visitors, open_service, "/dashboard/signup")
-    await expect(page.get_by_role("heading", level=1)).to_have_text("Sign-up is closed")
-    await expect(page.get_by_text("takes real payments")).to_be_visible()
     assert await page.locator("form, input").count() == 0
     assert await serious_violations(page) == []

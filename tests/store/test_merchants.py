@@ -11,7 +11,7 @@ from laari.errors import LaariError
 from laari.store.audit import audit
 from laari.store.people import customers, merchants
 from laari.store.people.passwords import password_fits
-from laari.store.people.signup import LiveError, is_live, sign_up
+from laari.store.people.signup import sign_up
 from laari.store.people.tiers import set_tier
 from laari.store.people.wallet_keys import sandbox_wallet_key
 from laari.store.postgres.pool import connection_to
@@ -200,9 +200,6 @@ async def test_sign_up_ends_at_the_bound_also_for_those_who_come_at_once(dsn: st
     assert sum(await asyncio.gather(*map(one, range(8)))) == 3
     async with connection_to(dsn) as connection:
         assert await connection.fetchval("SELECT count(*) FROM merchants") == 3
-        assert not await is_live(connection)
-        await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
-        assert await is_live(connection)
 
 
 async def test_a_merchant_that_signs_up_has_no_live_side(connection: asyncpg.Connection) -> None:
@@ -212,7 +209,7 @@ async def test_a_merchant_that_signs_up_has_no_live_side(connection: asyncpg.Con
     assert await merchants.show(connection, made.merchant.id) == made.merchant
     modes = "SELECT mode FROM tenants WHERE merchant_id = $1"
     assert [row["mode"] for row in await connection.fetch(modes, made.merchant.id)] == ["sandbox"]
-    with pytest.raises(LaariError, match="sandbox alone"):
+    with pytest.raises(LaariError, match="not approved"):
         await merchants.update(connection, OPERATOR, made.merchant.id, mode="live")
     changed = await merchants.update(
         connection, OPERATOR, made.merchant.id, mode="sandbox", fee_bps=5
@@ -225,13 +222,9 @@ async def test_a_merchant_that_signs_up_has_no_live_side(connection: asyncpg.Con
     ).mode == "live"
 
 
-async def test_sign_up_ends_where_a_merchant_goes_live_later(
-    connection: asyncpg.Connection,
-) -> None:
+async def test_sign_up_stays_open_next_to_live_merchants(connection: asyncpg.Connection) -> None:
     other = await make_merchant(connection)
-    assert await sign_up(connection, OPERATOR, MASTER_KEY, 10, name="Shop") is not None
     await merchants.update(connection, OPERATOR, other.merchant.id, mode="live")
-    with pytest.raises(LiveError):
-        await sign_up(connection, OPERATOR, MASTER_KEY, 10, name="Shop")
-    await merchants.update(connection, OPERATOR, other.merchant.id, mode="sandbox")
-    assert await sign_up(connection, OPERATOR, MASTER_KEY, 10, name="Shop") is not None
+    made = await sign_up(connection, OPERATOR, MASTER_KEY, 10, name="Shop")
+    assert made is not None
+    assert not made.merchant.has_live

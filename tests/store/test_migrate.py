@@ -116,6 +116,10 @@ SMALL = """
     schema_migrations seals second_factors sessions tenants tiers topup_slips wallet_freezes
     wallet_keys
 """.split()
+SMALL += """
+    applications contact_changes customer_notes fee_history identities pending_movements
+    scheduled_fees
+""".split()
 
 
 async def test_analyzing_a_table_that_grows_with_payments_reads_few_pages(dsn: str) -> None:

@@ -19,6 +19,7 @@ from laari.store.audit import Report, audit
 from laari.store.audit.standby import caught_up
 from laari.store.ledger.last_seal_file import KnownSeal, last_seal_file, noted_seal, read_seal
 from laari.store.ledger.seals import sealing_key
+from laari.store.people.installation import note_audit
 from laari.store.postgres.pool import connection_to
 
 BESIDE = 2  # more connections that check at the same time
@@ -99,7 +100,7 @@ async def _audit(
             connections = await stack.enter_async_context(
                 caught_up(service.dsn, standby, 1 + BESIDE)
             )
-        return await audit(
+        report = await audit(
             connections[0],
             sealing_key(service.master_key),
             beside=connections[1:],
@@ -107,3 +108,6 @@ async def _audit(
             since_seal=since_seal,
             tell=tell,
         )
+        async with connection_to(service.dsn) as connection:
+            await note_audit(connection, report.ok)
+        return report

@@ -1,5 +1,6 @@
 """`laari backup` and `laari restore`."""
 
+import asyncio
 import os
 import signal
 from collections.abc import Iterator
@@ -22,7 +23,9 @@ from laari.errors import LaariError
 from laari.process.open import open_engine
 from laari.rules.calendar import MALDIVES
 from laari.settings import Settings, read_settings
+from laari.store.people.installation import note_backup
 from laari.store.postgres.migrate import known_migrations
+from laari.store.postgres.pool import connection_to
 
 _folder = click.Path(path_type=Path)
 
@@ -57,6 +60,7 @@ def backup_command(folder: Path, with_key: bool, as_json: bool) -> None:
     ):
         source = Source(service.dsn, service.master_key, settings.data_dir)
         made = make_backup(source, folder, progress, with_key=with_key)
+        asyncio.run(_note(service.dsn))
     show(
         {
             "path": str(folder.absolute()),
@@ -72,6 +76,11 @@ def backup_command(folder: Path, with_key: bool, as_json: bool) -> None:
         },
         as_json,
     )
+
+
+async def _note(dsn: str) -> None:
+    async with connection_to(dsn) as connection:
+        await note_backup(connection)
 
 
 def _refuse_external(settings: Settings) -> None:

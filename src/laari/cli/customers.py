@@ -21,7 +21,7 @@ from laari.rules.contacts import read_email, read_mobile, read_vpa
 from laari.rules.money import MAX_MONEY
 from laari.rules.operator import FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.records import Language, Mode
-from laari.store.people import customers
+from laari.store.people import customers, notes
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import holders
 from laari.store.reads.holders import Holder
@@ -100,7 +100,12 @@ async def show(service: Service, customer: str) -> object:
     async with connection_to(service.dsn) as connection:
         freezes = await holders.freezes(connection, found[0].account)
     history = [
-        {"time": show_time(each.time), "action": each.action, "reason": each.reason}
+        {
+            "time": show_time(each.time),
+            "action": each.action,
+            "reason": each.reason,
+            "silent": each.silent,
+        }
         for each in freezes
     ]
     return {**described(found[0]), "freezes": history}
@@ -131,14 +136,17 @@ async def list_newest(
 @customer.command("set-tier")
 @click.argument("customer")
 @click.argument("tier")
+@click.option("--reason", type=fields.reason, help="Only operators see it.")
 @operation
 @needs("customers.change")
-async def set_tier(service: Service, customer: str, tier: str) -> dict[str, object]:
+async def set_tier(
+    service: Service, customer: str, tier: str, reason: str | None
+) -> dict[str, object]:
     """Set the tier of a customer's wallet.
 
     CUSTOMER is an id or an account number. See `laari tier list` for the tiers.
     """
-    return await _change(service, customer, lambda account: SetTier(actor(), account, tier))
+    return await _change(service, customer, lambda account: SetTier(actor(), account, tier, reason))
 
 
 @customer.command("set-language")
@@ -160,25 +168,51 @@ async def set_language(service: Service, customer: str, language: Language) -> d
 @customer.command()
 @click.argument("customer")
 @click.option("--reason", type=fields.reason, required=True, help="Only operators see it.")
+@click.option("--silent", is_flag=True, help="Do not name the freeze on the customer's pages.")
 @operation
 @needs("wallets.freeze")
-async def freeze(service: Service, customer: str, reason: str) -> dict[str, object]:
+async def freeze(service: Service, customer: str, reason: str, silent: bool) -> dict[str, object]:
     """Stop money from leaving a customer's wallet.
 
     Payments and charges are refused as if they exceeded the wallet's limits. Refunds and top-ups
     still arrive, and the customer can still log in and read. A second freeze keeps the first
     reason.
     """
-    return await _change(service, customer, lambda account: FreezeWallet(actor(), account, reason))
+    return await _change(
+        service, customer, lambda account: FreezeWallet(actor(), account, reason, silent)
+    )
 
 
 @customer.command()
 @click.argument("customer")
+@click.option("--reason", type=fields.reason, help="Only operators see it.")
 @operation
 @needs("wallets.freeze")
-async def unfreeze(service: Service, customer: str) -> dict[str, object]:
+async def unfreeze(service: Service, customer: str, reason: str | None) -> dict[str, object]:
     """Let money leave a frozen wallet again."""
-    return await _change(service, customer, lambda account: UnfreezeWallet(actor(), account))
+    return await _change(
+        service, customer, lambda account: UnfreezeWallet(actor(), account, reason)
+    )
+
+
+@customer.command()
+@click.argument("customer")
+@click.argument("text", required=False, type=fields.text(notes.LONGEST))
+@operation
+@needs("customers.read")
+async def note(service: Service, customer: str, text: str | None) -> list[dict[str, object]]:
+    """Add a note about a customer and list all notes.
+
+    Without TEXT, this lists them. Only operators see notes, and nobody can change them.
+    """
+    holder = await _find(service, customer)
+    async with connection_to(service.dsn) as connection:
+        if text is not None:
+            await notes.add(connection, actor(), holder.customer_id, text)
+        found = await notes.of_customer(connection, holder.customer_id, MOST_LISTED)
+    return [
+        {"time": show_time(each.time), "author": each.author, "text": each.text} for each in found
+    ]
 
 
 async def _change(
@@ -194,16 +228,19 @@ async def _matching(service: Service, written: str) -> list[Holder]:
     """Returns the customers that match in any way: at least one, at most one too many."""
     if ids.read_id(ids.CUSTOMER, written) is not None:
         return [await _find(service, written)]
+    text = written.strip()
     async with connection_to(service.dsn) as connection:
-        found = await holders.matching(
+        exact = await holders.with_contact(
             connection,
-            written.strip(),
-            MOST_MATCHES + 1,
-            account=int(written) if _ACCOUNT.fullmatch(written) else None,
-            mobile=read_mobile(written),
-            email=read_email(written),
-            vpa=read_vpa(written, service.settings.vpa_suffixes),
+            account=int(text) if _ACCOUNT.fullmatch(text) else None,
+            mobile=read_mobile(text),
+            email=read_email(text),
+            vpa=read_vpa(text, service.settings.vpa_suffixes),
         )
+        named = await holders.named(connection, text, MOST_MATCHES + 1)
+    exact += [each for each in named if each.name.lower() == text.lower()]
+    found = list({each.customer_id: each for each in exact or named}.values())
+    found.sort(key=lambda each: each.customer_id, reverse=True)
     if not found:
         raise LaariError(f"no customer has the id, account number, contact or name {written!r}")
     return found
@@ -233,6 +270,7 @@ def described(holder: Holder) -> dict[str, object]:
         "frozen": holder.frozen_at is not None,
         "frozen_at": show_or_none(holder.frozen_at),
         "frozen_reason": holder.frozen_reason,
+        "frozen_silently": holder.frozen_silently,
         "mobile": holder.mobile,
         "email": holder.email,
         "vpa": holder.vpa,

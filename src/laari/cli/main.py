@@ -8,15 +8,18 @@ import click
 
 from laari import __version__
 from laari.cli import bank, merchant_money
+from laari.cli.applications import application
 from laari.cli.audit import audit_command
 from laari.cli.authorizations import authorization
 from laari.cli.backup import backup_command, restore_command
 from laari.cli.clients import client
 from laari.cli.customers import customer
 from laari.cli.database import init_command, migrate_command
+from laari.cli.find import find_command
 from laari.cli.journal import journal
 from laari.cli.merchants import merchant
 from laari.cli.messages import message
+from laari.cli.movements import movement
 from laari.cli.operators import operator
 from laari.cli.payments import payment
 from laari.cli.payouts import payout
@@ -43,13 +46,16 @@ def cli() -> None:
 for command in (
     serve_command,
     init_command,
+    find_command,
     merchant,
+    application,
     client,
     customer,
     session,
     operator,
     person,
     wallet,
+    movement,
     tier,
     journal,
     payment,

@@ -1,6 +1,6 @@
 """`laari merchant`: merchants and their secret keys."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any, Literal
 
 import click
@@ -10,9 +10,11 @@ from laari.cli.terminal.operation import actor, operation
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
-from laari.rules.calendar import show_or_none
+from laari.rules.calendar import show as show_time
+from laari.rules.calendar import show_or_none, start_of
 from laari.rules.webhooks import check_webhook_url
-from laari.store.people import merchants
+from laari.store.people import applications, merchants
+from laari.store.people import fees as fee_terms
 from laari.store.people.merchants import described
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import balances
@@ -72,6 +74,7 @@ async def create(
 @click.option("--webhooks", type=click.Choice(["on", "off"]), help="Send events or not.")
 @click.option("--fee-bps", type=fields.fee_bps, help="Fee in basis points.")
 @click.option("--fee-fixed", type=fields.fee_fixed, help="Fixed fee in laari.")
+@click.option("--reason", type=fields.reason, help="With --inactive: shown to the merchant.")
 @operation
 @needs("merchants.change")
 async def update(
@@ -80,17 +83,29 @@ async def update(
     merchant_id: str,
     webhook_url: str | None,
     webhooks: Literal["on", "off"] | None,
+    reason: str | None,
     **changes: Any,
 ) -> dict[str, object]:
-    """Change a merchant; omitted options stay as they are."""
+    """Change a merchant; omitted options stay as they are.
+
+    --mode live approves a merchant that signed up.
+    """
     webhook_url = _vetted(service, webhook_url)
+    if reason is not None and changes["active"] is not False:
+        raise LaariError("use --reason only with --inactive")
     async with connection_to(service.dsn) as connection:
+        if (
+            changes["mode"] == "live"
+            and not (await merchants.show(connection, merchant_id)).has_live
+        ):
+            await applications.approve(connection, actor(), merchant_id)
         changed = await merchants.update(
             connection,
             actor(),
             merchant_id,
             webhook_url=webhook_url,
             webhooks=None if webhooks is None else webhooks == "on",
+            inactive_reason=reason,
             **changes,
         )
     return described(changed)
@@ -106,9 +121,47 @@ async def show(service: Service, merchant_id: str) -> dict[str, object]:
     After a rotation with an overlap, `old_key_until` is the end of the old key.
     """
     async with connection_to(service.dsn) as connection:
-        found = _with_old_key(await merchants.show(connection, merchant_id))
+        found = await merchants.show(connection, merchant_id)
         held = await balances.of_merchant(connection, merchant_id)
-    return {**found, "balance": {mode: each and each.available for mode, each in held.items()}}
+    return {
+        **_with_old_key(found),
+        "approved": found.has_live,
+        "inactive_reason": found.inactive_reason,
+        "balance": {mode: each and each.available for mode, each in held.items()},
+    }
+
+
+@merchant.command()
+@click.argument("merchant_id")
+@click.option("--reason", type=fields.text(500), help="Shown to the merchant.")
+@operation
+@needs("merchants.approve")
+async def approve(service: Service, merchant_id: str, reason: str | None) -> dict[str, object]:
+    """Let a merchant that signed up go live.
+
+    Its own people choose the mode of the credentials then. An open application ends as approved.
+    """
+    async with connection_to(service.dsn) as connection:
+        await applications.approve(connection, actor(), merchant_id, reason)
+        return {**described(await merchants.show(connection, merchant_id)), "approved": True}
+
+
+@merchant.command("set-fees")
+@click.argument("merchant_id")
+@click.option("--bps", type=fields.fee_bps, required=True, help="Fee in basis points.")
+@click.option("--fixed", type=fields.fee_fixed, required=True, help="Fixed fee in laari.")
+@click.option("--from", "first", type=fields.day, help="First Maldivian day; default: now.")
+@click.option("--reason", type=fields.reason, help="Only operators see it.")
+@operation
+@needs("fees.change")
+async def set_fees(
+    service: Service, merchant_id: str, bps: int, fixed: int, first: date | None, reason: str | None
+) -> list[dict[str, object]]:
+    """Change a merchant's fees now, or from a day on."""
+    starts_at = None if first is None else start_of(first)
+    async with connection_to(service.dsn) as connection:
+        await fee_terms.set_fees(connection, actor(), merchant_id, bps, fixed, starts_at, reason)
+    return await _fees(service, merchant_id)
 
 
 @merchant.command()
@@ -124,6 +177,30 @@ async def balance(service: Service, merchant_id: str) -> list[dict[str, object]]
         {"mode": mode, **each._asdict(), "currency": "MVR"}
         for mode, each in found.items()
         if each is not None
+    ]
+
+
+@merchant.command()
+@click.argument("merchant_id")
+@operation
+@needs("merchants.read")
+async def fees(service: Service, merchant_id: str) -> list[dict[str, object]]:
+    """List a merchant's fees: scheduled, present and past."""
+    return await _fees(service, merchant_id)
+
+
+async def _fees(service: Service, merchant_id: str) -> list[dict[str, object]]:
+    async with connection_to(service.dsn) as connection:
+        await merchants.show(connection, merchant_id)  # raises an error if there is none
+        found = await fee_terms.terms_of(connection, merchant_id)
+    return [
+        {
+            "since": show_time(each.since),
+            "fee_bps": each.fee_bps,
+            "fee_fixed": each.fee_fixed,
+            "scheduled": each.is_scheduled,
+        }
+        for each in found
     ]
 
 

@@ -6,13 +6,16 @@ from typing import Any
 import click
 from msgspec.structs import asdict
 
+from laari.cli.movements import described_movement
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import actor, operation, submit
+from laari.cli.terminal.output import complain
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
+from laari.rules.movements import RequestMovement, needs_second_operator
 from laari.rules.operator import MoveMoney
 from laari.rules.records import Transaction
 from laari.store.postgres.pool import connection_to
@@ -109,7 +112,14 @@ async def history(
 
 
 async def _move(service: Service, account: int, **how: Any) -> dict[str, object]:
-    """Returns the transaction, the wallet's holder, and the balance before and after."""
+    """Returns the transaction, the wallet's holder, and the balance before and after.
+
+    A large movement waits for a second operator instead.
+    """
+    if needs_second_operator(how["amount"], service.settings.second_operator_above):
+        asked = await submit(service, RequestMovement(actor(), account, **how))
+        complain("a second operator has to confirm this: laari movement confirm")
+        return described_movement(asked)
     async with connection_to(service.dsn) as connection:
         tenant = await tenants.of_wallet(connection, account)
         holder = await holders.by_account(connection, account)

@@ -34,6 +34,7 @@ from laari.store.reads import (
     deliveries,
     events,
     figures,
+    health,
     messages,
     payment_requests,
     payments,
@@ -142,13 +143,14 @@ class Backend:
     async def measure(self) -> bytes:
         """The figures of the whole service for Prometheus; most of them need no database."""
         self._set_gauges()
-        up, webhooks, waiting, seals = await asyncio.gather(
+        up, webhooks, waiting, seals, noted = await asyncio.gather(
             self.is_ready(),
             self._measured(deliveries.backlog),
             self._measured(messages.backlog),
             self._measured(shown_seals),
+            self._measured(health.noted),
         )
-        return self.metrics.text(up, webhooks, waiting, seals)
+        return self.metrics.text(up, webhooks, waiting, seals, noted)
 
     async def _measured(self, query: Callable[[Connection], Awaitable[A | None]]) -> A | None:
         try:

@@ -25,7 +25,7 @@ from laari.store.people.logins import PersonId
 from laari.store.people.merchants import SANDBOX_BALANCE, SANDBOX_TIER, NewMerchant
 from laari.store.people.passwords import new_password
 from laari.store.people.persons import EmailTakenError
-from laari.store.people.signup import LiveError, sign_up
+from laari.store.people.signup import sign_up
 from laari.store.people.wallet_keys import sandbox_wallet_key
 
 ENDPOINT = Endpoint(
@@ -33,8 +33,8 @@ ENDPOINT = Endpoint(
     method="POST",
     name="sandbox_sign_up",
     summary="Create a sandbox merchant",
-    description="Needs no credentials. The merchant has no live mode. Its secrets are shown only "
-    "now. The body is optional.",
+    description="Needs no credentials. The merchant has no live mode until the operator approves "
+    "it. Its secrets are shown only now. The body is optional.",
     refusals=(
         "method_not_allowed",
         "https_required",
@@ -227,8 +227,6 @@ async def make_merchant(
         return refuse("service_unavailable")._replace(retry_after=full.retry_after)
     except EmailTakenError:
         return invalid("email", EMAIL_REFUSED)
-    except LiveError:
-        return refuse("not_found", "Sign-up is closed: this installation has live merchants.")
     if made is None:
         return refuse("service_unavailable", "This sandbox cannot hold more merchants.")
     return made

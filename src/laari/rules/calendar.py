@@ -91,6 +91,11 @@ def local_day(moment: datetime) -> date:
     return moment.astimezone(MALDIVES).date()
 
 
+def start_of(day: date) -> datetime:
+    """The first moment of a Maldivian day."""
+    return datetime(day.year, day.month, day.day, tzinfo=MALDIVES)
+
+
 # All commands of a batch have the same time, and a payment needs this up to seven times.
 @lru_cache(maxsize=256)
 def period_start(moment: datetime, interval: Interval) -> date:

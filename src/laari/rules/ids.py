@@ -25,6 +25,8 @@ EVENT = "evt_"
 CUSTOMER = "cus_"
 MESSAGE = "msg_"
 PERSON = "per_"
+MOVEMENT = "mov_"
+APPLICATION = "app_"
 
 _HEX32 = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{24}", re.ASCII)

@@ -56,19 +56,13 @@ class MoveMoney(Command[MovedMoney]):
     def decide(self, world: World) -> MovedMoney | Refusal:
         wallet = world.wallets.get(self.account)
         if wallet is None:
-            return _no_wallet(self.account)
-        if self.amount == 0 or (self.kind == "topup" and self.amount < 0):
-            allowed = "positive" if self.kind == "topup" else "positive or negative, not zero"
-            return invalid("amount", f"The amount must be {allowed}.")
+            return no_wallet(self.account)
         if self.slip is not None and (wallet.mode, self.slip) in world.topups:
             return self._again(wallet, world.topups[wallet.mode, self.slip])
+        refusal = self.refusal(wallet)
+        if refusal is not None:
+            return refusal
         before, after = wallet.balance, wallet.balance + self.amount
-        if abs(after) > MAX_MONEY:
-            return invalid("amount", "The balance would be too large.")
-        if self.amount < 0 and after < 0 and not self.below_zero:
-            change = f"from MVR {rufiyaa(before)} to MVR {rufiyaa(after)}"
-            message = f"This would change the balance {change}. Use --below-zero to allow it."
-            return invalid("amount", message)
         moved = move_outside_money(world, self.tenant, wallet, self.kind, self.amount, self.details)
         note_wallet(
             *(world, self.actor, f"wallet.{self.kind}", wallet, world.wallets[self.account]),
@@ -80,6 +74,20 @@ class MoveMoney(Command[MovedMoney]):
             world.topups[wallet.mode, self.slip] = moved
             world.slips.append(TopupSlip(wallet.mode, self.slip, moved.tid))
         return MovedMoney(moved, before, after)
+
+    def refusal(self, wallet: Wallet) -> Refusal | None:
+        """Why this amount cannot be moved now."""
+        if self.amount == 0 or (self.kind == "topup" and self.amount < 0):
+            allowed = "positive" if self.kind == "topup" else "positive or negative, not zero"
+            return invalid("amount", f"The amount must be {allowed}.")
+        before, after = wallet.balance, wallet.balance + self.amount
+        if abs(after) > MAX_MONEY:
+            return invalid("amount", "The balance would be too large.")
+        if self.amount < 0 and after < 0 and not self.below_zero:
+            change = f"from MVR {rufiyaa(before)} to MVR {rufiyaa(after)}"
+            message = f"This would change the balance {change}, and below zero is not allowed."
+            return invalid("amount", message)
+        return None
 
     def _again(self, wallet: Wallet, first: Transaction) -> MovedMoney | Refusal:
         if (first.account, first.amount) == (self.account, self.amount):
@@ -102,7 +110,7 @@ class OneWallet(Command[Wallet]):
     def decide(self, world: World) -> Wallet | Refusal:
         wallet = world.wallets.get(self.account)
         if wallet is None:
-            return _no_wallet(self.account)
+            return no_wallet(self.account)
         changed = self.changed(world, wallet)
         if not isinstance(changed, Refusal) and changed != wallet:
             world.wallets.change(self.account, changed)
@@ -111,8 +119,9 @@ class OneWallet(Command[Wallet]):
         return changed
 
     @property
+    @abstractmethod
     def why(self) -> str | None:
-        return None
+        """The reason for the journal."""
 
     @abstractmethod
     def changed(self, world: World, wallet: Wallet) -> Wallet | Refusal: ...
@@ -124,6 +133,11 @@ class SetTier(OneWallet):
 
     verb = "set_tier"
     tier: str
+    reason: str | None = None
+
+    @property
+    def why(self) -> str | None:
+        return self.reason
 
     def changed(self, world: World, wallet: Wallet) -> Wallet | Refusal:
         if self.tier not in world.tiers:
@@ -133,10 +147,14 @@ class SetTier(OneWallet):
 
 @dataclass(frozen=True, slots=True)
 class FreezeWallet(OneWallet):
-    """Stops money from leaving a wallet; if it is already frozen, nothing changes."""
+    """Stops money from leaving a wallet; if it is already frozen, nothing changes.
+
+    The customer's pages name a freeze unless it is `silent`.
+    """
 
     verb = "freeze"
     reason: str
+    silent: bool = False
 
     @property
     def why(self) -> str | None:
@@ -145,21 +163,33 @@ class FreezeWallet(OneWallet):
     def changed(self, world: World, wallet: Wallet) -> Wallet | Refusal:
         if wallet.frozen_at is not None:
             return wallet
-        world.freezes.append(WalletFreeze(self.account, world.now, "frozen", self.reason))
-        return replace(wallet, frozen_at=world.now, frozen_reason=self.reason)
+        freeze = WalletFreeze(self.account, world.now, "frozen", self.reason, self.silent)
+        world.freezes.append(freeze)
+        return replace(
+            wallet,
+            frozen_at=world.now,
+            frozen_reason=self.reason,
+            frozen_silently=self.silent,
+        )
 
 
+@dataclass(frozen=True, slots=True)
 class UnfreezeWallet(OneWallet):
     """Restores the limits of the wallet's tier."""
 
     verb = "unfreeze"
+    reason: str | None = None
+
+    @property
+    def why(self) -> str | None:
+        return self.reason
 
     def changed(self, world: World, wallet: Wallet) -> Wallet | Refusal:
         if wallet.frozen_at is None:
             return wallet
-        world.freezes.append(WalletFreeze(self.account, world.now, "unfrozen", None))
-        return replace(wallet, frozen_at=None, frozen_reason=None)
+        world.freezes.append(WalletFreeze(self.account, world.now, "unfrozen", self.reason))
+        return replace(wallet, frozen_at=None, frozen_reason=None, frozen_silently=False)
 
 
-def _no_wallet(account: int) -> Refusal:
+def no_wallet(account: int) -> Refusal:
     return refuse("not_found", f"No wallet has the account number {account}.")

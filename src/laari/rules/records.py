@@ -197,6 +197,7 @@ class Wallet(Struct, frozen=True):
     counted_offset_seconds: int = 0  # of the sandbox's clock, when the periods were last counted
     frozen_at: datetime | None = None  # while it is set, the wallet cannot pay or approve
     frozen_reason: str | None = None  # only the operator sees it
+    frozen_silently: bool = False  # the customer's pages do not name the freeze
 
 
 class WalletFreeze(Struct, frozen=True):
@@ -206,6 +207,7 @@ class WalletFreeze(Struct, frozen=True):
     time: datetime
     action: Literal["frozen", "unfrozen"]
     reason: str | None
+    silent: bool = False
 
 
 class SandboxPeriod(Struct, frozen=True):
@@ -502,11 +504,34 @@ class TopupSlip(Struct, frozen=True):
     tid: str
 
 
+class PendingMovement(Struct, frozen=True):
+    """A top-up or adjustment that waits for a second operator."""
+
+    id: UUID
+    requested_at: datetime
+    requested_by: str
+    kind: Literal["topup", "adjustment"]
+    account: int
+    amount: int
+    details: str
+    slip: str | None
+    below_zero: bool
+    # These change after creation:
+    status: Literal["waiting", "done", "refused"] = "waiting"
+    decided_at: datetime | None = None
+    decided_by: str | None = None
+    reason: str | None = None  # of a refusal
+    tid: str | None = None
+
+
 TransactionType = Literal["payment", "refund", "topup", "adjustment"]
 
 
+Failure = Literal["insufficient_balance", "per_transaction", "daily", "weekly", "monthly", "frozen"]
+
+
 class Transaction(Struct, frozen=True):
-    """A line of a customer's history; a failed one moved no money."""
+    """A line of a customer's history; a failed one moved no money and says why."""
 
     tid: str
     account: int
@@ -516,6 +541,7 @@ class Transaction(Struct, frozen=True):
     details: str
     amount: int
     status: Literal["success", "failed"]
+    failure: Failure | None = None
 
 
 class AccessToken(Struct, frozen=True):

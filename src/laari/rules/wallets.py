@@ -16,7 +16,7 @@ from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.journal import note_wallet
 from laari.rules.periods import Counted, Moment, Period, running
-from laari.rules.records import Payment, Tenant, Tier, Transaction, Wallet
+from laari.rules.records import Failure, Payment, Tenant, Tier, Transaction, Wallet
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
 
@@ -87,6 +87,13 @@ def spending_blocks(
             yield SpendingBlock(name, limit, max(0, limit - spent))
 
 
+def failure_of(wallet: Wallet, block: SpendingBlock) -> Failure:
+    """Why an attempt failed, as the operator reads it: the limits of a frozen wallet are zero."""
+    if block.limit is None:
+        return "insufficient_balance"
+    return block.limit if wallet.frozen_at is None else "frozen"
+
+
 def spend(wallet: Wallet, amount: int, spending: Spending, moment: Moment) -> Wallet:
     """The wallet after a payment, counted in these periods."""
     day, week, month = spending
@@ -124,6 +131,7 @@ def take_payment(
             details=details,
             amount=-amount,
             status="success" if block is None else "failed",
+            failure=None if block is None else failure_of(wallet, block),
         )
     )
     if block is not None:

@@ -35,6 +35,7 @@ from laari.rules.records import (
     Payout,
     PayoutRun,
     PayoutTerms,
+    PendingMovement,
     ReferenceClaim,
     Refund,
     SandboxPeriod,
@@ -110,6 +111,9 @@ class World:
     orders = Table[str, BankOrder](BankOrder, "bank_orders", ("reference",), changes_from="status")
     # Live customers by one of their contacts, in the form that is compared.
     recipients = Lookup[tuple[CustomerType, str], Contact]()
+    movements = Table[UUID, PendingMovement](
+        PendingMovement, "pending_movements", ("id",), changes_from="status"
+    )
     wallets = Table[int, Wallet](Wallet, "wallets", ("account",), changes_from="tier")
     # Every movement that takes money from a merchant locks its row. The look-ups come after the
     # lock, so they see what the last such movement did.

@@ -22,7 +22,6 @@ from laari.rules.shapes.envelopes import to_json
 from laari.settings import VARIABLES, Settings, default_origin, read_settings, unknown_variables
 from laari.store.ledger.seals import check_not_moved
 from laari.store.people.installation import note_public_url
-from laari.store.people.signup import is_live
 from laari.store.postgres.pool import connection_to
 
 log = logging.getLogger(__name__)
@@ -84,14 +83,6 @@ async def _serve(host: str, port: int, workers: int, demo: bool, as_json: bool) 
     metrics = supervisor.listen_for_metrics(settings)
     async with open_service(settings, "upgrade") as service:
         async with connection_to(service.dsn) as connection:
-            if settings.sandbox_signup and await is_live(connection):
-                if asked_for.sandbox_signup:
-                    raise LaariError(
-                        "LAARI_SANDBOX_SIGNUP is on, but this installation has live merchants: "
-                        "switch it off, or use another installation for the sandbox"
-                    )
-                os.environ["LAARI_SANDBOX_SIGNUP"] = "off"  # for a demo
-                settings = read_settings(os.environ, host, port)
             await check_not_moved(connection)
             await note_public_url(connection, settings.public_url)
         made = await prepare(replace(service, settings=settings)) if demo else {}

@@ -4,12 +4,14 @@ Each process writes only to its part, without a lock. A restarted one goes on co
 """
 
 import mmap
+import time
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from laari.http.messages import OTHER
 from laari.store.ledger.last_seal_file import ShownSeals
+from laari.store.reads.health import Noted
 
 PROCESS_BYTES = 1 << 17  # the part of one process: about 300 pages fit
 
@@ -96,6 +98,7 @@ class Metrics:
         webhooks: tuple[int, float] | None,
         messages: tuple[int, float] | None = None,
         seals: ShownSeals | None = None,
+        noted: Noted | None = None,
     ) -> bytes:
         """The figures of all processes together; the backlogs and seals if they are known."""
         meaning = "Whether something can be committed to the database."
@@ -104,6 +107,8 @@ class Metrics:
         lines += _backlog_lines("messages", "Emails and SMS not sent yet", messages)
         if seals is not None:
             lines += _seal_lines(seals)
+        if noted is not None:
+            lines += _noted_lines(noted, time.time())
         return "".join(f"{line}\n" for line in lines).encode()
 
     def _lines(self) -> Iterator[str]:
@@ -155,6 +160,25 @@ def _seal_lines(seals: ShownSeals) -> Iterator[str]:
         name = "laari_kept_seal_info"
         yield from _head(name, "gauge", "The last seal before this hour: laari audit --kept-seal.")
         yield f'{name}{{seal="{seals.to_keep}"}} 1'
+
+
+def _noted_lines(noted: Noted, now: float) -> Iterator[str]:
+    failed = "Events whose delivery was given up."
+    yield from _gauge("webhooks_failed", failed, noted.deliveries_failed)
+    failed = "Emails and SMS that were given up."
+    yield from _gauge("messages_failed", failed, noted.messages_failed)
+    for name, moment in (
+        ("last_seal", noted.last_seal_at),
+        ("last_audit", noted.last_audit_at),
+        ("last_backup", noted.last_backup_at),
+    ):
+        if moment is not None:
+            age = max(0.0, now - moment.timestamp())
+            words = name.removeprefix("last_")
+            yield from _gauge(f"{name}_age_seconds", f"Time since the last {words}.", f"{age:.3f}")
+    if noted.last_audit_ok is not None:
+        meaning = "Whether the last audit found the books in order."
+        yield from _gauge("last_audit_ok", meaning, int(noted.last_audit_ok))
 
 
 def _gauge(name: str, meaning: str, value: int | str) -> Iterator[str]:

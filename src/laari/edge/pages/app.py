@@ -3,10 +3,11 @@
 from typing import Any
 
 from laari.edge.backend import Backend
-from laari.edge.pages import approval, checkout, dashboard, wallet
+from laari.edge.pages import approval, checkout, dashboard, operator, wallet
 from laari.edge.pages.assets import asset_reply
 from laari.edge.pages.dashboard.account import WITHOUT_MERCHANT
 from laari.edge.pages.dashboard.request import MODES, DashboardVisitor
+from laari.edge.pages.operator.request import OperatorVisitor
 from laari.edge.pages.request import PageRequest
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.security import HEADERS
@@ -14,9 +15,15 @@ from laari.http.messages import Reply, Request, must_read, plain_refusal
 from laari.http.router import Router
 from laari.rules.refusals import Refusal
 
-FIRST_SEGMENTS = frozenset({"pay", "approve", "app", "dashboard", "static"})
+FIRST_SEGMENTS = frozenset({"pay", "approve", "app", "dashboard", "operator", "static"})
 
-ROUTES: Routes = [*checkout.ROUTES, *approval.ROUTES, *wallet.ROUTES, *dashboard.ROUTES]
+ROUTES: Routes = [
+    *checkout.ROUTES,
+    *approval.ROUTES,
+    *wallet.ROUTES,
+    *dashboard.ROUTES,
+    *operator.ROUTES,
+]
 ROUTER: Router[PageRoute[Any]] = Router()
 for _route in ROUTES:
     ROUTER.add(_route.path, "GET", _route, head=True)
@@ -31,6 +38,11 @@ PAGE_OPERATIONS = (
     NO_PAGE,
 )
 _WITHOUT_MERCHANT = [["dashboard", mode] for mode in MODES]
+
+_VISITORS: dict[str, type[PageRequest]] = {
+    "dashboard": DashboardVisitor,
+    "operator": OperatorVisitor,
+}
 
 
 class Pages:
@@ -66,6 +78,6 @@ class Pages:
 
     def _no_page(self, request: Request, status: int) -> Reply:
         request.operation = NO_PAGE
-        kind = DashboardVisitor if request.path.split("/")[1] == "dashboard" else PageRequest
+        kind = _VISITORS.get(request.path.split("/")[1], PageRequest)
         page_request = kind(self._backend, request, {})
         return page_request.finish(page_request.no_such_page(status))

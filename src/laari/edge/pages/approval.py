@@ -29,6 +29,7 @@ async def show(request: ApprovalRequest) -> Reply:
     asked, authorization = request.asked, request.asked.row
     payer = await request.decider() if request.is_open else None
     wallet_status = payer and await request.backend.wallets.get(payer.account)
+    wallet = wallet_status.wallet if wallet_status else None
     return request.page(
         "approval.html",
         asked=asked,
@@ -38,7 +39,7 @@ async def show(request: ApprovalRequest) -> Reply:
         limits=limits_in_words(request.language, authorization, asked.tenant),
         unlimited=is_unlimited(authorization),
         payer=payer,
-        frozen=frozen_words(request) if wallet_status and wallet_status.wallet.frozen_at else None,
+        frozen=frozen_words(request, wallet) if wallet and wallet.frozen_at else None,
         ask_password=payer is not None and not is_fresh(request, payer),
     )
 

@@ -7,6 +7,7 @@ from laari.edge.pages.render import money, own
 from laari.edge.pages.request import PageRequest
 from laari.rules import wallets
 from laari.rules.lifecycle import Payable
+from laari.rules.records import Wallet
 from laari.rules.refusals import Refusal
 from laari.store.reads.wallets import WalletStatus
 
@@ -22,7 +23,7 @@ async def blocks_in_words(
     text, wallet = request.language.text, wallet_status.wallet
     tenant, amount, now = asked.tenant, asked.row.amount, asked.now
     if wallet.frozen_at is not None:
-        return [frozen_words(request)]  # its limits are zero: saying so would not help
+        return [frozen_words(request, wallet)]  # its limits are zero: saying so would not help
     moment = await request.backend.moment(tenant.mode, tenant, now, wallets.counted(wallet))
     spending = wallets.spent_now(wallet, moment)
     found = wallets.spending_blocks(wallet, wallet_status.tier, amount, spending)
@@ -36,8 +37,13 @@ async def blocks_in_words(
     ]
 
 
-def frozen_words(request: PageRequest) -> Markup:
-    """Says that the wallet is blocked and whom to contact; the reason is not shown."""
+def frozen_words(request: PageRequest, wallet: Wallet) -> Markup:
+    """Says that the wallet is blocked and whom to contact; the reason is not shown.
+
+    A silent freeze is not named.
+    """
+    if wallet.frozen_silently:
+        return request.language.text("checkout.declined")
     contact = request.backend.settings.support_contact
     whom = request.language.text("checkout.provider") if contact is None else own(contact)
     return request.language.text("checkout.frozen", contact=whom)

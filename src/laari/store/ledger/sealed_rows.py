@@ -56,7 +56,8 @@ SUBJECTS = {
             "(SELECT w.mode FROM wallets w WHERE w.account = r.account) IS DISTINCT FROM 'sandbox'",
             (
                 *("r.tid", "r.account", "r.recorded", "r.time", "r.type", "r.name", "r.details"),
-                *("r.amount", "r.status"),
+                # Without a failure, this is the status that earlier versions sealed.
+                *("r.amount", "r.status || coalesce(' ' || r.failure, '')"),
                 "CASE r.type WHEN 'topup' THEN "
                 "(SELECT s.slip FROM topup_slips s WHERE s.tid = r.tid) END",
                 "CASE WHEN r.type IN ('topup', 'adjustment') THEN "

@@ -43,3 +43,16 @@ async def note_public_url(connection: Connection, url: str) -> None:
 async def known_public_url(connection: Connection) -> str | None:
     url: str | None = await connection.fetchval("SELECT public_url FROM installation")
     return url
+
+
+async def note_backup(connection: Connection) -> None:
+    """For the health page and the metrics."""
+    with suppress(asyncpg.ReadOnlySQLTransactionError):
+        await connection.execute("UPDATE installation SET last_backup_at = now()")
+
+
+async def note_audit(connection: Connection, ok: bool) -> None:
+    with suppress(asyncpg.ReadOnlySQLTransactionError):
+        await connection.execute(
+            "UPDATE installation SET last_audit_at = now(), last_audit_ok = $1", ok
+        )

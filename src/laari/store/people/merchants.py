@@ -33,7 +33,7 @@ _COLUMNS = (
     "id, name, mode, active, webhook_url, webhooks_enabled, fee_bps, fee_fixed, created_at, "
     "CASE WHEN old_secret_until > now() THEN old_secret_until END, "
     "EXISTS (SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = 'live'), "
-    "requires_factor"
+    "requires_factor, inactive_reason"
 )
 
 NO_OVERLAP = timedelta()
@@ -60,8 +60,9 @@ class Merchant(Struct, frozen=True):
     fee_fixed: int
     created_at: datetime
     old_key_until: datetime | None  # None if only the present key works
-    has_live: bool  # False for one that signed up for the sandbox alone
+    has_live: bool  # whether it is approved for live mode
     requires_factor: bool  # of all its people
+    inactive_reason: str | None  # shown to its people
 
 
 class OldKeyWorksError(LaariError):
@@ -111,8 +112,8 @@ async def create(
 
     A person who exists keeps the password: then `password` of the result is None. The first log-in
     of a new one asks for (`first_password`) or requires (`must_change`) a new password. `owner` is
-    a person who has logged in. A merchant that is `sandbox_only` has no live tenant and can never
-    go live; it came by sign-up, so nobody has proved the email.
+    a person who has logged in. A merchant that is `sandbox_only` has no live tenant until an
+    operator approves it; it came by sign-up, so nobody has proved the email.
     """
     merchant_id = "mer_" + base64.b32encode(os.urandom(13)).decode().lower()[:20]
     secret_key = new_secret(KEY_PREFIX)
@@ -176,23 +177,29 @@ async def update(
     webhooks: bool | None = None,
     fee_bps: int | None = None,
     fee_fixed: int | None = None,
+    inactive_reason: str | None = None,
 ) -> Merchant:
-    """Changes the given values; an empty webhook URL removes it."""
-    async with acting(connection, actor, "merchant.update"):
+    """Changes the given values; an empty webhook URL removes it.
+
+    The reason stays while the merchant is inactive.
+    """
+    async with acting(connection, actor, "merchant.update", inactive_reason):
         row = await connection.fetchrow(
             "UPDATE merchants SET mode = coalesce($2, mode), active = coalesce($3, active), "
             "webhook_url = nullif(coalesce($4, webhook_url), ''), "
             "webhooks_enabled = coalesce($5, webhooks_enabled), "
-            "fee_bps = coalesce($6, fee_bps), fee_fixed = coalesce($7, fee_fixed) "
+            "fee_bps = coalesce($6, fee_bps), fee_fixed = coalesce($7, fee_fixed), "
+            "inactive_reason = CASE WHEN NOT coalesce($3, active) "
+            "THEN coalesce($8, inactive_reason) END "
             "WHERE id = $1 AND ($2::text IS NULL OR EXISTS "
             "(SELECT FROM tenants t WHERE t.merchant_id = merchants.id AND t.mode = $2)) "
             f"RETURNING {_COLUMNS}",
             *(merchant_id, mode, active, webhook_url, webhooks, fee_bps, fee_fixed),
+            inactive_reason,
         )
     if row is None and not (await show(connection, merchant_id)).has_live:
         raise LaariError(
-            f"{merchant_id} signed up for the sandbox alone: make a merchant that can go live "
-            "with `laari merchant create`"
+            f"{merchant_id} is not approved for live mode: use `laari merchant approve`"
         )
     return _found(row, merchant_id)
 
@@ -200,6 +207,18 @@ async def update(
 async def show(connection: Connection, merchant_id: str) -> Merchant:
     row = await connection.fetchrow(f"SELECT {_COLUMNS} FROM merchants WHERE id = $1", merchant_id)
     return _found(row, merchant_id)
+
+
+async def exists(connection: Connection, merchant_id: str) -> bool:
+    found = await connection.fetchval("SELECT true FROM merchants WHERE id = $1", merchant_id)
+    return found is not None
+
+
+async def newest(connection: Connection, most: int) -> list[Merchant]:
+    rows = await connection.fetch(
+        f"SELECT {_COLUMNS} FROM merchants ORDER BY created_at DESC, id DESC LIMIT $1", most
+    )
+    return [Merchant(*row) for row in rows]
 
 
 def _found(row: asyncpg.Record | None, merchant_id: str) -> Merchant:

@@ -24,13 +24,15 @@ class Holder(Struct, frozen=True):
     balance: int
     frozen_at: datetime | None
     frozen_reason: str | None
+    frozen_silently: bool
     merchant_id: str | None
     created_at: datetime
 
 
 _SELECT = (
     "SELECT c.id, w.account, c.name, c.mode, c.mobile, c.email, c.vpa, c.language, w.tier, "
-    "w.balance, w.frozen_at, w.frozen_reason, t.merchant_id, c.created_at "
+    "w.balance, w.frozen_at, w.frozen_reason, w.frozen_silently, "
+    "t.merchant_id, c.created_at "
     "FROM customers c JOIN wallets w ON w.customer_id = c.id "
     "LEFT JOIN tenants t ON t.id = c.sandbox_of"
 )
@@ -46,35 +48,54 @@ async def by_account(connection: Connection, account: int) -> Holder | None:
     return None if row is None else Holder(*row)
 
 
-async def matching(
+# Names with words that begin like each word of the text, in any order; `$1` is the text.
+NAMED = (
+    "name_words(name) @@ (SELECT string_agg(quote_literal(word) || ':*', ' & ') "
+    "FROM unnest(tsvector_to_array(name_words($1))) AS word)::tsquery"
+)
+
+
+async def with_contact(
     connection: Connection,
-    name: str,
-    limit: int,
     *,
     account: int | None,
     mobile: str | None,
     email: str | None,
     vpa: str | None,
 ) -> list[Holder]:
-    """Customers with this account, contact or name, or else with the text in their names.
+    """Customers with this account, mobile number, email or VPA, of both modes, newest first."""
+    contacts = {"mobile": mobile, "email": email, "vpa": vpa}
+    wanted = {column: value for column, value in contacts.items() if value is not None}
+    # A separate look-up for each, because the index of each has its own columns.
+    looked_up = [
+        f"SELECT id FROM customers WHERE {column} = ${number} AND sandbox_of IS NULL "
+        "AND mode IN ('live', 'sandbox')"
+        for number, column in enumerate(wanted, 2)
+    ]
+    looked_up.append("SELECT customer_id FROM wallets WHERE account = $1")
+    rows = await connection.fetch(
+        f"{_SELECT} WHERE c.id = ANY(ARRAY({' UNION ALL '.join(looked_up)})) ORDER BY c.id DESC",
+        *(account, *wanted.values()),
+    )
+    return [Holder(*row) for row in rows]
 
-    Names have no index: this reads all customers, as only an operator does.
+
+async def named(connection: Connection, text: str, most: int) -> list[Holder]:
+    """Customers with these beginnings of words in their name; those with exactly this name first.
+
+    Of very many, any: sorting all of them would take long.
     """
     rows = await connection.fetch(
-        f"{_SELECT} WHERE w.account = $3 OR c.mobile = $4 OR c.email = $5 OR c.vpa = $6 "
-        "OR lower(c.name) = lower($1) ORDER BY c.id DESC LIMIT $2",
-        *(name, limit, account, mobile, email, vpa),
-    )
-    rows = rows or await connection.fetch(
-        f"{_SELECT} WHERE position(lower($1) IN lower(c.name)) > 0 ORDER BY c.id DESC LIMIT $2",
-        *(name, limit),
+        f"{_SELECT} WHERE c.id = ANY(ARRAY(SELECT id FROM customers WHERE {NAMED} LIMIT $2)) "
+        "ORDER BY lower(c.name) <> lower($1), c.id DESC",
+        *(text, most),
     )
     return [Holder(*row) for row in rows]
 
 
 async def freezes(connection: Connection, account: int) -> list[WalletFreeze]:
     rows = await connection.fetch(
-        "SELECT account, time, action, reason FROM wallet_freezes WHERE account = $1 "
+        "SELECT account, time, action, reason, silent FROM wallet_freezes WHERE account = $1 "
         "ORDER BY recorded",
         account,
     )

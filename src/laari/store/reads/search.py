@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
-import asyncpg
 from asyncpg import Connection
 
 from laari.rules.ids import is_tid
@@ -62,9 +61,11 @@ async def search(
     by_reference = await connection.fetch(
         f"{PAYMENTS.select} WHERE id = ANY($1) ORDER BY lower(reference), reference", payment_ids
     )
-    by_receipt = await _by_receipt(connection, tenant_id, beginning.strip().upper())
+    receipt = beginning.strip().upper()
+    paid = await payments_of_receipt(connection, receipt) if is_tid(receipt) else []
     requests += await connection.fetch(billed.format(REQUESTS.select), *wanted)
-    payments = {row["id"]: PAYMENTS.read(row) for row in (*by_reference, *by_bill, *by_receipt)}
+    payments = {row["id"]: PAYMENTS.read(row) for row in (*by_reference, *by_bill)}
+    payments.update({each.id: each for each in paid if each.tenant_id == tenant_id})
     found = {row["id"]: REQUESTS.read(row) for row in requests}
     return Matches(_of_till(payments.values(), till)[:most], _of_till(found.values(), till)[:most])
 
@@ -73,15 +74,11 @@ def _of_till(rows: Iterable[P], till: str | None) -> list[P]:
     return [row for row in rows if till in (None, row.terminal_label)]
 
 
-async def _by_receipt(connection: Connection, tenant_id: int, receipt: str) -> list[asyncpg.Record]:
-    """The payment of a receipt, found through the customer's history."""
-    if not is_tid(receipt):
-        return []
-    return list(
-        await connection.fetch(
-            f"{PAYMENTS.select} WHERE tenant_id = $1 AND id IN (SELECT payment_id FROM transfers "
-            "WHERE xid = (SELECT xid FROM transactions WHERE tid = $2) AND tid = $2)",
-            tenant_id,
-            receipt,
-        )
+async def payments_of_receipt(connection: Connection, tid: str) -> list[Payment]:
+    """The payment of a receipt, of any merchant, found through the customer's history."""
+    rows = await connection.fetch(
+        f"{PAYMENTS.select} WHERE id IN (SELECT payment_id FROM transfers "
+        "WHERE xid = (SELECT xid FROM transactions WHERE tid = $1) AND tid = $1)",
+        tid,
     )
+    return [PAYMENTS.read(row) for row in rows]

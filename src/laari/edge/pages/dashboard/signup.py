@@ -12,7 +12,7 @@ from laari.rules.passwords import password_problem
 from laari.rules.refusals import Refusal
 from laari.store.people import logins
 from laari.store.people.sessions import PersonSession
-from laari.store.people.signup import why_closed
+from laari.store.people.signup import is_full
 
 NO_NAME = FormProblem(422, f"The shop needs a name of 1 to {MAX_NAME} printable characters.")
 NO_EMAIL = FormProblem(422, "This is not an email address.")
@@ -33,10 +33,8 @@ class SignUpRequest(DashboardRequest):
         settings = self.backend.settings
         if not settings.sandbox_signup:
             return self.page("signup_closed.html", 404, why="off")
-        why = await self.backend.ask(why_closed, settings.sandbox_merchants)
-        status = 503 if why == "full" else 404
-        if why is not None:
-            return self.page("signup_closed.html", status, why=why)
+        if await self.backend.ask(is_full, settings.sandbox_merchants):
+            return self.page("signup_closed.html", 503, why="full")
         self.owner = await self.find_person()
         return None
 

@@ -37,7 +37,10 @@ async def show_home(request: WalletRequest) -> Reply:
     return request.page(
         "home.html",
         wallet_status=wallet_status,
-        frozen=None if wallet.frozen_at is None else frozen_words(request),
+        is_frozen=wallet.frozen_at is not None,
+        frozen=frozen_words(request, wallet)
+        if wallet.frozen_at is not None and not wallet.frozen_silently
+        else None,
         usage=usage_of(wallet_status, moment),
         waiting=await first_waiting(request),
         transactions=history[0],

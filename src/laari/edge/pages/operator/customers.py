@@ -1,0 +1,187 @@
+"""The page of a customer: wallet, limits, history, requests, authorizations, sessions, notes."""
+
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.routes import PageRoute, Routes
+from laari.edge.pages.wallet.home import usage_of
+from laari.http.messages import Reply
+from laari.rules import ids
+from laari.rules.lifecycle import shown_state
+from laari.rules.operator import FreezeWallet, SetTier, UnfreezeWallet
+from laari.rules.permissions import Permission
+from laari.rules.records import Transaction
+from laari.rules.wallets import counted
+from laari.rules.world import local_time
+from laari.store.people import logins, notes
+from laari.store.people.logins import CustomerId
+from laari.store.people.sessions import list_of
+from laari.store.reads import authorizations, holders, payment_requests, wallets
+from laari.store.reads.find import tenant_names
+from laari.store.reads.holders import Holder
+from laari.store.reads.listing import Window
+from laari.store.reads.tiers import all_tiers
+
+T = TypeVar("T")
+
+LINES = 25  # of history
+ROWS = 10  # of requests and authorizations
+NOTES = 50
+MAX_REASON = 255
+
+CustomerHandler = Callable[[OperatorRequest, Holder], Awaitable[T]]
+
+
+def for_customer(handler: CustomerHandler[T]) -> Callable[[OperatorRequest], Awaitable[T | Reply]]:
+    """Looks up the customer in the address."""
+
+    async def handle(request: OperatorRequest) -> T | Reply:
+        customer_id = ids.read_id(ids.CUSTOMER, request.params["id"])
+        holder = None
+        if customer_id is not None:
+            holder = await request.backend.ask(holders.by_customer, customer_id)
+        return request.missing() if holder is None else await handler(request, holder)
+
+    return handle
+
+
+async def _show(request: OperatorRequest, holder: Holder) -> Reply:
+    backend, account = request.backend, holder.account
+    status = await backend.wallets.get(account)
+    assert status is not None  # a customer has a wallet, and wallets stay
+    now = local_time(request.now, status.clock)
+    moment = await backend.moment(status.wallet.mode, status.clock, now, counted(status.wallet))
+    before = request.query.get("before")
+    history = None
+    if before is None or ids.is_tid(before):
+        history = await backend.ask(wallets.history, account, before, LINES)
+    if history is None:
+        return request.missing()
+    asked = await backend.page(payment_requests.of_account(account, Window(ROWS), waiting=True))
+    ended = await backend.page(payment_requests.of_account(account, Window(ROWS), waiting=False))
+    given = await backend.page(authorizations.of_account(account, Window(ROWS)))
+    wanted = {each.tenant_id for each in (*asked.rows, *ended.rows)}
+    wanted |= {each.tenant_id for each in given.rows}
+    return await request.long_page(
+        "customer.html",
+        holder=holder,
+        status=status,
+        usage=usage_of(status, moment),
+        transactions=history[0],
+        older=history[0][-1].tid if history[1] else None,
+        requests=[*asked.rows, *ended.rows],
+        authorizations=given.rows,
+        tenants=await backend.ask(tenant_names, wanted),
+        sessions=await backend.ask(list_of, CustomerId(holder.customer_id), request.now, b""),
+        notes=await backend.ask(notes.of_customer, holder.customer_id, NOTES),
+        freezes=await backend.ask(holders.freezes, account),
+        tiers=sorted(await backend.ask(all_tiers)),
+        state_of=shown_state,
+        questions=_questions(holder, history[0]),
+        tid_of_page=before,
+    )
+
+
+def _questions(holder: Holder, history: list[Transaction]) -> list[tuple[str, str]]:
+    """Two facts that the operator can ask a caller for, chosen at random."""
+    facts = [
+        ("the email address", holder.email),
+        ("the mobile number", holder.mobile),
+        ("the virtual payment address", holder.vpa),
+        ("the last digits of the account number", str(holder.account)[-4:]),
+    ]
+    paid = [line for line in history if line.type == "payment" and line.status == "success"]
+    if paid:
+        facts.append(("the shop of the last payment", paid[0].name))
+    known = [(question, answer) for question, answer in facts if answer is not None]
+    return secrets.SystemRandom().sample(known, min(2, len(known)))
+
+
+show = for_customer(_show)
+
+
+def _page_of(holder: Holder) -> str:
+    return f"/customers/{ids.show_id(ids.CUSTOMER, holder.customer_id)}"
+
+
+async def _freeze(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+    reason = request.text_of("reason", MAX_REASON)
+    if isinstance(reason, FormProblem):
+        return reason
+    silent = request.form.get("silent") == "on"
+    outcome = await request.submit(FreezeWallet(request.actor, holder.account, reason, silent))
+    if isinstance(outcome, FormProblem):
+        return outcome
+    return request.redirect(_page_of(holder), done="frozen")
+
+
+async def _unfreeze(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+    reason = request.text_of("reason", MAX_REASON)
+    if isinstance(reason, FormProblem):
+        return reason
+    outcome = await request.submit(UnfreezeWallet(request.actor, holder.account, reason))
+    if isinstance(outcome, FormProblem):
+        return outcome
+    return request.redirect(_page_of(holder), done="unfrozen")
+
+
+async def _set_tier(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+    reason = request.text_of("reason", MAX_REASON)
+    if isinstance(reason, FormProblem):
+        return reason
+    tier = request.form.get("tier", "")
+    outcome = await request.submit(SetTier(request.actor, holder.account, tier, reason))
+    if isinstance(outcome, FormProblem):
+        return outcome
+    return request.redirect(_page_of(holder), done="tier")
+
+
+async def _add_note(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+    text = request.form.get("note", "").replace("\r\n", "\n").strip()
+    if not 1 <= len(text) <= notes.LONGEST or not all(c.isprintable() or c == "\n" for c in text):
+        return FormProblem(422, f"A note has 1 to {notes.LONGEST} printable characters.")
+    await request.backend.write(notes.add, request.actor, holder.customer_id, text)
+    return request.redirect(_page_of(holder), done="noted")
+
+
+async def _verify(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+    """Records how the operator verified a caller."""
+    result = {"yes": "Caller verified", "no": "Caller NOT verified"}.get(
+        request.form.get("result", "")
+    )
+    asked = request.form.get("asked", "").strip()[:200]
+    if result is None or not asked.isprintable():
+        return FormProblem(422, "Choose whether the caller knew the answers.")
+    await request.backend.write(notes.add, request.actor, holder.customer_id, f"{result}: {asked}.")
+    return request.redirect(_page_of(holder), done="noted")
+
+
+async def _end_sessions(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+    await request.backend.write(logins.end_all, CustomerId(holder.customer_id))
+    return request.redirect(_page_of(holder), done="sessions")
+
+
+def _form(
+    path: str, handler: CustomerHandler[Reply | Problem], needs: Permission
+) -> PageRoute[OperatorRequest]:
+    return PageRoute(
+        OperatorRequest,
+        f"/customers/{{id}}{path}",
+        post=for_customer(handler),
+        page=show,
+        needs=needs,
+    )
+
+
+ROUTES: Routes = [
+    PageRoute(OperatorRequest, "/customers/{id}", get=show, needs="customers.read"),
+    _form("/freeze", _freeze, needs="wallets.freeze"),
+    _form("/unfreeze", _unfreeze, needs="wallets.freeze"),
+    _form("/tier", _set_tier, needs="customers.change"),
+    _form("/note", _add_note, needs="customers.read"),
+    _form("/verify", _verify, needs="customers.read"),
+    _form("/end-sessions", _end_sessions, needs="sessions.end"),
+]

@@ -1,0 +1,14 @@
+"""Health: what the person on call looks at first."""
+
+from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.routes import PageRoute
+from laari.http.messages import Reply
+from laari.store.reads import health
+
+
+async def show(request: OperatorRequest) -> Reply:
+    found = await request.backend.ask(health.read)
+    return request.page("health.html", health=found, now=request.now)
+
+
+ROUTES = [PageRoute(OperatorRequest, "/health", get=show, needs="merchants.read")]

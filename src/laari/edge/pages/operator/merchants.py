@@ -1,0 +1,165 @@
+"""Merchants and their applications: review, approval, fees from a day on, and a pause."""
+
+from collections.abc import Awaitable, Callable
+from datetime import date
+from typing import TypeVar
+
+from laari.edge.pages.operator.request import OperatorRequest, in_words
+from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.routes import PageRoute, Routes
+from laari.errors import LaariError
+from laari.http.messages import Reply
+from laari.rules.calendar import local_day, read_timestamp, start_of
+from laari.rules.money import read_rufiyaa
+from laari.rules.permissions import Permission
+from laari.store.people import applications, fees, memberships, merchants
+from laari.store.people.merchants import Merchant
+from laari.store.reads import balances
+
+T = TypeVar("T")
+
+MOST_LISTED = 500
+MAX_REASON = 255
+MAX_FEE_FIXED = 9_999_999_999  # laari
+
+MerchantHandler = Callable[[OperatorRequest, Merchant], Awaitable[T]]
+
+
+async def show_list(request: OperatorRequest) -> Reply:
+    waiting = await request.backend.ask(applications.with_status, "submitted", MOST_LISTED)
+    found = await request.backend.ask(merchants.newest, MOST_LISTED)
+    return await request.long_page(
+        "merchants.html", merchants=found, applications=waiting, most=MOST_LISTED
+    )
+
+
+def for_merchant(handler: MerchantHandler[T]) -> Callable[[OperatorRequest], Awaitable[T | Reply]]:
+    async def handle(request: OperatorRequest) -> T | Reply:
+        merchant_id = request.params["merchant"]
+        if not await request.backend.ask(merchants.exists, merchant_id):
+            return request.missing()
+        return await handler(request, await request.backend.ask(merchants.show, merchant_id))
+
+    return handle
+
+
+async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
+    ask = request.backend.ask
+    return request.page(
+        "merchant.html",
+        merchant=merchant,
+        application=await ask(applications.latest_of, merchant.id),
+        terms=await ask(fees.terms_of, merchant.id),
+        balances=await ask(balances.of_merchant, merchant.id),
+        people=await ask(memberships.list_members, merchant.id),
+        today=local_day(request.now),
+    )
+
+
+show = for_merchant(_show)
+
+
+async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+    if problem := await request.confirm():
+        return problem
+    try:
+        await request.backend.write(applications.approve, request.actor, merchant.id)
+    except LaariError as error:
+        return in_words(error)
+    return request.redirect(f"/merchants/{merchant.id}", done="approved")
+
+
+async def _refuse(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+    reason = request.text_of("reason", 500)
+    if isinstance(reason, FormProblem):
+        return reason
+    application = await request.backend.ask(applications.latest_of, merchant.id)
+    if application is None:
+        return FormProblem(409, "This merchant has no application.")
+    try:
+        await request.backend.write(applications.refuse, request.actor, application.id, reason)
+    except LaariError as error:
+        return in_words(error)
+    return request.redirect(f"/merchants/{merchant.id}", done="refused")
+
+
+async def _set_fees(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+    bps, fixed = (
+        read_rufiyaa(request.form.get("percent", "")),
+        read_rufiyaa(request.form.get("fixed", "")),
+    )
+    if bps is None or not 0 <= bps <= 10_000:
+        return FormProblem(422, "The fee in percent must be between 0 and 100, such as 1.5.")
+    if fixed is None or not 0 <= fixed <= MAX_FEE_FIXED:
+        return FormProblem(422, "The fixed fee must be an amount in rufiyaa, such as 0.50.")
+    written = request.form.get("from", "").strip()
+    starts_at = None
+    if written:
+        try:
+            starts_at = start_of(date.fromisoformat(written))
+        except ValueError:
+            return FormProblem(422, "The first day must be a date.")
+        if starts_at <= request.now and local_day(starts_at) != local_day(request.now):
+            return FormProblem(422, "The first day has passed. Fees cannot begin in the past.")
+    reason = request.text_of("reason", MAX_REASON)
+    if isinstance(reason, FormProblem):
+        return reason
+    await request.backend.write(
+        fees.set_fees, request.actor, merchant.id, bps, fixed, starts_at, reason
+    )
+    return request.redirect(f"/merchants/{merchant.id}", done="fees")
+
+
+async def _cancel_fees(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+    starts_at = read_timestamp(request.form.get("starts_at", ""))
+    gone = starts_at is not None and await request.backend.write(
+        fees.cancel_scheduled, request.actor, merchant.id, starts_at
+    )
+    if not gone:
+        return FormProblem(409, "These fees are not scheduled, or have begun.")
+    return request.redirect(f"/merchants/{merchant.id}", done="unscheduled")
+
+
+async def _pause(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+    reason = request.text_of("reason", MAX_REASON)
+    if isinstance(reason, FormProblem):
+        return reason
+    await _set_active(request, merchant.id, False, reason)
+    return request.redirect(f"/merchants/{merchant.id}", done="paused")
+
+
+async def _resume(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+    await _set_active(request, merchant.id, True, None)
+    return request.redirect(f"/merchants/{merchant.id}", done="resumed")
+
+
+async def _set_active(
+    request: OperatorRequest, merchant_id: str, active: bool, reason: str | None
+) -> None:
+    await request.backend.write(
+        merchants.update, request.actor, merchant_id, active=active, inactive_reason=reason
+    )
+
+
+def _form(
+    path: str, handler: MerchantHandler[Reply | Problem], needs: Permission
+) -> PageRoute[OperatorRequest]:
+    return PageRoute(
+        OperatorRequest,
+        f"/merchants/{{merchant}}{path}",
+        post=for_merchant(handler),
+        page=show,
+        needs=needs,
+    )
+
+
+ROUTES: Routes = [
+    PageRoute(OperatorRequest, "/merchants", get=show_list, needs="merchants.read"),
+    PageRoute(OperatorRequest, "/merchants/{merchant}", get=show, needs="merchants.read"),
+    _form("/approve", _approve, needs="merchants.approve"),
+    _form("/refuse", _refuse, needs="merchants.approve"),
+    _form("/fees", _set_fees, needs="fees.change"),
+    _form("/cancel-fees", _cancel_fees, needs="fees.change"),
+    _form("/pause", _pause, needs="merchants.change"),
+    _form("/resume", _resume, needs="merchants.change"),
+]

@@ -1,0 +1,181 @@
+"""Money: top-ups and adjustments, those that wait for a second person, and sales by day."""
+
+import csv
+import io
+from datetime import date, timedelta
+
+from laari.edge.pages.dashboard.export import BYTE_ORDER_MARK, guarded
+from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.routes import PageRoute, Routes
+from laari.http.messages import Reply
+from laari.rules import ids
+from laari.rules.calendar import local_day
+from laari.rules.money import read_rufiyaa, rufiyaa
+from laari.rules.movements import (
+    MakeMovement,
+    RefuseMovement,
+    RequestMovement,
+    needs_second_operator,
+)
+from laari.rules.operator import MoveMoney
+from laari.rules.records import MODES, Mode, PendingMovement
+from laari.store.reads import movement_lists, tenants, volume
+from laari.store.reads.figures import Figures
+from laari.store.reads.volume import MerchantDay
+
+MOST_LISTED = 500
+MOST_DAYS = 92
+MAX_DETAILS = 255
+MAX_SLIP = 100
+CSV = b"text/csv; charset=utf-8"
+
+
+async def show(request: OperatorRequest) -> Reply:
+    day, mode = _day(request, "day"), _mode(request)
+    limit = request.backend.settings.second_operator_above
+    return await request.long_page(
+        "money.html",
+        day=day,
+        mode=mode,
+        waiting=await request.backend.ask(movement_lists.waiting, MOST_LISTED),
+        movements=await request.backend.ask(movement_lists.of_day, day, mode, MOST_LISTED),
+        limit=limit,
+    )
+
+
+def _day(request: OperatorRequest, name: str) -> date:
+    try:
+        return date.fromisoformat(request.query.get(name, ""))
+    except ValueError:
+        return local_day(request.now)
+
+
+def _mode(request: OperatorRequest) -> Mode:
+    return "sandbox" if request.query.get("mode") == MODES[1] else "live"
+
+
+async def _move(request: OperatorRequest) -> Reply | Problem:
+    """Tops a wallet up or corrects it; a large amount waits for a second operator."""
+    form = request.form
+    kind = "adjustment" if form.get("kind") == "adjustment" else "topup"
+    account = form.get("account", "").strip()
+    amount = read_rufiyaa(form.get("amount", ""))
+    if not (account.isascii() and account.isdigit() and len(account) <= 18):
+        return FormProblem(422, "The account number has only digits.")
+    if amount is None or amount == 0:
+        return FormProblem(422, "The amount must be in rufiyaa, such as 125.50.")
+    details = request.text_of("details", MAX_DETAILS)
+    if isinstance(details, FormProblem):
+        return details
+    slip = form.get("slip", "").strip() or None
+    if slip is not None and (kind != "topup" or len(slip) > MAX_SLIP or not slip.isprintable()):
+        return FormProblem(422, f"Only a top-up has a slip, of at most {MAX_SLIP} characters.")
+    if problem := await request.confirm():
+        return problem
+    below_zero = kind == "adjustment" and form.get("below_zero") == "on"
+    how = {"slip": slip, "below_zero": below_zero}
+    number = int(account)
+    if needs_second_operator(amount, request.backend.settings.second_operator_above):
+        asked = await request.submit(
+            RequestMovement(request.actor, number, kind, amount, details, **how)  # type: ignore[arg-type]
+        )
+        return asked if isinstance(asked, FormProblem) else request.redirect("/money", done="asked")
+    tenant = await request.backend.ask(tenants.of_wallet, number)
+    moved = await request.submit(
+        MoveMoney(request.actor, tenant, number, kind, amount, details, **how)  # type: ignore[arg-type]
+    )
+    if isinstance(moved, FormProblem):
+        return moved
+    return request.redirect("/money", done="repeated" if moved.repeated else "moved")
+
+
+async def _find(request: OperatorRequest) -> PendingMovement | None:
+    movement_id = ids.read_id(ids.MOVEMENT, request.params["id"])
+    if movement_id is None:
+        return None
+    found = await request.backend.ask(movement_lists.by_id, [movement_id])
+    return found.get(movement_id)
+
+
+async def _make(request: OperatorRequest) -> Reply | Problem:
+    movement = await _find(request)
+    if movement is None:
+        return request.missing()
+    if problem := await request.confirm():
+        return problem
+    tenant = await request.backend.ask(tenants.of_wallet, movement.account)
+    command = MakeMovement(request.actor, tenant, movement.id, movement.account, movement.slip)
+    moved = await request.submit(command)
+    return moved if isinstance(moved, FormProblem) else request.redirect("/money", done="moved")
+
+
+async def _refuse(request: OperatorRequest) -> Reply | Problem:
+    movement = await _find(request)
+    if movement is None:
+        return request.missing()
+    reason = request.text_of("reason", MAX_DETAILS)
+    if isinstance(reason, FormProblem):
+        return reason
+    refused = await request.submit(RefuseMovement(request.actor, movement.id, reason))
+    if isinstance(refused, FormProblem):
+        return refused
+    return request.redirect("/money", done="declined")
+
+
+async def _volume(request: OperatorRequest) -> tuple[date, date, Mode, list[MerchantDay]]:
+    last, mode = _day(request, "last"), _mode(request)
+    first = _day(request, "first") if "first" in request.query else last - timedelta(days=6)
+    first = max(min(first, last), last - timedelta(days=MOST_DAYS - 1))
+    return first, last, mode, await request.backend.ask(volume.by_day, mode, first, last)
+
+
+async def show_volume(request: OperatorRequest) -> Reply:
+    first, last, mode, rows = await _volume(request)
+    return await request.long_page(
+        "volume.html", first=first, last=last, mode=mode, rows=rows, total=volume.total(rows)
+    )
+
+
+async def export_volume(request: OperatorRequest) -> Reply:
+    first, last, mode, rows = await _volume(request)
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(["day", "mode", "merchant_id", "merchant", *Figures._fields, "net"])
+    for row in rows:
+        sums = row.figures
+        writer.writerow(
+            [
+                *(row.day, mode, row.merchant_id, guarded(row.merchant_name), sums.payments),
+                *(rufiyaa(sums.gross), rufiyaa(sums.fees), sums.refunds),
+                *(rufiyaa(sums.refunded), rufiyaa(sums.net)),
+            ]
+        )
+    name = f"laari-{mode}-{first}-{last}.csv"
+    body = (BYTE_ORDER_MARK + file.getvalue()).encode()
+    attached = (b"content-disposition", f'attachment; filename="{name}"'.encode())
+    return Reply(200, body, headers=(attached,), content_type=CSV)
+
+
+ROUTES: Routes = [
+    PageRoute(
+        OperatorRequest,
+        "/money",
+        get=show,
+        post=_move,
+        needs="wallets.read",
+        to_change="wallets.move",
+    ),
+    PageRoute(
+        OperatorRequest, "/money/movements/{id}/make", post=_make, page=show, needs="wallets.move"
+    ),
+    PageRoute(
+        OperatorRequest,
+        "/money/movements/{id}/refuse",
+        post=_refuse,
+        page=show,
+        needs="wallets.move",
+    ),
+    PageRoute(OperatorRequest, "/money/volume", get=show_volume, needs="money.read"),
+    PageRoute(OperatorRequest, "/money/volume.csv", get=export_volume, needs="exports.read"),
+]

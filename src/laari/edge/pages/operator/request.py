@@ -1,0 +1,147 @@
+"""A request of one of the operator's people."""
+
+from typing import TypeVar
+from urllib.parse import urlencode
+
+from laari.edge.pages.login import confirm, is_fresh
+from laari.edge.pages.request import Access, FormProblem, PageRequest
+from laari.errors import LaariError
+from laari.http.messages import Reply
+from laari.rules.actors import Actor
+from laari.rules.command import Command
+from laari.rules.permissions import Permission, may
+from laari.rules.refusals import Refusal
+from laari.store.people import memberships, sessions
+from laari.store.people.memberships import Membership
+from laari.store.people.sessions import PersonSession
+
+T = TypeVar("T")
+
+HOME = "/operator"
+LOGIN = f"{HOME}/login"
+CODE = f"{LOGIN}/code"  # the second step of the log-in
+ACCOUNT = "/account"
+FACTOR = f"{ACCOUNT}/factor"
+
+# The texts for `?done=…` after a form: the address itself is never shown.
+DONE = {
+    "password": "Your password is changed. All your other sessions are logged out.",
+    "frozen": "The wallet is frozen. Nothing leaves it from now on.",
+    "unfrozen": "Money can leave the wallet again.",
+    "tier": "The tier is changed.",
+    "noted": "The note is added.",
+    "sessions": "All sessions of this customer have ended.",
+    "approved": "The merchant is approved. Its people can switch to live mode.",
+    "refused": "The application is refused. The merchant reads the reason.",
+    "fees": "The fees are set.",
+    "unscheduled": "The scheduled fees are cancelled.",
+    "paused": "The merchant is paused and takes no payments.",
+    "resumed": "The merchant is active again.",
+    "moved": "The money is moved.",
+    "repeated": "This slip was entered before. No money was moved again.",
+    "asked": "The movement waits for a second operator.",
+    "declined": "The movement is refused. No money was moved.",
+}
+
+
+class OperatorVisitor(PageRequest):
+    """Anybody at the door of the desk, which has only English texts."""
+
+    prefix = HOME
+    folder = "operator/"
+    session_cookie = "laari-operator"
+    english_only = True
+
+    async def find_person(self) -> PersonSession | None:
+        return await self._session(sessions.of_person)
+
+    async def membership_of(self, person: PersonSession) -> Membership | None:
+        """The person's role at the operator; None for everybody else."""
+        every = await self.backend.ask(memberships.of_person, person.whose)
+        return next((each for each in every if each.merchant_id is None), None)
+
+    def no_such_page(self, status: int = 404) -> Reply:
+        return self.page("no_page.html", status)
+
+
+class OperatorRequest(OperatorVisitor):
+    person: PersonSession
+    membership: Membership
+
+    async def enter(self, access: Access) -> Reply | None:
+        """Redirects to the log-in, to a required password change, or to the second factor.
+
+        A person who lost the role is logged out of the desk with the next request.
+        """
+        person = await self.find_person()
+        membership = None if person is None else await self.membership_of(person)
+        if person is None or membership is None:
+            step = CODE if await self.is_half_open() else LOGIN
+            return self.go(f"{step}?{urlencode({'next': self.path})}")
+        self.person, self.membership = person, membership
+        if not access.polled and self.is_unseen(person):
+            await self.note_seen(sessions.note_seen, person, self.now)
+        if access.own:
+            return None
+        if person.must_change:
+            return self.go(self.url(ACCOUNT))
+        if not person.has_factor:
+            return self.go(self.url(FACTOR))
+        permission = access.to_change if self.http.method == "POST" else access.needs
+        if permission is None or not self.may(permission):
+            return self.page("forbidden.html", 403)
+        return None
+
+    def may(self, permission: Permission) -> bool:
+        """Whether the person's role has this permission; templates ask it too."""
+        return may(self.membership.role, permission)
+
+    @property
+    def actor(self) -> Actor:
+        return Actor("operator", self.person.email, self.membership.role, self.http.client)
+
+    @property
+    def done(self) -> str | None:
+        return DONE.get(self.query.get("done", ""))
+
+    def url(self, rest: str = "", **query: str) -> str:
+        return f"{HOME}{rest}" + (f"?{urlencode(query)}" if query else "")
+
+    def redirect(self, rest: str = "", **query: str) -> Reply:
+        return self.go(self.url(rest, **query))
+
+    @property
+    def asks_code(self) -> bool:
+        return self.person.has_factor
+
+    @property
+    def asks_password(self) -> bool:
+        """Whether money and approvals need the password again."""
+        return not is_fresh(self, self.person)
+
+    async def confirm(self) -> FormProblem | None:
+        return await confirm(self, self.person)
+
+    async def submit(self, command: Command[T]) -> T | FormProblem:
+        """Runs a command of the operator; a refusal is shown above the page."""
+        outcome = await self.backend.spine.submit(command)
+        if isinstance(outcome, Refusal):
+            return FormProblem(outcome.status, outcome.message)
+        return outcome
+
+    def text_of(self, name: str, longest: int) -> str | FormProblem:
+        """A required text of the form, on one line."""
+        text = self.form.get(name, "").strip()
+        if not 1 <= len(text) <= longest or not text.isprintable():
+            label = name.replace("_", " ")
+            return FormProblem(422, f"The {label} must be 1 to {longest} printable characters.")
+        return text
+
+    def missing(self) -> Reply:
+        return self.page("missing.html", 404)
+
+
+def in_words(error: LaariError) -> FormProblem:
+    """A refused change of the store, as a sentence above the page."""
+    text = str(error)
+    return FormProblem(409, f"{text[:1].upper()}{text[1:]}.")

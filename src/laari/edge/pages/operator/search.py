@@ -1,0 +1,89 @@
+"""The first page of the desk: one search field, and everything that fits."""
+
+from datetime import date
+
+from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.request import FormProblem
+from laari.edge.pages.routes import PageRoute
+from laari.edge.resources import PAYMENTS
+from laari.http.messages import Reply
+from laari.rules import ids
+from laari.rules.lifecycle import shown_state
+from laari.rules.money import read_rufiyaa
+from laari.rules.records import MODES
+from laari.rules.world import local_time
+from laari.store.people import merchants
+from laari.store.reads import tenants
+from laari.store.reads.find import LONGEST, Finds, find, payments_of_amount
+
+MOST_FOUND = 50
+
+
+async def show(request: OperatorRequest) -> Reply:
+    sought = request.query.get("q", "").strip()[:LONGEST].replace("\0", "")
+    if not sought:
+        return request.page("home.html", sought="", found=None, state_of=shown_state)
+    backend = request.backend
+    async with backend.heavy.searches.slot(soon=True):
+        found = await backend.ask(
+            find, sought, MOST_FOUND, vpa_suffixes=backend.settings.vpa_suffixes
+        )
+    single = _only(found)
+    if single is not None:
+        return request.redirect(single)
+    return await request.long_page("home.html", sought=sought, found=found, state_of=shown_state)
+
+
+def _only(found: Finds) -> str | None:
+    """The page of the only thing that was found."""
+    pages = [f"/customers/{ids.show_id(ids.CUSTOMER, each)}" for each in found.customers]
+    pages += [f"/merchants/{each}" for each in found.merchants]
+    pages += [f"/payments/{ids.show_id(ids.PAYMENT, each)}" for each in found.payments]
+    others = len(found.requests) + len(found.authorizations) + len(found.transactions)
+    return pages[0] if len(pages) == 1 and others == 0 else None
+
+
+async def show_amount(request: OperatorRequest) -> Reply:
+    """Payments of one amount, within a merchant and a day."""
+    merchant_id, mode = request.query.get("merchant", ""), request.query.get("mode", "live")
+    amount = read_rufiyaa(request.query.get("amount", ""))
+    try:
+        day = date.fromisoformat(request.query.get("day", ""))
+    except ValueError:
+        day = None
+    if mode not in MODES or not await request.backend.ask(merchants.exists, merchant_id):
+        return request.missing()
+    tenant = await request.backend.ask(tenants.of_merchant_or_none, merchant_id, mode)
+    if amount is None or day is None:
+        request.problem = FormProblem(422, "Enter an amount such as 125.50 and a day.")
+        return request.page("home.html", sought="", found=None, state_of=shown_state)
+    rows = []
+    if tenant is not None:
+        rows = await request.backend.ask(payments_of_amount, tenant.id, amount, day, MOST_FOUND + 1)
+    found = Finds() if tenant is None else Finds.of_payments(rows, tenant, MOST_FOUND)
+    return await request.long_page(
+        "home.html", sought=request.query["amount"], found=found, state_of=shown_state
+    )
+
+
+async def show_payment(request: OperatorRequest) -> Reply:
+    payment_id = ids.read_id(ids.PAYMENT, request.params["id"])
+    payment = None if payment_id is None else await request.backend.payments.get(payment_id)
+    if payment is None:
+        return request.missing()
+    tenant = await request.backend.tenants.get(payment.tenant_id)
+    assert tenant is not None
+    return request.page(
+        "payment.html",
+        payment=payment,
+        tenant=tenant,
+        shape=PAYMENTS.show(payment, request.backend),
+        state=shown_state(payment, local_time(request.now, tenant)),
+    )
+
+
+ROUTES = [
+    PageRoute(OperatorRequest, "", get=show, needs="customers.read"),
+    PageRoute(OperatorRequest, "/amounts", get=show_amount, needs="merchants.read"),
+    PageRoute(OperatorRequest, "/payments/{id}", get=show_payment, needs="payments.read"),
+]

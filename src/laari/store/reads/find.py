@@ -1,0 +1,215 @@
+"""The operator's search over everything: one text, and an index for each way to read it.
+
+References are unique for a tenant. An index over all tenants would cost every payment a write, so
+each tenant's own index is looked up: a few thousand look-ups take some milliseconds.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from typing import NamedTuple, Self
+from uuid import UUID
+
+from asyncpg import Connection
+from msgspec import Struct
+
+from laari.rules import ids
+from laari.rules.calendar import start_of
+from laari.rules.contacts import read_email, read_mobile, read_vpa
+from laari.rules.records import Authorization, Mode, Payment, PaymentRequest, Tenant, Transaction
+from laari.store.reads import authorizations, holders, payment_requests, payments
+from laari.store.reads.holders import Holder
+from laari.store.reads.search import payments_of_receipt, spellings
+from laari.store.tables import AUTHORIZATIONS, PAYMENTS, TRANSACTIONS
+
+LONGEST = 255  # characters of the text
+LONGEST_REFERENCE = 128
+_ACCOUNT = re.compile(r"[0-9]{1,18}", re.ASCII)
+_LINK = re.compile(r".*/(pay|approve)/([A-Za-z0-9_-]{24})(?:[/?#].*)?", re.ASCII)
+_MERCHANT = re.compile(r"mer_[a-z2-7]{20}", re.ASCII)
+
+# `OFFSET 0` forces a look-up for each tenant: a plan for few tenants would read all references.
+_CLAIMS = """
+SELECT kind, resource_id FROM tenants t CROSS JOIN LATERAL (
+    SELECT kind, resource_id FROM reference_claims c
+    WHERE c.tenant_id = t.id AND c.reference = ANY($1) OFFSET 0
+) AS found ORDER BY resource_id DESC LIMIT $2
+"""
+_AUTHORIZATIONS = f"""
+SELECT found.* FROM tenants t CROSS JOIN LATERAL (
+    {AUTHORIZATIONS.select} WHERE tenant_id = t.id AND reference = ANY($1) OFFSET 0
+) AS found ORDER BY found.id DESC LIMIT $2
+"""
+
+
+KINDS = ("customers", "merchants", "payments", "requests", "authorizations", "transactions")
+_MERCHANTS = "SELECT id, name, mode, active, created_at FROM merchants"
+_NAMED = f"WHERE {holders.NAMED} LIMIT $2"
+
+
+class FoundMerchant(Struct, frozen=True):
+    id: str
+    name: str
+    mode: Mode
+    active: bool
+    created_at: datetime
+
+
+class TenantName(NamedTuple):
+    """The merchant and mode of a found resource."""
+
+    merchant_id: str
+    merchant_name: str
+    mode: Mode
+
+
+@dataclass(frozen=True)
+class Finds:
+    """Everything that fits, by key.
+
+    `tenants` has the merchants of the resources; `more` names the kinds with more than is shown.
+    """
+
+    customers: dict[UUID, Holder] = field(default_factory=dict)
+    merchants: dict[str, FoundMerchant] = field(default_factory=dict)
+    payments: dict[UUID, Payment] = field(default_factory=dict)
+    requests: dict[UUID, PaymentRequest] = field(default_factory=dict)
+    authorizations: dict[UUID, Authorization] = field(default_factory=dict)
+    transactions: dict[str, Transaction] = field(default_factory=dict)
+    tenants: dict[int, TenantName] = field(default_factory=dict)
+    more: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of_payments(cls, rows: Sequence[Payment], tenant: Tenant, most: int) -> Self:
+        name = TenantName(tenant.merchant_id, tenant.merchant_name, tenant.mode)
+        shown = {row.id: row for row in rows[:most]}
+        more = ["payments"] if len(rows) > most else []
+        return cls(payments=shown, tenants={tenant.id: name}, more=more)
+
+
+async def find(
+    connection: Connection, text: str, most: int, *, vpa_suffixes: Collection[str] = ()
+) -> Finds:
+    """Looks the text up in every way in which it can be read; at most `most` of each kind."""
+    text = text.strip()[:LONGEST].replace("\0", "")
+    found = Finds()
+    if text and not await _by_id(connection, text, found):
+        await _customers(connection, text, most + 1, vpa_suffixes, found)
+        for row in await connection.fetch(f"{_MERCHANTS} {_NAMED}", text, most + 1):
+            found.merchants[row["id"]] = FoundMerchant(*row)
+        await _by_reference(connection, text, most + 1, found)
+        await _by_receipt(connection, text.upper(), found)
+    for name in KINDS:
+        rows: dict[object, object] = getattr(found, name)
+        while len(rows) > most:
+            rows.popitem()
+            if name not in found.more:
+                found.more.append(name)
+    found.tenants.update(await _tenants(connection, found))
+    return found
+
+
+async def _by_id(connection: Connection, text: str, found: Finds) -> bool:
+    """Looks up an id or a public link; whether the text is one."""
+    link = _LINK.fullmatch(text)
+    if link is not None:
+        page, token = link.groups()
+        if page == "pay":
+            paid = await payments.by_token(connection, [token])
+            found.payments.update({row.id: row for row in paid.values()})
+        else:
+            approved = await authorizations.by_token(connection, [token])
+            found.authorizations.update({row.id: row for row in approved.values()})
+    elif _MERCHANT.fullmatch(text):
+        for row in await connection.fetch(f"{_MERCHANTS} WHERE id = $1", text):
+            found.merchants[text] = FoundMerchant(*row)
+    elif (customer_id := ids.read_id(ids.CUSTOMER, text)) is not None:
+        holder = await holders.by_customer(connection, customer_id)
+        if holder is not None:
+            found.customers[customer_id] = holder
+    elif (payment_id := ids.read_id(ids.PAYMENT, text)) is not None:
+        found.payments.update(await payments.by_id(connection, [payment_id]))
+    elif (request_id := ids.read_id(ids.PAYMENT_REQUEST, text)) is not None:
+        found.requests.update(await payment_requests.by_id(connection, [request_id]))
+    elif (authorization_id := ids.read_id(ids.AUTHORIZATION, text)) is not None:
+        found.authorizations.update(await authorizations.by_id(connection, [authorization_id]))
+    else:
+        return False
+    return True
+
+
+async def _customers(
+    connection: Connection, text: str, most: int, vpa_suffixes: Collection[str], found: Finds
+) -> None:
+    """Those with this account or contact come first, then those with these words in their name."""
+    exact = await holders.with_contact(
+        connection,
+        account=int(text) if _ACCOUNT.fullmatch(text) else None,
+        mobile=read_mobile(text),
+        email=read_email(text),
+        vpa=read_vpa(text, vpa_suffixes),
+    )
+    for holder in (*exact, *await holders.named(connection, text, most)):
+        found.customers.setdefault(holder.customer_id, holder)
+
+
+async def _by_reference(connection: Connection, text: str, most: int, found: Finds) -> None:
+    if len(text) > LONGEST_REFERENCE:
+        return
+    written = spellings(text)
+    wanted: dict[bool, list[UUID]] = {True: [], False: []}
+    for kind, resource_id in await connection.fetch(_CLAIMS, written, most):
+        wanted[kind == "request"].append(resource_id)
+    found.payments.update(await payments.by_id(connection, wanted[False]))
+    found.requests.update(await payment_requests.by_id(connection, wanted[True]))
+    for row in await connection.fetch(_AUTHORIZATIONS, written, most):
+        found.authorizations[row["id"]] = AUTHORIZATIONS.read(row)
+
+
+async def _by_receipt(connection: Connection, tid: str, found: Finds) -> None:
+    """The line of a customer's history, its payment and its customer."""
+    if not ids.is_tid(tid):
+        return
+    row = await connection.fetchrow(f"{TRANSACTIONS.select} WHERE tid = $1", tid)
+    if row is None:
+        return
+    line = TRANSACTIONS.read(row)
+    found.transactions[tid] = line
+    holder = await holders.by_account(connection, line.account)
+    if holder is not None:
+        found.customers[holder.customer_id] = holder
+    for payment in await payments_of_receipt(connection, tid):
+        found.payments[payment.id] = payment
+
+
+async def _tenants(connection: Connection, found: Finds) -> dict[int, TenantName]:
+    wanted = {each.tenant_id for each in found.payments.values()}
+    wanted |= {each.tenant_id for each in found.requests.values()}
+    wanted |= {each.tenant_id for each in found.authorizations.values()}
+    return await tenant_names(connection, wanted)
+
+
+async def tenant_names(
+    connection: Connection, tenant_ids: Collection[int]
+) -> dict[int, TenantName]:
+    if not tenant_ids:
+        return {}
+    rows = await connection.fetch(
+        "SELECT id, merchant_id, merchant_name, mode FROM tenant_details WHERE id = ANY($1)",
+        list(tenant_ids),
+    )
+    return {tenant_id: TenantName(*rest) for tenant_id, *rest in rows}
+
+
+async def payments_of_amount(
+    connection: Connection, tenant_id: int, amount: int, day: date, most: int
+) -> list[Payment]:
+    """A merchant's payments of this amount that were created on a Maldivian day, newest first."""
+    start = start_of(day)
+    rows = await connection.fetch(
+        f"{PAYMENTS.select} WHERE tenant_id = $1 AND created_at >= $3 AND created_at < $4 "
+        "AND amount = $2 ORDER BY created_at DESC, id DESC LIMIT $5",
+        *(tenant_id, amount, start, start + timedelta(days=1), most),
+    )
+    return [PAYMENTS.read(row) for row in rows]

@@ -1,0 +1,150 @@
+"""From sandbox to live: application, review, approval, fees from a day on, and a pause."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import asyncpg
+import pytest
+
+from laari.errors import LaariError
+from laari.rules.calendar import local_day
+from laari.store.people import applications, fees
+from laari.store.people.signup import sign_up
+from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
+from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture
+
+ANSWERS = {
+    "legal_name": "Bodu Boat Pvt Ltd",
+    "registration_number": "C-0417/2026",
+    "tax_number": "1234567GST001",
+    "address": "H. Sosun Magu 1, Malé",
+    "bank_name": "BML",
+    "bank_holder": "Bodu Boat Pvt Ltd",
+    "bank_account": "7730000012345",
+    "monthly_volume": 25_000_000,
+    "contact": "Aisha, 7771234",
+}
+OPTIONS = [
+    text for name, value in ANSWERS.items() for text in (f"--{name.replace('_', '-')}", str(value))
+]
+
+
+@pytest.fixture
+async def stranger(dsn: str) -> str:
+    """A merchant that signed up."""
+    async with connection_to(dsn) as connection, connection.transaction():
+        made = await sign_up(connection, OPERATOR, bytes(32), 10, name="Bodu Boat")
+    assert made is not None
+    return made.merchant.id
+
+
+def test_an_application_is_reviewed_and_approved(laari: Laari, stranger: str) -> None:  # noqa: F811
+    assert laari("merchant", "show", stranger, "--json").json["approved"] is False
+    first = laari("application", "submit", stranger, *OPTIONS, "--json").json
+    assert {name: first[name] for name in ANSWERS} == ANSWERS
+    again = laari("application", "submit", stranger, *OPTIONS, "--json").json
+    withdrawn = laari("application", "show", first["application_id"], "--json").json
+    assert (withdrawn["status"], again["status"]) == ("withdrawn", "submitted")
+    assert laari("application", "list", "--json").json == [again]
+    refuse = ("application", "refuse", again["application_id"])
+    assert laari(*refuse).status != 0  # needs a reason
+    refused = laari(*refuse, "--reason", "The register has another name.", "--json").json
+    assert (refused["status"], refused["reason"]) == ("refused", "The register has another name.")
+    assert laari(*refuse, "--reason", "Again").status == 1
+    third = laari("application", "submit", stranger, *OPTIONS, "--json").json
+    approved = laari("merchant", "approve", stranger, "--json").json
+    assert (approved["approved"], approved["mode"]) == (True, "sandbox")
+    shown = laari("application", "show", third["application_id"], "--json").json
+    assert shown["status"] == "approved"
+    for late in (
+        ("merchant", "approve", stranger),
+        ("application", "submit", stranger, *OPTIONS),
+        ("application", "refuse", third["application_id"], "--reason", "Too late"),
+    ):
+        assert laari(*late).status == 1
+    assert laari("merchant", "update", stranger, "--mode", "live", "--json").json["mode"] == "live"
+    assert laari("audit", "--json").json["ok"] is True
+
+
+def test_a_switch_to_live_on_the_command_line_approves(laari: Laari, stranger: str) -> None:  # noqa: F811
+    assert laari("merchant", "update", stranger, "--mode", "live", "--json").json["mode"] == "live"
+    assert laari("merchant", "show", stranger, "--json").json["approved"] is True
+
+
+def test_two_approvals_at_once_make_one_live_side(dsn: str, stranger: str) -> None:
+    async def approve() -> bool:
+        async with connection_to(dsn) as connection:
+            try:
+                await applications.approve(connection, OPERATOR, stranger)
+            except LaariError:
+                return False
+            return True
+
+    async def approve_all() -> list[bool]:
+        return await asyncio.gather(*(approve() for _ in range(8)))
+
+    assert sum(asyncio.run(approve_all())) == 1
+
+
+def test_fees_begin_on_a_day_and_keep_their_history(
+    laari: Laari,  # noqa: F811
+    dsn: str,
+    stranger: str,
+) -> None:
+    tomorrow = local_day(datetime.now(UTC)) + timedelta(days=1)
+    set_fees = ("merchant", "set-fees", stranger)
+    laari(*set_fees, "--bps", "150", "--fixed", "100")
+    laari(*set_fees, "--bps", "90", "--fixed", "0", "--from", str(tomorrow))
+    listed = laari(*set_fees, "--bps", "80", "--fixed", "0", "--from", str(tomorrow), "--json").json
+    assert [(each["fee_bps"], each["scheduled"]) for each in listed] == [
+        (80, True),
+        (150, False),
+        (0, False),
+    ]
+    assert listed[0]["since"] == f"{tomorrow}T00:00:00+05:00"
+    assert laari("merchant", "show", stranger, "--json").json["fee_bps"] == 150
+
+    async def begin() -> list[bool]:
+        async with connection_to(dsn) as connection:
+            early = await fees.start_due(connection)
+            await connection.execute("UPDATE scheduled_fees SET starts_at = now()")
+            return [early, await fees.start_due(connection), await fees.start_due(connection)]
+
+    assert asyncio.run(begin()) == [False, True, False]
+    listed = laari("merchant", "fees", stranger, "--json").json
+    assert [each["fee_bps"] for each in listed] == [80, 150, 0]
+    assert not any(each["scheduled"] for each in listed)
+    laari("merchant", "update", stranger, "--fee-bps", "70")  # every way has a history
+    assert laari("merchant", "fees", stranger, "--json").json[0]["fee_bps"] == 70
+    assert laari("merchant", "fees", "mer_aaaaaaaaaaaaaaaaaaaa").status == 1
+
+
+def test_a_pause_has_a_reason_until_it_ends(laari: Laari, stranger: str) -> None:  # noqa: F811
+    update = ("merchant", "update", stranger)
+    assert laari(*update, "--reason", "Why").status == 1
+    assert laari(*update, "--active", "--reason", "Why").status == 1
+    laari(*update, "--inactive", "--reason", "Documents have expired")
+
+    def reason() -> str | None:
+        return laari("merchant", "show", stranger, "--json").json["inactive_reason"]
+
+    assert reason() == "Documents have expired"
+    laari(*update, "--fee-bps", "5")
+    assert reason() == "Documents have expired"
+    laari(*update, "--active")
+    assert reason() is None
+
+
+async def test_a_decided_application_never_changes(dsn: str, stranger: str) -> None:
+    async with connection_to(dsn) as connection:
+        answers = applications.ApplicationFields(**ANSWERS)
+        made = await applications.submit(connection, OPERATOR, stranger, answers)
+        await applications.refuse(connection, OPERATOR, made.id, "No")
+        for statement in (
+            "UPDATE applications SET status = 'approved'",
+            "DELETE FROM applications",
+            "DELETE FROM fee_history",
+        ):
+            with pytest.raises(asyncpg.RestrictViolationError):
+                await connection.execute(statement)

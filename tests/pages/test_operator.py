@@ -1,0 +1,286 @@
+"""The operator's desk by its forms: search, customers, merchants, money and health."""
+
+import asyncio
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any, get_args
+
+import httpx
+import pytest
+
+from laari.edge.pages.app import ROUTES
+from laari.edge.pages.operator.request import OperatorRequest
+from laari.rules.calendar import local_day
+from laari.rules.permissions import OperatorRole, may
+from laari.store.people import memberships
+from laari.store.people.signup import sign_up
+from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
+from tests.cli.test_approval import ANSWERS
+from tests.logins import whose
+from tests.pages.forms import Forms
+from tests.pages.operators import PASSWORD, Desk, desk_of, new_operator, session_of
+from tests.pages.owners import new_owner
+from tests.pages.people import Customer, new_customer
+from tests.serving import Merchant, Service
+
+PAGES = [route for route in ROUTES if issubclass(route.kind, OperatorRequest)]
+FORBIDDEN = "Your role cannot do this"
+
+
+def page_of(service: Service, customer: Customer) -> str:
+    [row] = service.execute("SELECT customer_id FROM wallets WHERE account = $1", customer.account)
+    return f"/customers/cus_{row['customer_id'].hex}"
+
+
+@pytest.fixture
+async def support(service: Service) -> Desk:
+    return await desk_of(service, "support")
+
+
+@pytest.fixture
+async def admin(service: Service) -> Desk:
+    return await desk_of(service, "admin")
+
+
+@pytest.mark.parametrize("role", get_args(OperatorRole))
+async def test_the_whole_table_of_permissions(service: Service, role: Any) -> None:
+    desk = await desk_of(service, role)
+    assert {route.access.needs is None for route in PAGES if not route.access.own} == {False}
+    for route in PAGES:
+        path = re.sub(r"\{\w+\}", "none", route.path).removeprefix("/operator")
+        answers = {"GET": desk.get(path)} if route.get is not None else {}
+        if route.post is not None:
+            answers["POST"] = desk.send(path, "")
+        for method, answer in answers.items():
+            needed = route.access.needs if method == "GET" else route.access.to_change
+            allowed = route.access.own or (needed is not None and may(role, needed))
+            assert (FORBIDDEN in answer.text) is not allowed, (method, path, role)
+            assert answer.status_code < 500, (method, path, role)
+
+
+async def test_only_operators_log_in(service: Service) -> None:
+    owner, email = new_owner(service), await new_operator(service, "support")
+    login = f"{service.origin}/operator/login"
+    for identity, password in (
+        (owner.email, PASSWORD),
+        ("nobody@operator.example", PASSWORD),
+        (email, "wrong password"),
+    ):
+        forms = Forms()
+        refused = forms.log_in(login, identity, password)
+        assert refused.status_code == 422
+        assert "do not match a login" in refused.text
+        gone = forms.http.get(f"{service.origin}/operator")
+        assert gone.headers["location"] == "/operator/login?next=%2Foperator"
+    forms = Forms()
+    assert forms.log_in(login, email, PASSWORD).headers["location"] == "/operator"
+    assert "Search" in forms.http.get(f"{service.origin}/operator").text
+    async with connection_to(service.dsn) as connection:
+        person = await whose(connection, email)
+        await memberships.remove(connection, OPERATOR, None, person)
+    assert forms.http.get(f"{service.origin}/operator").status_code == 303
+
+
+async def test_a_first_password_has_to_be_changed(service: Service) -> None:
+    made = await asyncio.to_thread(
+        service.laari, "operator", "create", "new@operator.example", "--role", "finance", "--json"
+    )
+    assert made.returncode == 0, made.stderr
+    desk = Desk(service, await session_of(service, "new@operator.example"))
+    assert desk.get("/money").headers["location"] == "/operator/account"
+
+
+async def test_a_merchants_session_opens_no_desk(service: Service) -> None:
+    owner = new_owner(service)
+    desk = Desk(service, await session_of(service, owner.email))
+    for path in ("", "/merchants", "/customers/none", "/account"):
+        assert desk.get(path).status_code == 303
+
+
+async def test_support_finds_freezes_and_notes(
+    service: Service, support: Desk, live_shop: Merchant
+) -> None:
+    customer = await new_customer(service, balance=5_000)
+    page = page_of(service, customer)
+    found = support.get(q=customer.mobile)
+    assert found.headers["location"] == f"/operator{page}"
+    shown = support.get(page).text
+    assert customer.name in shown
+    assert "Verify the caller" in shown
+    refused = support.send(page, "/freeze", reason=" ")
+    assert (refused.status_code, "The reason must be" in refused.text) == (422, True)
+    frozen = support.send(page, "/freeze", reason="Phone <b>lost</b>", silent="on").text
+    assert "Nothing leaves it from now on" in frozen
+    assert "Phone &lt;b&gt;lost&lt;/b&gt;" in frozen
+    assert "without a word to the customer" in frozen
+    assert support.send(page, "/unfreeze", reason="Found again").status_code == 200
+    assert "Found again" in support.get(page).text
+    assert support.send(page, "/tier", tier="nonsense", reason="x").status_code == 400
+    assert "The tier is changed" in support.send(page, "/tier", tier="basic", reason="Down").text
+    noted = support.send(page, "/note", note="Two lines\r\nof <i>text</i>").text
+    assert "of &lt;i&gt;text&lt;/i&gt;" in noted
+    assert support.send(page, "/note", note="").status_code == 422
+    verified = support.send(page, "/verify", result="no", asked="asked for the mobile number")
+    assert "Caller NOT verified: asked for the mobile number." in verified.text
+    assert support.send(page, "/verify", result="perhaps").status_code == 422
+    assert "sessions of this customer have ended" in support.send(page, "/end-sessions").text
+
+
+async def test_a_failed_attempt_says_why(service: Service, support: Desk) -> None:
+    shop = service.merchant()
+    asked = shop.payment(amount=90_000_000)
+    assert shop.post(f"/sandbox/payments/{asked['id']}/pay").status_code == 402
+    found = support.get(q=asked["id"])
+    assert found.headers["location"] == f"/operator/payments/{asked['id']}"
+    assert asked["reference"] in support.get(f"/payments/{asked['id']}").text
+    account = service.execute("SELECT sandbox_account FROM merchants WHERE id = $1", shop.id)
+    [place] = [support.get(q=str(account[0]["sandbox_account"])).headers["location"]]
+    assert "The balance was too low" in support.get(place.removeprefix("/operator")).text
+
+
+async def test_a_search_shows_everything_that_fits(service: Service, support: Desk) -> None:
+    first, second = await new_customer(service), await new_customer(service)
+    shown = support.get(q=first.name.split()[0])
+    assert shown.status_code == 200
+    assert first.mobile in shown.text
+    assert second.mobile in shown.text
+    nothing = support.get(q="zzzz<script>")
+    assert "Nothing fits" in nothing.text
+    assert "<script>" not in nothing.text.split("<main")[1]
+
+
+async def test_an_amount_is_found_within_a_merchant_and_day(
+    service: Service, support: Desk
+) -> None:
+    shop = service.merchant()
+    asked = shop.payment(amount=12_345)
+    day = local_day(datetime.now(UTC))
+    where = {"merchant": shop.id, "mode": "sandbox", "amount": "123.45"}
+    assert asked["reference"] in support.get("/amounts", **where, day=str(day)).text
+    before = support.get("/amounts", **where, day=str(day - timedelta(days=1)))
+    assert asked["reference"] not in before.text
+    assert support.get("/amounts", **where, day="never").status_code == 422
+    assert support.get("/amounts", **{**where, "merchant": "mer_none"}).status_code == 404
+
+
+async def test_an_application_is_approved_once(service: Service, admin: Desk) -> None:
+    async with connection_to(service.dsn) as connection, connection.transaction():
+        made = await sign_up(connection, OPERATOR, bytes(32), 10**6, name="Bodu <i>Boat</i>")
+    assert made is not None
+    merchant_id = made.merchant.id
+    options = [
+        text
+        for name, value in ANSWERS.items()
+        for text in (f"--{name.replace('_', '-')}", str(value))
+    ]
+    applied = await asyncio.to_thread(service.laari, "application", "submit", merchant_id, *options)
+    assert applied.returncode == 0, applied.stderr
+    page = f"/merchants/{merchant_id}"
+    assert page in admin.get("/merchants").text
+    shown = admin.get(page).text
+    assert ANSWERS["registration_number"] in shown
+    assert "Bodu &lt;i&gt;Boat&lt;/i&gt;" in shown
+    assert admin.send(page, "/refuse", reason="").status_code == 422
+    assert "is refused" in admin.send(page, "/refuse", reason="Wrong register").text
+    assert admin.send(page, "/refuse", reason="Again").status_code == 409
+    again = await asyncio.to_thread(service.laari, "application", "submit", merchant_id, *options)
+    assert again.returncode == 0
+    assert "is approved" in admin.send(page, "/approve").text
+    assert admin.send(page, "/approve").status_code == 409
+    rows = service.execute("SELECT mode FROM tenants WHERE merchant_id = $1", merchant_id)
+    assert sorted(row["mode"] for row in rows) == ["live", "sandbox"]
+
+
+async def test_fees_and_a_pause(service: Service, admin: Desk) -> None:
+    owner = new_owner(service, mode="sandbox")
+    page = f"/merchants/{owner.shop.id}"
+    today = local_day(datetime.now(UTC))
+    for fees in (
+        {"percent": "101", "fixed": "0"},
+        {"percent": "1.5", "fixed": "-1"},
+        {"percent": "1.5", "fixed": "0", "from": str(today - timedelta(days=1))},
+        {"percent": "1.5", "fixed": "0", "from": "soon"},
+    ):
+        assert admin.send(page, "/fees", reason="New terms", **fees).status_code == 422
+    assert (
+        "The fees are set"
+        in admin.send(page, "/fees", percent="1.5", fixed="0.50", reason="New terms").text
+    )
+    tomorrow = today + timedelta(days=1)
+    later = {"percent": "1.25", "fixed": "0", "from": str(tomorrow)}
+    shown = admin.send(page, "/fees", reason="Later", **later).text
+    assert "scheduled" in shown
+    [moment] = re.findall(r'name="starts_at" value="([^"]+)"', shown)
+    assert "cancelled" in admin.send(page, "/cancel-fees", starts_at=moment).text
+    assert admin.send(page, "/cancel-fees", starts_at=moment).status_code == 409
+    [row] = service.execute("SELECT fee_bps, fee_fixed FROM merchants WHERE id = $1", owner.shop.id)
+    assert tuple(row) == (150, 50)
+    paused = admin.send(page, "/pause", reason="Documents <b>expired</b>").text
+    assert "Documents &lt;b&gt;expired&lt;/b&gt;" in paused
+    assert owner.shop.post("/payments", {"reference": "r", "amount": 100}).status_code == 401
+    assert "active again" in admin.send(page, "/resume").text
+    assert owner.shop.payment()["status"] == "pending"
+
+
+async def test_money_is_moved_by_finance(service: Service) -> None:
+    finance = await desk_of(service, "finance")
+    customer = await new_customer(service, balance=0)
+    account = str(customer.account)
+    for fields in (
+        {"account": "12x", "amount": "1"},
+        {"account": account, "amount": "nothing"},
+        {"account": account, "amount": "0"},
+        {"account": account, "amount": "-5"},
+        {"account": account, "amount": "5", "details": ""},
+        {"account": account, "amount": "5", "kind": "adjustment", "slip": "S"},
+        {"account": "1", "amount": "5"},
+    ):
+        answer = finance.send("/money", "", **{"details": "Bank transfer", **fields})
+        assert answer.status_code in (400, 404, 422), fields
+    slip = f"slip-{account}"
+    topup = {"account": account, "amount": "1,250.50", "details": "Bank transfer", "slip": slip}
+    assert "The money is moved" in finance.send("/money", "", **topup).text
+    assert "entered before" in finance.send("/money", "", **topup).text
+    below = {"kind": "adjustment", "account": account, "amount": "-1250.51", "details": "Wrong"}
+    assert finance.send("/money", "", **below).status_code == 400
+    assert "is moved" in finance.send("/money", "", **below, below_zero="on").text
+    [row] = service.execute("SELECT balance FROM wallets WHERE account = $1", customer.account)
+    assert row["balance"] == -1
+    assert slip in finance.get("/money").text
+
+
+async def test_sales_by_day_as_a_page_and_as_csv(service: Service) -> None:
+    finance = await desk_of(service, "finance")
+    shop = service.merchant(name="=Formula Café")
+    asked = shop.payment(amount=20_000)
+    shop.post(f"/sandbox/payments/{asked['id']}/pay")
+    for _ in range(50):
+        file = finance.get("/money/volume.csv", mode="sandbox")
+        if shop.id in file.text:
+            break
+        await asyncio.sleep(0.2)
+    assert file.headers["content-type"].startswith("text/csv")
+    [line] = [line for line in file.text.splitlines() if shop.id in line]
+    day = local_day(datetime.now(UTC))
+    assert line.startswith(f"{day},sandbox,{shop.id},'=Formula Café,1,200.00,")
+    assert "Formula Café" in finance.get("/money/volume", mode="sandbox").text
+    assert finance.get("/money/volume", first="x", last="y").status_code == 200
+
+
+async def test_health_shows_the_last_audit(service: Service, support: Desk) -> None:
+    audited = await asyncio.to_thread(service.laari, "audit")
+    assert audited.returncode == 0, audited.stderr
+    shown = support.get("/health").text
+    assert "Last audit" in shown
+    assert "found differences" not in shown
+    metrics = httpx.get(service.metrics_url).text
+    assert "laari_last_audit_ok 1" in metrics
+    assert "laari_last_audit_age_seconds" in metrics
+    assert "laari_webhooks_failed 0" in metrics
+
+
+async def test_an_unknown_page_of_the_desk(service: Service) -> None:
+    missing = httpx.get(f"{service.origin}/operator/nothing/here")
+    assert missing.status_code == 404
+    assert "/operator" in missing.text

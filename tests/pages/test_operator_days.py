@@ -1,0 +1,155 @@
+"""A support day of ten calls and a finance day, played in a browser."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.pages.operators import COOKIE, new_operator, open_desk, session_of
+from tests.pages.people import (
+    Visitors,
+    new_customer,
+    serious_violations,
+    sideways_scroll,
+)
+from tests.serving import Merchant, Service, serving
+
+pytestmark = pytest.mark.ci
+
+# Pictures for a look at every page: LAARI_DESK_PICTURES=/tmp/desk
+PICTURES = os.environ.get("LAARI_DESK_PICTURES")
+
+
+async def look(page: Page, name: str) -> None:
+    """Nothing is wrong with the page on a phone and on a desktop, in both colours."""
+    for width, colours in ((390, "light"), (1280, "dark"), (390, "dark"), (1280, "light")):
+        await page.set_viewport_size({"width": width, "height": 844})
+        await page.emulate_media(color_scheme=colours)
+        assert await serious_violations(page) == []
+        assert await sideways_scroll(page) <= 0
+        if PICTURES:
+            Path(PICTURES).mkdir(exist_ok=True)
+            file = Path(PICTURES) / f"{name}-{width}-{colours}.png"
+            await page.screenshot(path=file, full_page=True)
+
+
+async def find(page: Page, text: str) -> None:
+    await page.get_by_role("link", name="Search", exact=True).click()
+    await page.get_by_role("searchbox").fill(text)
+    await page.get_by_role("button", name="Search").click()
+
+
+async def test_a_support_day_of_ten_calls(
+    visitors: Visitors, service: Service, live_shop: Merchant
+) -> None:
+    visitors.expected_statuses = {403, 422}
+    caller = await new_customer(service, balance=50_000, tier="basic")
+    asked = live_shop.payment(amount=40_000, title="Two flat whites")
+    request = live_shop.request(amount=90_000, customer={"type": "mobile", "value": caller.mobile})
+    page = await open_desk(visitors, service, "support")
+    await look(page, "search")
+
+    # 1. "I am Aisha, with this number": the caller is verified.
+    await find(page, caller.mobile)
+    await expect(page.get_by_role("heading", level=1)).to_have_text(caller.name)
+    await page.get_by_role("button", name="The caller knew them").click()
+    await expect(page.get_by_role("status")).to_have_text("The note is added.")
+    await expect(page.get_by_text("Caller verified: asked for")).to_be_visible()
+    # 2. "Which limits do I have?"
+    await expect(page.get_by_text("A single payment can be up to")).to_be_visible()
+    # 3. "A shop asked me for money": the request is there.
+    await expect(page.get_by_text(request["reference"])).to_be_visible()
+    await look(page, "customer")
+    # 4. "I lost my phone": the wallet is frozen, and nothing leaves it.
+    await page.get_by_text("Freeze the wallet …").click()
+    await page.get_by_label("Reason, which only operators read").fill("Phone lost")
+    await page.get_by_role("button", name="Freeze the wallet").click()
+    await expect(page.get_by_text("Frozen since")).to_contain_text("Phone lost")
+    await look(page, "customer-frozen")
+    # 5. "I found it again."
+    await page.get_by_label("Why may money leave again?").fill("Found, caller verified")
+    await page.get_by_role("button", name="Unfreeze the wallet").click()
+    await expect(page.get_by_text("Frozen since")).to_have_count(0)
+    # 6. "I want a higher limit."
+    await page.get_by_text("Change the tier …").click()
+    await page.get_by_label("Tier", exact=True).select_option("verified")
+    await page.get_by_label("Reason", exact=True).fill("Identity card seen")
+    await page.get_by_role("button", name="Change the tier").click()
+    await expect(page.get_by_text("The tier is changed.")).to_be_visible()
+    # 7. "Log me out everywhere."
+    async with asyncio.timeout(30):
+        await expect(page.get_by_text("The customer is logged in nowhere.")).to_be_visible()
+    # 8. "I paid and the shop says no": the payment by the shop's reference.
+    await find(page, asked["reference"])
+    await expect(page.get_by_text("Two flat whites")).to_be_visible()
+    await look(page, "payment")
+    # 9. A name that several customers have.
+    other = await new_customer(service)
+    await find(page, other.name.split()[0])
+    await expect(page.get_by_role("heading", name="Customers")).to_be_visible()
+    await look(page, "found")
+    # 10. "My shop is paused": support reads the merchant and changes nothing.
+    await find(page, live_shop.id)
+    await expect(page.get_by_role("heading", name="Fees")).to_be_visible()
+    await expect(page.get_by_text("Pause this merchant …")).to_have_count(0)
+    await look(page, "merchant")
+    await page.goto(f"{service.origin}/operator/money/volume")
+    await expect(page.get_by_role("heading", level=1)).to_have_text("Your role cannot do this")
+    await page.get_by_role("link", name="Health").click()
+    await look(page, "health")
+
+
+@pytest.fixture
+def careful(engine, tmp_path: Path) -> Iterator[Service]:
+    """A service whose large movements need a second operator."""
+    settings = {"LAARI_SECOND_OPERATOR_ABOVE": "100000"}
+    with serving(engine.migrated("finance"), tmp_path, **settings) as service:
+        yield service
+
+
+async def test_a_finance_day(visitors: Visitors, careful: Service) -> None:
+    """Top-ups, one that a second person confirms, and the figures of the day."""
+    service = visitors.service = careful
+    customer = await new_customer(service, balance=0)
+    page = await open_desk(visitors, service, "finance", "/money")
+    await look(page, "money-empty")
+
+    async def move(kind: str, amount: str, details: str, slip: str = "") -> None:
+        await page.get_by_label("Kind").select_option(kind)
+        await page.get_by_label("Account number").fill(str(customer.account))
+        await page.get_by_label("Amount in rufiyaa").fill(amount)
+        await page.get_by_label("Text in the customer's history").fill(details)
+        await page.get_by_label("Bank's slip of a top-up").fill(slip)
+        await page.get_by_role("button", name="Move the money").click()
+
+    await move("topup", "750.00", "Bank transfer", "BML-1")
+    await expect(page.get_by_role("status")).to_have_text("The money is moved.")
+    await move("topup", "750.00", "Bank transfer", "BML-1")
+    await expect(page.get_by_role("status")).to_contain_text("entered before")
+    await move("topup", "1,000.01", "Bank transfer", "BML-2")
+    await expect(page.get_by_role("status")).to_contain_text("waits for a second operator")
+    await expect(page.get_by_text("Another operator has to confirm it.")).to_be_visible()
+    await look(page, "money")
+    second = await session_of(service, await new_operator(service, "finance"))
+    await page.context.add_cookies([{"name": COOKIE, "value": second, "url": service.origin}])
+    await page.goto(f"{service.origin}/operator/money")
+    await page.get_by_role("button", name="Confirm and move the money").click()
+    await expect(page.get_by_role("status")).to_have_text("The money is moved.")
+    [row] = service.execute("SELECT balance FROM wallets WHERE account = $1", customer.account)
+    assert row["balance"] == 175_001
+    await expect(page.get_by_role("row", name="Sum")).to_contain_text("1,750.01")
+    shop = service.merchant()
+    paid = shop.payment(amount=20_000)
+    shop.post(f"/sandbox/payments/{paid['id']}/pay")
+    await page.get_by_role("link", name="Sales").click()
+    await page.get_by_label("Mode").select_option("sandbox")
+    for _ in range(100):
+        await page.get_by_role("button", name="Show").click()
+        if await page.get_by_role("row", name="Total").count():
+            break
+        await asyncio.sleep(0.1)
+    await expect(page.get_by_role("row", name="Total")).to_contain_text("200.00")
+    await look(page, "sales")
