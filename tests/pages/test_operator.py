@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
 
 import httpx
+import pyotp
 import pytest
 
 from laari.edge.pages.app import ROUTES
@@ -18,7 +19,7 @@ from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.cli.test_approval import ANSWERS
 from tests.logins import whose
-from tests.pages.forms import Forms
+from tests.pages.forms import Forms, token_in
 from tests.pages.operators import PASSWORD, Desk, desk_of, new_operator, session_of
 from tests.pages.owners import new_owner
 from tests.pages.people import Customer, new_customer
@@ -73,9 +74,28 @@ async def test_only_operators_log_in(service: Service) -> None:
         assert "do not match a login" in refused.text
         gone = forms.http.get(f"{service.origin}/operator")
         assert gone.headers["location"] == "/operator/login?next=%2Foperator"
-    forms = Forms()
+    forms, desk = Forms(), f"{service.origin}/operator"
     assert forms.log_in(login, email, PASSWORD).headers["location"] == "/operator"
-    assert "Search" in forms.http.get(f"{service.origin}/operator").text
+    # A second factor is required from the first log-in on.
+    factor = f"{desk}/account/factor"
+    assert forms.http.get(desk).headers["location"] == "/operator/account/factor"
+    forms.send(factor, {"form_token": forms.token(factor)})
+    page = forms.http.get(factor).text
+    [seed] = re.findall(r'id="seed"[^>]* value="([A-Z2-7]+)"', page) or [""]
+    code = pyotp.TOTP(seed).now()
+    wrong = f"{(int(code) + 1) % 10**6:06}"
+    token = token_in(page)
+    assert forms.send(f"{factor}/confirm", {"form_token": token, "code": wrong}).status_code == 422
+    done = forms.send(f"{factor}/confirm", {"form_token": token, "code": code})
+    assert "Your recovery codes" in done.text
+    assert "Search" in forms.http.get(desk).text
+    again = Forms()
+    again.log_in(login, email, PASSWORD)
+    assert again.http.get(desk).headers["location"] == "/operator/login/code?next=%2Foperator"
+    [recovery] = re.findall(r"<li>([a-z0-9-]+)</li>", done.text)[:1]
+    fields = {"form_token": again.token(f"{login}/code"), "code": recovery}
+    assert again.send(f"{login}/code", fields).headers["location"] == "/operator"
+    assert "Search" in again.http.get(desk).text
     async with connection_to(service.dsn) as connection:
         person = await whose(connection, email)
         await memberships.remove(connection, OPERATOR, None, person)

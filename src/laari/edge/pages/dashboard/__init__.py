@@ -2,6 +2,7 @@
 
 from laari.edge.pages.dashboard import (
     account,
+    application,
     authorizations,
     export,
     forgotten,
@@ -30,6 +31,7 @@ ROUTES: Routes = [
     *forgotten.ROUTES,
     *signup.ROUTES,
     *join.ROUTES,
+    *application.ROUTES,
     *overview.ROUTES,
     *new_link.ROUTES,
     *export.ROUTES,

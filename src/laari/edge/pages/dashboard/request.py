@@ -63,6 +63,8 @@ DONE = {
     "others": "All your other sessions are ended.",
     "factor_off": "The second factor is turned off.",
     "required": "The setting is saved.",
+    "applied": "Your application is sent. The operator decides.",
+    "application_withdrawn": "Your application is withdrawn.",
     "password": "Your password is changed. All your other sessions are logged out.",
 }
 # The tabs of the dashboard: address, name, and the permission that shows it.

@@ -1,0 +1,87 @@
+"""A shop applies to go live on its dashboard, and reads the operator's decision."""
+
+import httpx
+import pytest
+
+from laari.store.people import applications
+from laari.store.people.signup import sign_up
+from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
+from tests.cli.test_approval import ANSWERS
+from tests.logins import opened
+from tests.pages.forms import token_in
+from tests.serving import Service
+
+FORM = {**ANSWERS, "monthly_volume": "250,000"}
+
+
+class Shop:
+    def __init__(self, service: Service, merchant_id: str, token: str) -> None:
+        self.id = merchant_id
+        self.http = httpx.Client(
+            base_url=f"{service.origin}/dashboard/{merchant_id}/sandbox",
+            cookies={"laari-dashboard": token},
+            headers={"Sec-Fetch-Site": "same-origin"},
+            follow_redirects=True,
+            timeout=30,
+        )
+
+    def send(self, action: str, **fields: str) -> httpx.Response:
+        token = token_in(self.http.get("/application").text)
+        return self.http.post(action, data={"form_token": token, **fields})
+
+
+@pytest.fixture
+async def shop(service: Service) -> Shop:
+    async with connection_to(service.dsn) as connection:
+        count = await connection.fetchval("SELECT count(*) FROM persons")
+        email = f"new{count}@shop.example"
+        async with connection.transaction():
+            made = await sign_up(
+                *(connection, OPERATOR, bytes(32), 10**6), name="Bodu Boat", email=email
+            )
+        assert made is not None
+        return Shop(service, made.merchant.id, await opened(connection, email))
+
+
+async def test_a_shop_applies_and_reads_the_decision(service: Service, shop: Shop) -> None:
+    assert "Before you take real money" in shop.http.get("").text
+    for wrong in ({"legal_name": " "}, {"monthly_volume": "much"}, {"address": "x" * 501}):
+        refused = shop.send("/application", **{**FORM, **wrong})
+        assert refused.status_code == 422
+        assert ANSWERS["contact"] in refused.text  # nothing has to be typed again
+    sent = shop.send("/application", **{**FORM, "tax_number": "", "legal_name": "<b>Boat</b>"})
+    assert "Your application is sent" in sent.text
+    async with connection_to(service.dsn) as connection:
+        found = await applications.latest_of(connection, shop.id)
+        assert found is not None
+        assert (found.fields.tax_number, found.fields.monthly_volume) == (None, 25_000_000)
+        assert found.submitted_by.endswith("@shop.example")
+        await applications.refuse(connection, OPERATOR, found.id, "No <i>such</i> register")
+    assert "No &lt;i&gt;such&lt;/i&gt; register" in shop.http.get("/application").text
+    assert "Your application is sent" in shop.send("/application", **FORM).text
+    assert "is withdrawn" in shop.send("/application/withdraw").text
+    assert "Your application is sent" in shop.send("/application", **FORM).text
+    async with connection_to(service.dsn) as connection:
+        await applications.approve(connection, OPERATOR, shop.id)
+        actions = await connection.fetch(
+            "SELECT action FROM journal WHERE merchant_id = $1 AND object_type IN "
+            "('application', 'tenant') AND action <> 'merchant.create' ORDER BY id",
+            shop.id,
+        )
+    assert "is approved for live mode" in shop.http.get("/application").text
+    assert shop.http.get("").url.path.endswith("/sandbox")
+    found_actions = [row["action"] for row in actions]
+    assert found_actions[-6:] == [
+        "application.submit",
+        "application.refuse",
+        "application.submit",
+        "application.withdraw",
+        "application.submit",
+        "merchant.approve",
+    ]
+
+
+async def test_a_pause_shows_its_reason(service: Service, shop: Shop) -> None:
+    service.laari("merchant", "update", shop.id, "--inactive", "--reason", "Papers <b>late</b>")
+    assert "paused this shop: Papers &lt;b&gt;late&lt;/b&gt;" in shop.http.get("").text
