@@ -18,17 +18,21 @@ FORM = {**ANSWERS, "monthly_volume": "250,000"}
 class Shop:
     def __init__(self, service: Service, merchant_id: str, token: str) -> None:
         self.id = merchant_id
+        self.home = f"/dashboard/{merchant_id}/sandbox"
         self.http = httpx.Client(
-            base_url=f"{service.origin}/dashboard/{merchant_id}/sandbox",
+            base_url=service.origin,
             cookies={"laari-dashboard": token},
             headers={"Sec-Fetch-Site": "same-origin"},
             follow_redirects=True,
             timeout=30,
         )
 
+    def get(self, path: str = "") -> httpx.Response:
+        return self.http.get(self.home + path)
+
     def send(self, action: str, **fields: str) -> httpx.Response:
-        token = token_in(self.http.get("/application").text)
-        return self.http.post(action, data={"form_token": token, **fields})
+        token = token_in(self.get("/account").text)
+        return self.http.post(self.home + action, data={"form_token": token, **fields})
 
 
 @pytest.fixture
@@ -45,7 +49,7 @@ async def shop(service: Service) -> Shop:
 
 
 async def test_a_shop_applies_and_reads_the_decision(service: Service, shop: Shop) -> None:
-    assert "Before you take real money" in shop.http.get("").text
+    assert "Before you take real money" in shop.get().text
     for wrong in ({"legal_name": " "}, {"monthly_volume": "much"}, {"address": "x" * 501}):
         refused = shop.send("/application", **{**FORM, **wrong})
         assert refused.status_code == 422
@@ -58,7 +62,7 @@ async def test_a_shop_applies_and_reads_the_decision(service: Service, shop: Sho
         assert (found.fields.tax_number, found.fields.monthly_volume) == (None, 25_000_000)
         assert found.submitted_by.endswith("@shop.example")
         await applications.refuse(connection, OPERATOR, found.id, "No <i>such</i> register")
-    assert "No &lt;i&gt;such&lt;/i&gt; register" in shop.http.get("/application").text
+    assert "No &lt;i&gt;such&lt;/i&gt; register" in shop.get("/application").text
     assert "Your application is sent" in shop.send("/application", **FORM).text
     assert "is withdrawn" in shop.send("/application/withdraw").text
     assert "Your application is sent" in shop.send("/application", **FORM).text
@@ -69,8 +73,8 @@ async def test_a_shop_applies_and_reads_the_decision(service: Service, shop: Sho
             "('application', 'tenant') AND action <> 'merchant.create' ORDER BY id",
             shop.id,
         )
-    assert "is approved for live mode" in shop.http.get("/application").text
-    assert shop.http.get("").url.path.endswith("/sandbox")
+    assert "is approved for live mode" in shop.get("/application").text
+    assert shop.get().url.path.endswith("/sandbox")
     found_actions = [row["action"] for row in actions]
     assert found_actions[-6:] == [
         "application.submit",
@@ -84,4 +88,4 @@ async def test_a_shop_applies_and_reads_the_decision(service: Service, shop: Sho
 
 async def test_a_pause_shows_its_reason(service: Service, shop: Shop) -> None:
     service.laari("merchant", "update", shop.id, "--inactive", "--reason", "Papers <b>late</b>")
-    assert "paused this shop: Papers &lt;b&gt;late&lt;/b&gt;" in shop.http.get("").text
+    assert "paused this shop: Papers &lt;b&gt;late&lt;/b&gt;" in shop.get().text
