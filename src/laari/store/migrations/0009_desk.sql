@@ -11,6 +11,7 @@ CREATE FUNCTION name_words(name text) RETURNS tsvector LANGUAGE sql IMMUTABLE PA
 $$;
 -- Names are written rarely, so an index entry is added at once and a search never reads a list of
 -- waiting entries.
+CREATE INDEX customers_by_start ON customers (lower(name) text_pattern_ops);
 CREATE INDEX customers_by_name ON customers USING gin (name_words(name)) WITH (fastupdate = off);
 CREATE INDEX merchants_by_name ON merchants USING gin (name_words(name)) WITH (fastupdate = off);
 

@@ -48,6 +48,7 @@ async def by_account(connection: Connection, account: int) -> Holder | None:
     return None if row is None else Holder(*row)
 
 
+_LAST = "\U0010ffff"  # no character comes after it: the end of everything that begins alike
 # Names with words that begin like each word of the text, in any order; `$1` is the text.
 NAMED = (
     "name_words(name) @@ (SELECT string_agg(quote_literal(word) || ':*', ' & ') "
@@ -83,12 +84,21 @@ async def with_contact(
 async def named(connection: Connection, text: str, most: int) -> list[Holder]:
     """Customers with these beginnings of words in their name; those with exactly this name first.
 
-    Of very many, any: sorting all of them would take long.
+    If enough names begin with the text, the other index is not read: it would collect every name
+    with a common word. Of very many, any are returned.
     """
-    rows = await connection.fetch(
-        f"{_SELECT} WHERE c.id = ANY(ARRAY(SELECT id FROM customers WHERE {NAMED} LIMIT $2)) "
-        "ORDER BY lower(c.name) <> lower($1), c.id DESC",
+    found = await connection.fetch(
+        "SELECT id FROM customers WHERE lower(name) ~>=~ lower($1) "
+        f"AND lower(name) ~<~ (lower($1) || '{_LAST}') ORDER BY lower(name) USING ~<~ LIMIT $2",
         *(text, most),
+    )
+    if len(found) < most:
+        found += await connection.fetch(
+            f"SELECT id FROM customers WHERE {NAMED} LIMIT $2", *(text, most)
+        )
+    rows = await connection.fetch(
+        f"{_SELECT} WHERE c.id = ANY($1) ORDER BY lower(c.name) <> lower($2), c.id DESC LIMIT $3",
+        *([row["id"] for row in found], text, most),
     )
     return [Holder(*row) for row in rows]
 
