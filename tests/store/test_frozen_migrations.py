@@ -28,9 +28,8 @@ DIGESTS = {
     "0007_invitations.sql": "0f9b005f5255c9a971110fad7218e33e5151dfdfcec1b4c1680ef7f5f80cc7e1",
     "0008_second_factor.sql": "b68333a37b230a776a6df1982fb4ce9d3e81508622041530cbfaed656f3b774b",
     "0009_payouts.sql": "50cd50ef73596382b0c3e492d0ff492a98212efb7a59130b46f4135f33fff45d",
-    "0005_invitations.sql": "0f9b005f5255c9a971110fad7218e33e5151dfdfcec1b4c1680ef7f5f80cc7e1",
-    "0009_desk.sql": "64203115d53bfd0245e8b5fab6491f084100417df3f14a22afc1ab14f157f88d",
-    "0009_desk.sql": "9592306e627a4e86577846391103735c877804bd2840438d85adf0e73be3e756",
+    "0010_proofs.sql": "51c5158cce335e0f610d4c85c375ac0536f8f9a99b281f9cfae76a38c4e31a4e",
+    "0011_desk.sql": "9592306e627a4e86577846391103735c877804bd2840438d85adf0e73be3e756",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release
 FILES = Path(__file__).parent / "released"

@@ -47,7 +47,7 @@ async def find_command(
             amount = read_rufiyaa(text)
             if amount is None:
                 raise LaariError(f"{text!r} is not an amount in rufiyaa")
-            tenant = await tenants.of_merchant_or_none(connection, merchant_id, mode)
+            tenant = await tenants.in_mode(connection, merchant_id, mode)
             if tenant is None:
                 raise LaariError(f"no merchant has the id {merchant_id} in {mode} mode")
             rows = await payments_of_amount(connection, tenant.id, amount, day, MOST_FOUND + 1)

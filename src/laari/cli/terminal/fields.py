@@ -91,10 +91,3 @@ def email(value: str) -> str:
     if address is None or not address.isprintable():
         raise click.BadParameter("must be an email address.")
     return address
-
-
-def day(value: str) -> date:
-    try:
-        return date.fromisoformat(value)
-    except ValueError:
-        raise click.BadParameter("must be a day such as 2026-11-18.") from None

@@ -8,7 +8,6 @@ from asyncpg import Connection
 from msgspec import Struct
 
 from laari.rules.calendar import start_of
-from laari.rules.ledger import outside_account
 from laari.rules.records import Mode, PendingMovement
 from laari.store.tables import MOVEMENTS
 
@@ -35,9 +34,9 @@ async def of_day(connection: Connection, day: date, mode: Mode, most: int) -> li
         "JOIN wallets w ON w.account = l.account JOIN customers c ON c.id = w.customer_id "
         "LEFT JOIN topup_slips s ON s.tid = t.tid "
         "WHERE t.kind IN ('topup', 'adjustment') AND t.id >= $1 AND t.id < $2 "
-        "AND $3 IN (t.debit_account, t.credit_account) ORDER BY t.id LIMIT $4",
+        "AND w.mode = $3 ORDER BY t.id LIMIT $4",
         *(_first_id(start), _first_id(start + timedelta(days=1))),
-        *(outside_account(mode).number, most),
+        *(mode, most),
     )
     return [OutsideMovement(*row) for row in rows]
 

@@ -53,7 +53,7 @@ async def show_amount(request: OperatorRequest) -> Reply:
         day = None
     if mode not in MODES or not await request.backend.ask(merchants.exists, merchant_id):
         return request.missing()
-    tenant = await request.backend.ask(tenants.of_merchant_or_none, merchant_id, mode)
+    tenant = await request.backend.ask(tenants.in_mode, merchant_id, mode)
     if amount is None or day is None:
         request.problem = FormProblem(422, "Enter an amount such as 125.50 and a day.")
         return request.page("home.html", sought="", found=None, state_of=shown_state)
