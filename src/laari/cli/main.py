@@ -28,6 +28,7 @@ from laari.cli.persons import person
 from laari.cli.serve.command import serve_command
 from laari.cli.shop.listen import listen_command
 from laari.cli.shop.trigger import trigger_command
+from laari.cli.statements import statement_command
 from laari.cli.terminal.output import complain, complain_of_defect
 from laari.cli.tiers import tier
 from laari.cli.wallets import wallet
@@ -61,6 +62,7 @@ for command in (
     payment,
     payout,
     *bank.COMMANDS,
+    statement_command,
     authorization,
     webhook,
     message,

@@ -13,6 +13,7 @@ from laari.edge.pages.assets import URLS
 from laari.edge.pages.bidi import closed, escaped_json, isolated_value
 from laari.edge.pages.language import LANGUAGES, Language
 from laari.rules.calendar import MALDIVES, show
+from laari.rules.day_ranges import PRESETS
 from laari.rules.money import money_text, rufiyaa
 
 SLICE_REST_SECONDS = 0.004
@@ -90,7 +91,7 @@ _ENVIRONMENT = Environment(
     auto_reload=False,
     finalize=isolated_value,
 )
-_ENVIRONMENT.globals.update(t=_text, asset=URLS.__getitem__, languages=LANGUAGES)
+_ENVIRONMENT.globals.update(t=_text, asset=URLS.__getitem__, languages=LANGUAGES, periods=PRESETS)
 _ENVIRONMENT.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp)
 # `exact` keeps every character: for the value of a form field and the address of a link.
 _ENVIRONMENT.filters.update(own=own, exact=escape, percent=percent, json_text=escaped_json)

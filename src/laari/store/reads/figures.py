@@ -26,7 +26,7 @@ _SUMS = """
     coalesce(sum(t.amount) FILTER (WHERE t.kind = 'refund'), 0) AS refunded, 0::bigint AS others"""
 _OF_PAYMENTS = "t.kind IN ('payment', 'refund')"
 # By the tenant's clock, so that days that have ended do not change.
-_DAY = "(t.created_at AT TIME ZONE interval '5 hours')::date AS day"
+DAY = "(t.created_at AT TIME ZONE interval '5 hours')::date AS day"
 
 # Movements between a merchant and another account than a customer's or the fees.
 OTHER_KINDS = (
@@ -42,13 +42,13 @@ _OTHERS = f"0, 0, 0, 0, 0, sum({OTHER_AMOUNT})::bigint"
 
 _ADD = f"""
 WITH moved AS MATERIALIZED (
-    SELECT p.tenant_id, {_DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS},
+    SELECT p.tenant_id, {DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS},
         0::numeric AS held
     FROM transfers t JOIN payments p ON p.id = t.payment_id
     WHERE t.xid > $1 AND t.xid <= $2 AND {_OF_PAYMENTS}
     GROUP BY 1, 2, 3
     UNION ALL
-    SELECT {OTHER_ACCOUNT} - {FIRST_MERCHANT_ACCOUNT}, {_DAY}, '', {_OTHERS},
+    SELECT {OTHER_ACCOUNT} - {FIRST_MERCHANT_ACCOUNT}, {DAY}, '', {_OTHERS},
         -coalesce(sum({OTHER_AMOUNT}) FILTER (WHERE t.kind IN ('hold', 'release')), 0)
     FROM transfers t
     WHERE t.xid > $1 AND t.xid <= $2 AND {OF_OTHERS}
@@ -86,12 +86,12 @@ FROM (
     FROM daily_figures WHERE tenant_id = $1 AND day >= $2 AND day <= $3
     UNION ALL
     SELECT newer.* FROM (
-        SELECT {_DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS}
+        SELECT {DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS}
         FROM transfers t JOIN payments p ON p.id = t.payment_id
         WHERE t.xid > (SELECT xid FROM figures_upto) AND {_OF_PAYMENTS} AND p.tenant_id = $1
         GROUP BY 1, 2
         UNION ALL
-        SELECT {_DAY}, '', {_OTHERS} FROM transfers t
+        SELECT {DAY}, '', {_OTHERS} FROM transfers t
         WHERE t.xid > (SELECT xid FROM figures_upto) AND {OF_OTHERS}
             AND {OTHER_ACCOUNT} = {FIRST_MERCHANT_ACCOUNT} + $1
         GROUP BY 1, 2
@@ -128,6 +128,11 @@ class Figures(NamedTuple):
     def net(self) -> int:
         """Of payments and refunds. The fee of a refunded payment stays with the service."""
         return self.gross - self.fees - self.refunded
+
+    @property
+    def change(self) -> int:
+        """Of the merchant's balance."""
+        return self.net + self.others
 
     def plus(self, other: Figures) -> Figures:
         return Figures(*map(add, self, other))

@@ -57,4 +57,4 @@ async def _newer(connection: Connection, tenant_id: int, first: Movement) -> int
     day = local_day(first.at)
     later = await figures.of_days(connection, Span(tenant_id, day + timedelta(days=1), date.max))
     same_day = await movements.sum_newer(connection, Span(tenant_id, day, day), first.place)
-    return same_day + sum(each.figures.net + each.figures.others for each in later)
+    return same_day + sum(each.figures.change for each in later)

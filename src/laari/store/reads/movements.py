@@ -7,13 +7,13 @@ are those of `figures` for the same days.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import datetime
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.calendar import MALDIVES
+from laari.rules.day_ranges import Days
 from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
 from laari.rules.records import Payment, Refund
 from laari.store.reads import payments, refunds
@@ -80,7 +80,8 @@ async def sum_newer(connection: Connection, span: Span, than: Position) -> int:
 
 
 def _bounds(span: Span) -> tuple[object, ...]:
-    return span.tenant_id, _midnight(span.first), _midnight(span.last, 1)
+    days = Days(span.first, span.last)
+    return span.tenant_id, days.begin, days.end
 
 
 def walks(kinds: Sequence[MovementKind], limit: int, after: Position | None) -> list[str]:
@@ -138,7 +139,3 @@ async def _with_payments(
         payment = paid.get(id if refund is None else refund.payment_id)
         rows.append(Movement(kind, at, id, effect, payment, refund))
     return rows
-
-
-def _midnight(day: date, later: int = 0) -> datetime:
-    return datetime.combine(day + timedelta(days=later), time(), MALDIVES)

@@ -21,6 +21,7 @@ from laari.edge.pages.dashboard import (
     sandbox,
     second_factor,
     signup,
+    statement,
     webhooks,
 )
 from laari.edge.pages.routes import Routes
@@ -41,6 +42,7 @@ ROUTES: Routes = [
     *payments.ROUTES,
     *payouts.ROUTES,
     *money.ROUTES,
+    *statement.ROUTES,
     *requests.ROUTES,
     *authorizations.ROUTES,
     *webhooks.ROUTES,

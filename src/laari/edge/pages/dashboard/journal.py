@@ -6,12 +6,12 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from laari.edge.pages.dashboard.export import ROWS_AT_ONCE, csv_lines, file_reply, guarded
-from laari.edge.pages.dashboard.movements import read_day
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import MALDIVES, local_day
 from laari.rules.calendar import show as show_time
+from laari.rules.day_ranges import read_day
 from laari.rules.journal import changes
 from laari.rules.records import JournalEntry
 from laari.rules.refusals import Refusal, invalid

@@ -3,8 +3,8 @@
 from typing import Final
 from urllib.parse import urlencode
 
+from laari.edge.pages.dashboard.days import read_span
 from laari.edge.pages.dashboard.export import ROWS_AT_ONCE, csv_lines, file_reply, guarded
-from laari.edge.pages.dashboard.movements import read_span
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply

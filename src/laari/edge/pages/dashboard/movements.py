@@ -3,29 +3,26 @@
 The overview has the same days, so its figures, this list and the file have the same sums.
 """
 
-import re
-from datetime import date, timedelta
 from functools import reduce
 from urllib.parse import urlencode
 
+from laari.edge.pages.dashboard.days import read_span
 from laari.edge.pages.dashboard.export import CELLS, ROWS_AT_ONCE, cells_of, csv_lines, file_reply
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
-from laari.rules.calendar import local_day, show
+from laari.rules.calendar import show
 from laari.rules.money import rufiyaa
 from laari.rules.records import Payment
-from laari.rules.refusals import Refusal, invalid
+from laari.rules.refusals import Refusal
 from laari.store.reads import movements
-from laari.store.reads.figures import Figures, Span
+from laari.store.reads.figures import Figures
 from laari.store.reads.listing import Position
 from laari.store.reads.movements import Movement
 
 PAGE = 50  # rows
 COLUMNS = ["moved_at", "movement", *CELLS]
 _LISTING = "movements"
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_YEARS = range(1970, 9999)
 
 
 async def show_list(request: DashboardRequest) -> Reply:
@@ -52,35 +49,6 @@ async def show_list(request: DashboardRequest) -> Reply:
 def _refused(request: DashboardRequest, problem: Refusal) -> Reply:
     request.problem = problem
     return request.page("movements.html", span=None, written=request.query)
-
-
-def read_span(request: DashboardRequest, days: int = 1) -> Span | Refusal:
-    """The days in the address: one day if it names one, the last `days` if it names none."""
-    named = {name: request.query.get(name, "").strip() for name in ("first", "last")}
-    asked: dict[str, date] = {}
-    for name, text in named.items():
-        if not text:
-            continue
-        day = read_day(text)
-        if day is None:
-            return invalid(name, "Write a day as in 2026-11-17.")
-        asked[name] = day
-    today = local_day(request.tenant_now)
-    if not asked:
-        return Span(request.tenant.id, today - timedelta(days=days - 1), today)
-    first = asked.get("first", asked.get("last", today))
-    last = asked.get("last", first)
-    if last < first:
-        return invalid("last", "The last day must not be before the first day.")
-    return Span(request.tenant.id, first, last)
-
-
-def read_day(text: str) -> date | None:
-    try:
-        day = date.fromisoformat(text) if _DATE.fullmatch(text) else None
-    except ValueError:
-        return None
-    return day if day is not None and day.year in _YEARS else None
 
 
 def _cursor(request: DashboardRequest, place: Position) -> str:
