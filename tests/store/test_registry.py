@@ -47,6 +47,7 @@ LOOKUP_KEYS: dict[str, Any] = {
     "authorization_ids": (1, "reference"),
     "balances": 1,
     "refund_counts": UUID(int=7),
+    "open_tills": (1, "1"),
     "held": 1,
     "dues": (1, NOW),
     "bank_accounts": 1,

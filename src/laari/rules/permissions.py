@@ -21,6 +21,7 @@ MerchantPermission = Literal[
     "payments.refund",
     "authorizations.read",
     "authorizations.cancel",
+    "tills.close",
     "money.read",  # movements and sums of the whole merchant
     "exports.read",  # files leave the service
     "payouts.read",
@@ -95,7 +96,9 @@ ROLES: Mapping[Role, frozenset[Permission]] = MappingProxyType(
         "owner": _OF_MERCHANTS,
         "manager": _OF_MERCHANTS - _ONLY_OWNERS,
         "accountant": _READING,
-        "cashier": frozenset({"payments.read", "payments.create", "payments.cancel"}),
+        "cashier": frozenset(
+            {"payments.read", "payments.create", "payments.cancel", "tills.close"}
+        ),
         "admin": EVERY,
         "finance": _READING
         | {

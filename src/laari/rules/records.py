@@ -295,6 +295,51 @@ class Refund(Struct, frozen=True):
     created_at: datetime
 
 
+class TillClosing(Struct, frozen=True):
+    """The sums of a till since its previous closing; never changed, never deleted."""
+
+    id: UUID
+    tenant_id: int
+    till: str  # empty for payments that name none
+    number: int  # counts the closings of the till
+    payments: int
+    gross: int
+    fees: int
+    refunds: int
+    refunded: int
+    note: str | None
+    actor_kind: str
+    actor_name: str
+    snapshot: str  # the transactions whose movements it has, as PostgreSQL writes them
+    created_at: datetime
+
+    @property
+    def net(self) -> int:
+        return self.gross - self.fees - self.refunded
+
+
+class OpenTill(Struct, frozen=True):
+    """A till since its last closing, in one snapshot."""
+
+    till: str
+    number: int  # of the next closing
+    since: datetime | None  # the last closing; None if there is none
+    payments: int
+    gross: int
+    fees: int
+    refunds: int
+    refunded: int
+    snapshot: str
+
+    @property
+    def net(self) -> int:
+        return self.gross - self.fees - self.refunded
+
+    @property
+    def moved(self) -> bool:
+        return self.payments + self.refunds > 0
+
+
 class MerchantFunds(Struct, frozen=True):
     """How far a merchant's balance may fall. Money leaves only while this row is locked."""
 

@@ -30,6 +30,7 @@ from laari.rules.records import (
     MerchantFunds,
     Message,
     Mode,
+    OpenTill,
     Payment,
     PaymentRequest,
     Payout,
@@ -44,6 +45,7 @@ from laari.rules.records import (
     Tenant,
     TenantClock,
     Tier,
+    TillClosing,
     TopupSlip,
     Transaction,
     Transfer,
@@ -130,6 +132,8 @@ class World:
     bank_accounts = Lookup[int, tuple[BankAccount, ...]]()
     # The number of refunds of a payment, without those of this batch.
     refund_counts = Lookup[UUID, int]()
+    # A tenant and a till since its last closing. The unique number decides between two closings.
+    open_tills = Lookup[tuple[int, str], OpenTill]()
     # A command that writes a period has locked the row of its owner.
     sandbox_periods = Table[PeriodKey, SandboxPeriod](
         SandboxPeriod, "sandbox_periods", ("owner", "unit", "start"), replaced_from="spent"
@@ -155,6 +159,9 @@ class World:
     fund_movements = Additions(FundMovement, "fund_movements")
     bank_files = Additions(StoredBankFile, "bank_files")
     float_signoffs = Additions(FloatSignoff, "float_signoffs")
+    till_closings = Additions(
+        TillClosing, "till_closings", contested=("tenant_id", "till", "number")
+    )
     access_tokens = Additions(AccessToken, "access_tokens")
     messages = Additions(Message, "messages")
     journal = Additions(JournalEntry, "journal")

@@ -21,6 +21,7 @@ from laari.store.audit import (
     periods,
     refunds,
     settings,
+    tills,
 )
 from laari.store.audit.chain import count_unsealed, verify_links, verify_numbers, verify_rows
 from laari.store.audit.difference import MEMORY, Check, Difference, shown
@@ -34,7 +35,7 @@ from laari.store.postgres.connect import local_settings
 SHOWN = 100  # differences of each kind; the report counts all of them
 
 # The longest checks come first: the others fit in beside them.
-_PARTS = (bodies, money, balances, periods, settings, events, parties, refunds, payouts)
+_PARTS = (bodies, money, balances, periods, settings, events, parties, refunds, payouts, tills)
 CHECKS = [check for part in _PARTS for check in part.CHECKS]
 
 _UNREADABLE = "An event's body is not the JSON that the service writes."

@@ -15,7 +15,7 @@ from laari.rules.tables import Additions, K, Lookup, R, Table
 from laari.rules.world import REGISTRY, Needs, ResponseKey, World
 from laari.store.batch import sandbox_periods
 from laari.store.batch.load_charge import load_charging
-from laari.store.reads import balances, bank, payouts, refunds
+from laari.store.reads import balances, bank, payouts, refunds, tills
 from laari.store.reads.recipients import contacts_of
 from laari.store.reads.tiers import all_tiers
 from laari.store.reads.wallets import topups_by_slip
@@ -243,6 +243,13 @@ async def _load_payouts(connection: asyncpg.Connection, needs: Needs, world: Wor
             needs.lock(World.orders, reference)
 
 
+async def _load_open_tills(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    """Each by one statement, whose snapshot says what the closing has."""
+    for tenant_id, till in sorted(needs.only_read(World.open_tills)):
+        for found in await tills.open_tills(connection, tenant_id, till):
+            world.open_tills[tenant_id, till] = found
+
+
 # All other tables are loaded by their own key alone.
 _SPECIAL: dict[object, _Load] = {
     World.saved_responses: _load_saved_responses,
@@ -260,6 +267,7 @@ _SPECIAL: dict[object, _Load] = {
     World.last_run_numbers: _load_last_run_numbers,
     World.payouts: _load_payouts,
     World.refund_counts: _load_refund_counts,
+    World.open_tills: _load_open_tills,
     World.topups: _load_topups,
     World.references: _load_references,
     World.authorization_ids: _load_authorization_ids,

@@ -78,6 +78,13 @@ WITH moved AS MATERIALIZED (
 UPDATE figures_upto SET xid = $2
 """
 
+# The movements of a tenant's payments after the mark, for queries that add them to the figures.
+NEWER_SALES = f"""
+    SELECT {DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS}
+    FROM transfers t JOIN payments p ON p.id = t.payment_id
+    WHERE t.xid > (SELECT xid FROM figures_upto) AND {_OF_PAYMENTS} AND p.tenant_id = $1
+    GROUP BY 1, 2"""
+
 _READ = f"""
 SELECT day, terminal_label, sum(payments)::bigint, sum(gross)::bigint, sum(fees)::bigint,
     sum(refunds)::bigint, sum(refunded)::bigint, sum(others)::bigint
@@ -86,10 +93,7 @@ FROM (
     FROM daily_figures WHERE tenant_id = $1 AND day >= $2 AND day <= $3
     UNION ALL
     SELECT newer.* FROM (
-        SELECT {DAY}, coalesce(p.terminal_label, '') AS terminal_label, {_SUMS}
-        FROM transfers t JOIN payments p ON p.id = t.payment_id
-        WHERE t.xid > (SELECT xid FROM figures_upto) AND {_OF_PAYMENTS} AND p.tenant_id = $1
-        GROUP BY 1, 2
+        {NEWER_SALES}
         UNION ALL
         SELECT {DAY}, '', {_OTHERS} FROM transfers t
         WHERE t.xid > (SELECT xid FROM figures_upto) AND {OF_OTHERS}
@@ -106,7 +110,7 @@ SET LOCAL plan_cache_mode = force_custom_plan;
 SET LOCAL max_parallel_workers_per_gather = 0
 """
 # Readers find the few new rows by their transaction, and their payments by their id.
-_FINDING = f"""
+FINDING = f"""
 {_PLANNING};
 SET LOCAL enable_seqscan = off;
 SET LOCAL enable_hashjoin = off;
@@ -155,7 +159,7 @@ class Span(NamedTuple):
 async def of_days(connection: Connection, span: Span) -> list[Day]:
     """The figures of these days by till, exact up to this moment."""
     async with connection.transaction(readonly=True):
-        await connection.execute(_FINDING)
+        await connection.execute(FINDING)
         rows = await connection.fetch(_READ, *span)
     return [Day(day, label, Figures(*sums)) for day, label, *sums in rows]
 
