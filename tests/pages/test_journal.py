@@ -86,6 +86,12 @@ def paid(shop: Merchant) -> str:
     return f"/payments/{payment['id']}/refund"
 
 
+def sold(shop: Merchant) -> str:
+    payment = shop.payment(terminal_label="1")
+    shop.post(f"/sandbox/payments/{payment['id']}/pay").raise_for_status()
+    return "/tills/close"
+
+
 def requested(shop: Merchant) -> str:
     body = {"reference": "ask", "amount": 500, "customer": {"type": "vpa", "value": "sandbox"}}
     made = shop.post("/payment-requests", body)
@@ -126,6 +132,7 @@ WAYS: dict[str, Way] = {
         "payment.cancel",
     ),
     "/payments/{id}/refund": (paid, {"password": PASSWORD}, "payment.refund"),
+    "/tills/close": (sold, {"till": "1"}, "till.close"),
     "/requests/{id}/cancel": (requested, {}, "payment_request.cancel"),
     "/authorizations/{id}/cancel": (authorized, {}, "authorization.cancel"),
     "/webhooks": (

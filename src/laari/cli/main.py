@@ -31,6 +31,7 @@ from laari.cli.shop.trigger import trigger_command
 from laari.cli.statements import statement_command
 from laari.cli.terminal.output import complain, complain_of_defect
 from laari.cli.tiers import tier
+from laari.cli.tills import till
 from laari.cli.wallets import wallet
 from laari.cli.webhooks import webhook
 from laari.errors import LaariError
@@ -63,6 +64,7 @@ for command in (
     payout,
     *bank.COMMANDS,
     statement_command,
+    till,
     authorization,
     webhook,
     message,

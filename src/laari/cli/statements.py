@@ -11,7 +11,7 @@ from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import Days, preset
-from laari.rules.records import Mode
+from laari.rules.records import Mode, Tenant
 from laari.rules.world import local_time
 from laari.store.people import merchants
 from laari.store.postgres.pool import connection_to
@@ -41,21 +41,27 @@ async def statement_command(
     """
     if month is not None and (first is not None or last is not None):
         raise LaariError("give either --month or --from and --to")
+    tenant = await tenant_of(service, merchant_id, mode)
+    now = local_time(datetime.now(UTC), tenant)
+    days = month or _days(first, last, local_day(now))
     async with connection_to(service.dsn) as connection:
-        merchant = await merchants.show(connection, merchant_id)
-        if mode == "live" and not merchant.has_live:
-            raise LaariError("the merchant has no live mode: give --mode sandbox")
-        tenant = await tenants.of_merchant(connection, merchant_id, mode)
-        now = local_time(datetime.now(UTC), tenant)
-        days = month or _days(first, last, local_day(now))
         found = await statements.of_days(connection, tenant.id, days)
     return {
         "merchant_id": merchant_id,
-        "merchant": merchant.name,
+        "merchant": tenant.merchant_name,
         "mode": mode,
         **_described(found),
         "final": days.is_final(now),
     }
+
+
+async def tenant_of(service: Service, merchant_id: str, mode: Mode) -> Tenant:
+    """The merchant in this mode, if it has it."""
+    async with connection_to(service.dsn) as connection:
+        merchant = await merchants.show(connection, merchant_id)
+        if mode == "live" and not merchant.has_live:
+            raise LaariError("the merchant has no live mode: give --mode sandbox")
+        return await tenants.of_merchant(connection, merchant_id, mode)
 
 
 def _days(first: date | None, last: date | None, today: date) -> Days:

@@ -22,6 +22,7 @@ from laari.edge.pages.dashboard import (
     second_factor,
     signup,
     statement,
+    tills,
     webhooks,
 )
 from laari.edge.pages.routes import Routes
@@ -43,6 +44,7 @@ ROUTES: Routes = [
     *payouts.ROUTES,
     *money.ROUTES,
     *statement.ROUTES,
+    *tills.ROUTES,
     *requests.ROUTES,
     *authorizations.ROUTES,
     *webhooks.ROUTES,
