@@ -52,7 +52,7 @@ async def test_payments_are_filtered_as_on_the_interface(
     assert await references(page) == ["first"]
     await page.get_by_role("link", name="Show all").click()
     await page.get_by_text("Filter", exact=True).click()
-    await page.get_by_label("Created before").fill("2001-01-01")
+    await page.get_by_label("Last day").fill("2001-01-01")
     await page.get_by_role("button", name="Apply").click()
     await expect(page.get_by_text("No payments here.")).to_be_visible()
 

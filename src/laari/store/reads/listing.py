@@ -113,7 +113,7 @@ async def _walk(
     connection: Connection, table: Statements[R], walk: Walk, window: Window
 ) -> tuple[list[R], Position | None]:
     """Up to limit + 1 rows of one walk, and its position if it stopped after MAX_SCANNED rows."""
-    conditions, _, values = _conditions(table, walk, window)
+    conditions, _, values = conditions_of(table, walk, window)
     where = _where(conditions, [f"${number}" for number in range(1, len(values) + 1)])
     limit = _limit(window)
     if walk.keep is None:
@@ -135,7 +135,7 @@ async def _walk(
     return rows, None if end is None else Position(end["created_at"], end["id"])
 
 
-def _conditions(
+def conditions_of(
     table: Statements[R], walk: Walk, window: Window
 ) -> tuple[list[str], list[str], list[object]]:
     """Conditions with `{}` in place of each value, the types of the values, and the values."""
@@ -187,7 +187,7 @@ def _plain_statement(listing: Listing[R]) -> tuple[str, tuple[object, ...]]:
     given: dict[tuple[str, object], str] = {}  # what the walks have in common is handed over once
     parts = []
     for walk in listing.walks:
-        conditions, kinds, values = _conditions(table, walk, window)
+        conditions, kinds, values = conditions_of(table, walk, window)
         names = [
             given.setdefault(pair, f"value{len(given) + 1}")
             for pair in zip(kinds, values, strict=True)

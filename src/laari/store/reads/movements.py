@@ -58,10 +58,13 @@ async def of_span(
     limit: int,
     after: Position | None = None,
     kinds: Sequence[MovementKind] = SALES,
+    till: str | None = None,
 ) -> Movements:
-    """A page of movements, newest first."""
-    values = [*_bounds(span), *(after or ())]
-    every = " UNION ALL ".join(f"({walk})" for walk in walks(kinds, limit, after))
+    """A page of movements, newest first; those of one till are payments and refunds only."""
+    assert till is None or set(kinds) <= set(SALES)
+    values = [*_bounds(span), *(after or ()), *(() if till is None else (till,))]
+    at_till = None if till is None else f"${len(values)}"
+    every = " UNION ALL ".join(f"({walk})" for walk in walks(kinds, limit, after, at_till))
     found = await connection.fetch(
         f"SELECT * FROM ({every}) AS moved ORDER BY at DESC, id DESC LIMIT {limit + 1}", *values
     )
@@ -84,22 +87,32 @@ def _bounds(span: Span) -> tuple[object, ...]:
     return span.tenant_id, days.begin, days.end
 
 
-def walks(kinds: Sequence[MovementKind], limit: int, after: Position | None) -> list[str]:
-    """A statement along each index that has movements of these kinds."""
+def walks(
+    kinds: Sequence[MovementKind], limit: int, after: Position | None, till: str | None = None
+) -> list[str]:
+    """A statement along each index that has movements of these kinds; `till` is a parameter."""
     return [
         f"{walk} {_page(column, limit, after)}"
-        for walk, column in (*_sales(kinds), *_others(kinds))
+        for walk, column in (*_sales(kinds, till), *_others(kinds))
     ]
 
 
-def _sales(kinds: Sequence[MovementKind]) -> list[tuple[str, str]]:
+def _sales(kinds: Sequence[MovementKind], till: str | None = None) -> list[tuple[str, str]]:
     """The walks of payments and refunds, each with the column of its time."""
+    at_till = {
+        "payment": f" AND terminal_label = {till}",
+        "refund": f" AND {till} = "
+        "(SELECT p.terminal_label FROM payments p WHERE p.id = payment_id)",
+    }
     walks = {
         "payment": ("'payment' AS kind, paid_at AS at, id, amount - fee AS effect", "paid_at"),
         "refund": ("'refund' AS kind, created_at AS at, id, -amount AS effect", "created_at"),
     }
     return [
-        (f"SELECT {columns} FROM {kind}s WHERE tenant_id = $1", column)
+        (
+            f"SELECT {columns} FROM {kind}s WHERE tenant_id = $1{at_till[kind] if till else ''}",
+            column,
+        )
         for kind, (columns, column) in walks.items()
         if kind in kinds
     ]

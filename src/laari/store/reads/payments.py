@@ -1,10 +1,14 @@
 """Reading payments."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import get_args
 
+from asyncpg import Connection
+
 from laari.rules.records import Payment, PaymentStatus
-from laari.store.reads.listing import Listing, Walk, Window
+from laari.store.reads.figures import Figures
+from laari.store.reads.listing import Listing, Walk, Window, conditions_of
 from laari.store.tables import PAYMENTS
 
 # As `rules.lifecycle.state_of` has it: listed as expired before it is marked so.
@@ -13,6 +17,11 @@ _NOT_OVERDUE = f"NOT coalesce({_OVERDUE}, false)"
 
 _STATUSES = get_args(PaymentStatus)
 
+_SUMS = """count(paid_at), coalesce(sum(amount) FILTER (WHERE paid_at IS NOT NULL), 0)::bigint,
+    coalesce(sum(fee), 0)::bigint, count(refunded_amount),
+    coalesce(sum(refunded_amount), 0)::bigint"""
+
+MOST_SUMMED = 10_000  # payments whose sums are shown with a list
 
 by_id = PAYMENTS.finder("id")
 by_token = PAYMENTS.finder("token")
@@ -22,6 +31,34 @@ def of_tenant(
     tenant_id: int, now: datetime, window: Window, **filters: str | None
 ) -> Listing[Payment]:
     return Listing(PAYMENTS, walks(tenant_id, now, **filters), window)
+
+
+async def sums(connection: Connection, listing: Listing[Payment]) -> Figures | None:
+    """The sums of all payments of a list, with what was refunded of them until now.
+
+    None if they are too many to add up while somebody waits.
+    """
+    total, left = Figures(), MOST_SUMMED
+    window = replace(listing.window, after=None)
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        for walk in listing.walks:
+            conditions, _, values = conditions_of(PAYMENTS, walk, window)
+            names = [f"${number}" for number in range(1, len(values) + 1)]
+            where = " AND ".join(conditions).format(*names)
+            kept = {name: f"${number}" for number, name in enumerate(walk.values, len(values) + 1)}
+            keep = "true" if walk.keep is None else walk.keep.format_map(kept)
+            found = await connection.fetchrow(
+                f"WITH walked AS MATERIALIZED (SELECT * FROM payments WHERE {where} "
+                f"LIMIT {left + 1}) SELECT (SELECT count(*) FROM walked), {_SUMS} "
+                f"FROM walked WHERE {keep}",
+                *values,
+                *walk.values.values(),
+            )
+            left -= found[0]
+            if left < 0:
+                return None
+            total = total.plus(Figures(*found[1:]))
+    return total
 
 
 def walks(

@@ -8,6 +8,8 @@ from laari.rules.day_ranges import Days, last_days, preset, read_day, read_month
 from laari.rules.refusals import Refusal, invalid
 from laari.store.reads.figures import Span
 
+DAY_FIELDS = ("preset", "month", "first", "last")
+
 
 def read_days(request: DashboardRequest, default: Days | int = 1) -> Days | Refusal:
     """One day if the address names one; the last `default` days if it names none."""

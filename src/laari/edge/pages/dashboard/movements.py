@@ -3,10 +3,12 @@
 The overview has the same days, so its figures, this list and the file have the same sums.
 """
 
+from collections.abc import Iterable
 from functools import reduce
+from typing import NamedTuple
 from urllib.parse import urlencode
 
-from laari.edge.pages.dashboard.days import read_span
+from laari.edge.pages.dashboard.days import DAY_FIELDS, read_span
 from laari.edge.pages.dashboard.export import CELLS, ROWS_AT_ONCE, cells_of, csv_lines, file_reply
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.routes import PageRoute
@@ -14,41 +16,90 @@ from laari.http.messages import Reply
 from laari.rules.calendar import show
 from laari.rules.money import rufiyaa
 from laari.rules.records import Payment
-from laari.rules.refusals import Refusal
+from laari.rules.refusals import Refusal, invalid
 from laari.store.reads import movements
-from laari.store.reads.figures import Figures
+from laari.store.reads.figures import Day, Figures, Span
 from laari.store.reads.listing import Position
-from laari.store.reads.movements import Movement
+from laari.store.reads.movements import SALES, Movement, MovementKind
 
 PAGE = 50  # rows
 COLUMNS = ["moved_at", "movement", *CELLS]
 _LISTING = "movements"
 
 
-async def show_list(request: DashboardRequest) -> Reply:
-    query = request.query
+# The filter by the day on which payments were paid or refunded.
+BY: dict[str, tuple[MovementKind, ...]] = {
+    "": SALES,
+    "paid": ("payment",),
+    "refunded": ("refund",),
+}
+LONGEST_LABEL = 10
+
+
+class Asked(NamedTuple):
+    span: Span
+    by: str
+    till: str | None
+
+    @property
+    def query(self) -> dict[str, str]:
+        """As the address has it."""
+        named = {"first": str(self.span.first), "last": str(self.span.last), "by": self.by}
+        return {
+            name: value for name, value in {**named, "terminal_label": self.till}.items() if value
+        }
+
+    def sums(self, days: Iterable[Day]) -> Figures:
+        """Of the days, for the chosen kinds and till."""
+        found = (day.figures for day in days if self.till in (None, day.terminal_label))
+        total = reduce(Figures.plus, found, Figures())
+        if self.by == "paid":
+            return Figures(total.payments, total.gross, total.fees)
+        if self.by == "refunded":
+            return Figures(refunds=total.refunds, refunded=total.refunded)
+        return total
+
+
+def _read(request: DashboardRequest) -> Asked | Refusal:
+    """A cashier has only the movements of one till."""
     span = read_span(request)
     if isinstance(span, Refusal):
-        return _refused(request, span)
+        return span
+    by = request.query.get("by", "").strip()
+    if by not in BY:
+        return invalid("by", "Movements are payments that were paid or refunded.")
+    till = request.till or request.query.get("terminal_label", "").strip() or None
+    if till is not None and (len(till) > LONGEST_LABEL or "\0" in till):
+        return invalid("terminal_label", "The label of a till has at most 10 characters.")
+    return Asked(span, by, till)
+
+
+async def show_list(request: DashboardRequest) -> Reply:
+    query = request.query
+    asked = _read(request)
+    if isinstance(asked, Refusal):
+        return _refused(request, asked)
+    after = _read_place(request, query.get("after", ""))
     found = await request.backend.ask(
-        movements.of_span, span, PAGE, _read_place(request, query.get("after", ""))
+        movements.of_span, asked.span, PAGE, after, BY[asked.by], asked.till
     )
-    days = await request.backend.days(span)
-    asked = {"first": str(span.first), "last": str(span.last)}
+    days = await request.backend.days(asked.span)
+    kept = {name: value for name, value in asked.query.items() if name not in DAY_FIELDS}
     return await request.long_page(
         "movements.html",
-        span=span,
-        written={**asked, **({"after": ""} if "after" in query else {})},
-        sums=reduce(Figures.plus, (day.figures for day in days), Figures()),
+        span=asked.span,
+        written={**asked.query, **({"after": ""} if "after" in query else {})},
+        sums=asked.sums(days),
         rows=found.rows,
-        older=found.next and urlencode({**asked, "after": _cursor(request, found.next)}),
-        days=urlencode(asked),
+        older=found.next and urlencode({**asked.query, "after": _cursor(request, found.next)}),
+        days=urlencode(asked.query),
+        kept=urlencode(kept),
     )
 
 
 def _refused(request: DashboardRequest, problem: Refusal) -> Reply:
     request.problem = problem
-    return request.page("movements.html", span=None, written=request.query)
+    return request.page("movements.html", span=None, written=request.query, kept="")
 
 
 def _cursor(request: DashboardRequest, place: Position) -> str:
@@ -61,12 +112,15 @@ def _read_place(request: DashboardRequest, cursor: str) -> Position | None:
 
 
 async def export(request: DashboardRequest) -> Reply:
-    span = read_span(request)
-    if isinstance(span, Refusal):
-        return _refused(request, span)
+    asked = _read(request)
+    if isinstance(asked, Refusal):
+        return _refused(request, asked)
+    span = asked.span
 
     async def find(after: Position | None) -> movements.Movements:
-        return await request.backend.ask(movements.of_span, span, ROWS_AT_ONCE, after)
+        return await request.backend.ask(
+            movements.of_span, span, ROWS_AT_ONCE, after, BY[asked.by], asked.till
+        )
 
     name = f"movements-{request.tenant.mode}-{span.first}-{span.last}.csv"
     lines = csv_lines(
@@ -97,7 +151,7 @@ def _cells(movement: Movement) -> dict[str, str]:
 
 
 ROUTES = [
-    PageRoute(DashboardRequest, "/payments/movements", get=show_list, needs="money.read"),
+    PageRoute(DashboardRequest, "/payments/movements", get=show_list, needs="payments.read"),
     PageRoute(
         DashboardRequest,
         "/payments/movements.csv",

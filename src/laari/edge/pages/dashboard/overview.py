@@ -1,4 +1,4 @@
-"""The first page: the figures of the last 30 days."""
+"""The first page: the figures of the last 30 days, or of another period."""
 
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
@@ -7,23 +7,35 @@ from itertools import groupby
 from typing import NamedTuple
 
 from laari.edge.pages.dashboard.chart import bars, stacked
+from laari.edge.pages.dashboard.days import read_days
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day
+from laari.rules.day_ranges import Days as DayRange
+from laari.rules.day_ranges import last_days
 from laari.rules.lifecycle import shown_state
 from laari.rules.money import money_text
+from laari.rules.refusals import Refusal, invalid
 from laari.store.reads import payments
 from laari.store.reads.figures import Figures, Span
 from laari.store.reads.listing import Window
 
 DAYS = 30
+MOST_DAYS = 366
 NEWEST = 5
 
 
 async def show(request: DashboardRequest, secret_key: str | None = None) -> Reply:
     """`secret_key` is shown once, after a sign-up."""
-    days = await _days(request)
+    period = read_days(request, DAYS)
+    if not isinstance(period, Refusal) and (period.last - period.first).days >= MOST_DAYS:
+        period = invalid("last", f"The overview has at most {MOST_DAYS} days.")
+    if isinstance(period, Refusal):
+        request.problem = period
+        period = last_days(DAYS, local_day(request.tenant_now))
+    is_newest = period == last_days(DAYS, local_day(request.tenant_now))
+    days = await _days(request, period)
     newest = await request.backend.page(
         payments.of_tenant(
             request.tenant.id,
@@ -37,13 +49,18 @@ async def show(request: DashboardRequest, secret_key: str | None = None) -> Repl
     told = list(zip(names, figures, strict=True))
     volume = stacked([each.gross for each in figures])
     counts = stacked([each.payments for each in figures], [each.refunds for each in figures])
+    total = _sum(figures)
+    tiles = {"Today": _sum(figures[-1:]), "7 days": _sum(figures[-7:]), "30 days": total}
     return await request.long_page(
         "overview.html",
         secret_key=secret_key,
-        span=Span(request.tenant.id, min(days), max(days)),
+        period=period,
+        is_newest=is_newest,
+        chosen=request.query.get("preset", ""),
         names=names,
         days=list(_moved(days)),
-        spans={"Today": _sum(figures[-1:]), "7 days": _sum(figures[-7:]), "30 days": _sum(figures)},
+        tiles=tiles if is_newest else {_words(period): total},
+        total=total,
         volume=volume,
         volume_bars=bars(volume, [f"{name}: {money_text(each.gross)}" for name, each in told]),
         counts=counts,
@@ -75,12 +92,16 @@ def _moved(days: dict[date, Figures]) -> Iterator[Days]:
             yield from (Days(day, day, figures) for day, figures in rows)
 
 
-async def _days(request: DashboardRequest) -> dict[date, Figures]:
-    """All of the last days, oldest first, also those without a movement."""
-    last = local_day(request.tenant_now)
-    first = last - timedelta(days=DAYS - 1)
-    every = {first + timedelta(days=place): Figures() for place in range(DAYS)}
-    for found in await request.backend.days(Span(request.tenant.id, first, last)):
+def _words(period: DayRange) -> str:
+    first, last = (f"{day:%-d %b %Y}" for day in period)
+    return first if first == last else f"{first} to {last}"
+
+
+async def _days(request: DashboardRequest, period: DayRange) -> dict[date, Figures]:
+    """All days of the period, oldest first, also those without a movement."""
+    length = (period.last - period.first).days + 1
+    every = {period.first + timedelta(days=place): Figures() for place in range(length)}
+    for found in await request.backend.days(Span(request.tenant.id, *period)):
         if request.till in (None, found.terminal_label):
             every[found.day] = every[found.day].plus(found.figures)
     return every

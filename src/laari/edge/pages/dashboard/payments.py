@@ -1,10 +1,21 @@
 """Payments: the list with its filters, the search, and the page of one payment."""
 
 from laari.edge.merchant import payments as api
+from laari.edge.merchant.lists import ListQuery
+from laari.edge.pages.dashboard.days import DAY_FIELDS
 from laari.edge.pages.dashboard.refunds import REASONS, actor_words
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.timeline import timeline
-from laari.edge.pages.dashboard.views import ask_cancel, cancel, find_own, for_one, list_page
+from laari.edge.pages.dashboard.views import (
+    ListRequest,
+    ask_cancel,
+    cancel,
+    find_own,
+    for_one,
+    list_page,
+    listing_of,
+    refused_list,
+)
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
@@ -12,19 +23,36 @@ from laari.rules import ids
 from laari.rules.lifecycle import shown_state
 from laari.rules.records import Payment
 from laari.rules.refunds import left_of
-from laari.store.reads import refunds
+from laari.rules.refusals import invalid
+from laari.store.reads import payments, refunds
 from laari.store.reads.search import search
 
 MOST_MATCHES = 50
 LONGEST_SEARCH = 100
 
-_list = list_page(PAYMENTS, api.LIST_QUERY, "payments.html")
+# The list by another day than that of creation is a list of movements.
+BY = {"created": "Created", "moved": "Paid or refunded", "paid": "Paid", "refunded": "Refunded"}
+_ONLY_CREATED = ("status", "bill_number")
+
+
+async def _sums(request: DashboardRequest, asked: ListRequest[ListQuery]) -> dict[str, object]:
+    """Of a filtered list; adding up all payments of a merchant would take long."""
+    shown: dict[str, object] = {"by": BY, "sums": None, "is_filtered": False}
+    if asked.written.keys() - {"after", "done", "limit", "by"}:
+        listing = listing_of(request, PAYMENTS, asked)
+        async with request.backend.heavy.searches.slot(soon=True):
+            shown["sums"] = await request.backend.ask(payments.sums, listing)
+        shown["is_filtered"] = True
+    return shown
+
+
+_list = list_page(PAYMENTS, api.LIST_QUERY, "payments.html", _sums)
 
 
 async def show_list(request: DashboardRequest) -> Reply:
     sought = request.query.get("q", "").strip()[:LONGEST_SEARCH].replace("\0", "")
     if not sought:
-        return await _list(request)
+        return await _list_by(request)
     if ids.read_id(ids.PAYMENT, sought) is not None:
         return request.redirect(f"/payments/{sought}")
     async with request.backend.heavy.searches.slot(soon=True):
@@ -34,6 +62,24 @@ async def show_list(request: DashboardRequest) -> Reply:
     return await request.long_page(
         "search.html", sought=sought, matches=matches, most=MOST_MATCHES, state_of=shown_state
     )
+
+
+async def _list_by(request: DashboardRequest) -> Reply:
+    by = request.query.get("by", "").strip() or "created"
+    if by not in BY:
+        problem = invalid("by", "Payments are listed by the day created, paid or refunded.")
+        return refused_list(request, "payments.html", problem)
+    if by == "created":
+        return await _list(request)
+    if any(request.query.get(name, "").strip() for name in _ONLY_CREATED):
+        problem = invalid("by", "Status and bill number filter by the day of creation only.")
+        return refused_list(request, "payments.html", problem)
+    kept = {
+        name: value
+        for name in (*DAY_FIELDS, "terminal_label")
+        if (value := request.query.get(name, "").strip())
+    }
+    return request.redirect("/payments/movements", **kept, **({} if by == "moved" else {"by": by}))
 
 
 async def _show(request: DashboardRequest, payment: Payment) -> Reply:

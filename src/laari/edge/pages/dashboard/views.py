@@ -7,11 +7,13 @@ from urllib.parse import urlencode
 from laari.edge.input.fields import Query
 from laari.edge.merchant.lists import ListQuery, PageQuery, read_window
 from laari.edge.merchant.operations import Write
+from laari.edge.pages.dashboard.days import DAY_FIELDS, read_days
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import FormHandler, Handler
 from laari.edge.resources import R, Resource
 from laari.http.messages import Reply
+from laari.rules.calendar import show
 from laari.rules.lifecycle import Payable, shown_state
 from laari.rules.refusals import Refusal
 from laari.store.reads.listing import Found, Listed, Listing, Window
@@ -30,9 +32,19 @@ class ListRequest(NamedTuple, Generic[Q]):
 
 
 def read_list(request: DashboardRequest, query: Query[Q], listing: str) -> ListRequest[Q] | Refusal:
-    """Reads the parameters of the merchant API from a form, whose empty fields do not count."""
+    """Reads the parameters of the merchant API from a form, whose empty fields do not count.
+
+    The form has the days of creation, both included, or a preset instead of times.
+    """
     written = {name: value for name, value in request.query.items() if value.strip()}
-    read = query.read([*written.items()])
+    sent = {name: value for name, value in written.items() if name not in DAY_FIELDS}
+    if written.keys() & set(DAY_FIELDS):
+        days = read_days(request)
+        if isinstance(days, Refusal):
+            return days
+        written = {**sent, "first": str(days.first), "last": str(days.last)}
+        sent |= {"created_from": show(days.begin), "created_to": show(days.end)}
+    read = query.read([*sent.items()])
     if isinstance(read, Refusal):
         return read
     window = read_window(read, request.backend.cursors, listing, request.tenant.id)
@@ -52,9 +64,15 @@ def older(
 
 
 def list_page(
-    resource: Resource[R], query: Query[ListQuery], template: str
+    resource: Resource[R],
+    query: Query[ListQuery],
+    template: str,
+    sums: Callable[[DashboardRequest, ListRequest[ListQuery]], Awaitable[dict[str, object]]]
+    | None = None,
 ) -> Handler[DashboardRequest]:
-    async def show(request: DashboardRequest) -> Reply:
+    """`sums` adds values for the template: the sums of all rows of the filter."""
+
+    async def show_page(request: DashboardRequest) -> Reply:
         asked = read_list(request, query, resource.listing)
         if isinstance(asked, Refusal):
             return refused_list(request, template, asked)
@@ -67,15 +85,16 @@ def list_page(
             older=older(request, asked, resource.listing, found),
             export=urlencode(filters),
             state_of=shown_state,
+            **({} if sums is None else await sums(request, asked)),
         )
 
-    return show
+    return show_page
 
 
 def refused_list(request: DashboardRequest, template: str, problem: Refusal) -> Reply:
     """The list without rows, with the filters as they were written."""
     request.problem = problem
-    return request.page(template, written=request.query, rows=[], older=None)
+    return request.page(template, written=request.query, rows=[], older=None, is_filtered=False)
 
 
 def listing_of(
