@@ -373,6 +373,7 @@ def test_only_one_place_prints(path: Path) -> None:
 READING = ("list", "show", "history")
 UNJOURNALLED = {
     "audit": "reads",
+    "merchant balance": "reads",
     "backup": "copies the database",
     "restore": "makes another database",
     "init": "writes files",

@@ -52,7 +52,7 @@ async def create(
 @operation
 @needs("operators.manage")
 async def list_operators(service: Service) -> list[dict[str, object]]:
-    """List the people of the operator, their roles and their open sessions."""
+    """List the operator's people, roles and sessions."""
     async with connection_to(service.dsn) as connection:
         found = await memberships.list_members(connection, None)
     rows = [shown_member(each) for each in found]

@@ -41,7 +41,7 @@ def payment() -> None:
 @operation
 @needs("payments.read")
 async def show(service: Service, payment_id: str) -> dict[str, object]:
-    """Show a payment, with its refunds and the person or credential that made each."""
+    """Show a payment, its refunds and who made them."""
     found, tenant = await _find(service, payment_id)
     async with connection_to(service.dsn) as connection:
         made = await refunds.of_payment(connection, found.id)

@@ -77,7 +77,7 @@ async def add(
 @operation
 @needs("people.manage")
 async def list_users(service: Service, merchant_id: str) -> list[dict[str, object]]:
-    """List a merchant's users, their roles and their open sessions."""
+    """List a merchant's people, roles and sessions."""
     async with connection_to(service.dsn) as connection:
         await merchants.show(connection, merchant_id)  # raises an error if there is none
         found = await memberships.list_members(connection, merchant_id)

@@ -63,6 +63,12 @@ def _then(make: Make, *actions: str) -> Scenario:
     return scenario
 
 
+async def _refund(api: Api, now: datetime) -> str:
+    path = await _then(payment, "pay")(api, now)
+    made = await api.create(f"{path}/refunds")
+    return f"/refunds/{made['id']}"
+
+
 def _expiring(make: Make) -> Scenario:
     async def scenario(api: Api, now: datetime) -> str:
         path = await make(api, expires_at=(now + EXPIRES).isoformat())
@@ -77,6 +83,7 @@ SCENARIOS: dict[str, Scenario] = {
     "payment.paid": _then(payment, "pay"),
     "payment.cancelled": _then(payment, "/cancel"),
     "payment.expired": _expiring(payment),
+    "payment.refunded": _refund,
     "payment_request.created": _then(request),
     "payment_request.paid": _then(request, "pay"),
     "payment_request.rejected": _then(request, "reject"),

@@ -17,12 +17,14 @@ LOOK_SECONDS = 0.25
 TITLE = "Made by laari trigger"
 SANDBOX_CUSTOMER = {"type": "vpa", "value": "sandbox"}
 
-# What is done with the new resource: `cancel` by the merchant, the others by the sandbox customer.
+# What is done with the new resource: `cancel` and `refund` by the merchant, the others
+# by the sandbox customer.
 EVENTS: Dict[str, Tuple[str, ...]] = {
     "payment.created": (),
     "payment.paid": ("pay",),
     "payment.cancelled": ("cancel",),
     "payment.expired": ("expire",),
+    "payment.refunded": ("pay", "refund"),
     "payment_request.created": (),
     "payment_request.paid": ("pay",),
     "payment_request.rejected": ("reject",),
@@ -46,6 +48,8 @@ def trigger(client: Laari, event: str) -> Json:
     for step in steps:
         if step == "expire":
             time.sleep(EXPIRES.total_seconds())
+        elif step == "refund":
+            kind, resource_id = "refunds", client.payments.refund(resource_id).id
         else:
             actor = client if step == "cancel" else client.sandbox
             getattr(getattr(actor, kind), step)(resource_id)
