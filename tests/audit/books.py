@@ -21,7 +21,14 @@ from laari.store.audit import Report, audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.sealing import seal_next
 from laari.store.ledger.seals import Seal, sealing_key
-from laari.store.people import customers, memberships, merchants, oauth
+from laari.store.people import (
+    customers,
+    invitations,
+    memberships,
+    merchants,
+    oauth,
+    second_factors,
+)
 from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.reads import deliveries, tenants
@@ -196,7 +203,13 @@ async def write_more(dsn: str) -> None:
             ("owner@stall.mv", "owner", None),
             ("a@stall.mv", "cashier", "1"),
         ):
-            await memberships.add(connection, OPERATOR, shop.merchant.id, email, role, till, login)
+            added = await memberships.add(
+                connection, OPERATOR, shop.merchant.id, email, role, till, login
+            )
+        now = datetime.now(UTC)
+        await second_factors.begin(connection, OPERATOR, bytes(32), added.id, now)
+        offer = invitations.Offer("invited@shop.mv", "manager")
+        await invitations.invite(connection, OPERATOR, shop.merchant.id, offer, now, page="")
 
 
 async def _save_responses(run: Any, tenant: Tenant) -> None:

@@ -11,7 +11,7 @@ from laari.store.people import memberships
 from laari.store.people.passwords import hash_password
 from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import connection_to
-from tests.actors import OPERATOR
+from tests.actors import OPERATOR, change
 from tests.logins import opened
 from tests.pages.forms import token_in
 from tests.pages.people import Visitors
@@ -34,7 +34,8 @@ async def session_of(service: Service, email: str) -> str:
     """The token of a person who has a second factor and has entered its code."""
     async with connection_to(service.dsn) as connection:
         token = await opened(connection, email)
-        await connection.execute(
+        await change(
+            connection,
             "INSERT INTO second_factors (person_id, seed_encrypted, created_at, confirmed_at) "
             "SELECT id, '', now(), now() FROM persons WHERE email = $1 ON CONFLICT DO NOTHING",
             email,

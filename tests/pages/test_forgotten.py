@@ -11,6 +11,7 @@ import pytest
 from playwright.async_api import expect
 
 from tests.pages.conftest import CONTACT
+from tests.pages.factors import with_factor
 from tests.pages.forms import Forms, token_in
 from tests.pages.owners import Owner, new_owner
 from tests.pages.people import (
@@ -21,7 +22,7 @@ from tests.pages.people import (
     serious_violations,
     sideways_scroll,
 )
-from tests.pages.test_second_factor import Browser, with_factor
+from tests.pages.test_second_factor import Browser
 from tests.pages.wallets import heading
 from tests.serving import Service, serving
 

@@ -8,6 +8,8 @@ import pytest
 from playwright.async_api import expect
 
 from laari.edge.pages.devices import device_of
+from laari.store.postgres.pool import connection_to
+from tests.actors import change
 from tests.pages.forms import token_in
 from tests.pages.owners import PASSWORD, Owner, new_owner
 from tests.pages.people import Visitors, both_sizes, serious_violations, sideways_scroll
@@ -152,11 +154,13 @@ async def test_a_link_that_is_not_valid_has_one_page(
     for wrong in ({"new": "short", "repeated": "short"}, {**fields, "repeated": "another one"}):
         assert new.post(used, data={"form_token": token, **wrong}).status_code == 422
     assert new.post(used, data={"form_token": token, **fields}).status_code == 303
-    service.execute(
-        "UPDATE invitations SET created_at = now() - interval '25 hours', expires_at = now() "
-        "WHERE digest = sha256($1::text::bytea)",
-        expired.rpartition("/")[2],
-    )
+    async with connection_to(service.dsn) as connection:
+        await change(
+            connection,
+            "UPDATE invitations SET created_at = now() - interval '25 hours', expires_at = now() "
+            "WHERE digest = sha256($1::text::bytea)",
+            expired.rpartition("/")[2],
+        )
     [email] = [
         row["email"]
         for row in service.execute(

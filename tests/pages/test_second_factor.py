@@ -2,21 +2,20 @@
 
 import re
 import secrets
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 import httpx
-import pyotp
 import pytest
 from playwright.async_api import expect
 
 from laari.edge.pages.app import ROUTES
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.store.people import memberships, persons, second_factors
+from laari.store.people import memberships
 from laari.store.people.passwords import hash_password
 from laari.store.people.persons import NewLogin
 from tests.actors import OPERATOR
+from tests.pages.factors import Phone, with_factor
 from tests.pages.forms import Forms, token_in
 from tests.pages.owners import PASSWORD, Owner, new_owner
 from tests.pages.people import Visitors, both_sizes, serious_violations, sideways_scroll
@@ -24,46 +23,9 @@ from tests.pages.wallets import heading
 from tests.serving import Service
 
 
-class Phone:
-    """An authenticator application that shows each code once, as if time passed."""
-
-    def __init__(self, seed: str) -> None:
-        self._totp = pyotp.TOTP(seed)
-        self._step = 0
-
-    def code(self) -> str:
-        """The next code: of now, or a step ahead, which the service accepts too."""
-        current = int(datetime.now(UTC).timestamp()) // 30
-        self._step = max(current - 1, self._step + 1)
-        assert self._step <= current + 1, "let the test use fewer codes, or wait"
-        return self._totp.at(self._step * 30)
-
-
 @pytest.fixture
 def owner(service: Service) -> Owner:
     return new_owner(service, mode="live")
-
-
-def with_factor(owner: Owner) -> tuple[Phone, list[str]]:
-    """Turns on the second factor of a person; returns the phone and the recovery codes."""
-    service = owner.shop.service
-
-    async def turn_on(connection: Any) -> tuple[str, list[str]]:
-        whose = await persons.find(connection, owner.email)
-        assert whose is not None
-        before = datetime.now(UTC) - timedelta(minutes=5)
-        await second_factors.begin(connection, service.master_key, whose, before)
-        seed = await second_factors.pending_seed(connection, service.master_key, whose, before)
-        assert seed is not None
-        code = pyotp.TOTP(seed).at(before)
-        codes = await second_factors.confirm(
-            connection, service.master_key, whose, code, before, b""
-        )
-        assert isinstance(codes, list)
-        return seed, codes
-
-    seed, codes = service.database.run(turn_on)
-    return Phone(seed), codes
 
 
 class Browser(Forms):

@@ -197,10 +197,10 @@ async def test_a_stranger_s_second_factor_does_not_outlive_the_proof(connection)
     for number, way in enumerate(("invitation", "reset", "link")):
         email = f"{number}@b.mv"
         person = await stranger_at(connection, email)
-        await second_factors.begin(connection, bytes(32), person, NOW)
+        await second_factors.begin(connection, OPERATOR, bytes(32), person, NOW)
         seed = await second_factors.pending_seed(connection, bytes(32), person, NOW)
         code = pyotp.TOTP(seed or "").at(NOW)
-        await second_factors.confirm(connection, bytes(32), person, code, NOW, b"")
+        await second_factors.confirm(connection, OPERATOR, bytes(32), person, code, NOW, b"")
         assert await second_factors.status(connection, person) is not None
         if way == "invitation":
             other = await stranger_at(connection, f"other{number}@b.mv")
@@ -210,7 +210,7 @@ async def test_a_stranger_s_second_factor_does_not_outlive_the_proof(connection)
         elif way == "reset":
             await persons.reset_password(connection, OPERATOR, person, "mine")
         else:
-            token = await password_links.issue(connection, person, NOW)
+            token = await password_links.issue(connection, OPERATOR, person, NOW)
             assert await password_links.use(connection, token, "mine", NOW)
         assert await second_factors.status(connection, person) is None
 

@@ -21,19 +21,25 @@ from laari.store.batch.save import writing
 from laari.store.people import (
     customers,
     failed_logins,
+    invitations,
     logins,
+    memberships,
     merchants,
     oauth,
+    password_links,
+    persons,
+    second_factors,
     wallet_keys,
 )
 from laari.store.people.acting import acting
 from laari.store.people.logins import CustomerId
+from laari.store.people.persons import NewLogin
 from laari.store.people.tiers import set_tier
 from laari.store.postgres.pool import connection_to
-from laari.store.purge import purge_addresses
+from laari.store.purge import purge_addresses, purge_invitations
 from laari.store.reads import tenants
 from laari.store.reads.journal import Filter, find
-from tests.actors import OPERATOR
+from tests.actors import OPERATOR, change
 from tests.audit.books import look, seal_all
 
 PERSON = Actor("person", "owner@shop.mv", "owner", "192.0.2.7")
@@ -59,6 +65,18 @@ def _read(text: str | None) -> Any:
 
 async def make_shop(connection: asyncpg.Connection) -> merchants.NewMerchant:
     return await merchants.create(connection, OPERATOR, bytes(32), name="Shop", mode="live")
+
+
+async def with_people(connection: asyncpg.Connection, merchant_id: str) -> str:
+    """An owner with a second factor, and an invitation; returns its token."""
+    now = datetime.now(UTC)
+    place = (merchant_id, PERSON.name, "owner", None)
+    added = await memberships.add(connection, OPERATOR, *place, NewLogin("hash"))
+    await second_factors.begin(connection, PERSON, bytes(32), added.id, now)
+    await change(connection, "UPDATE second_factors SET confirmed_at = now()")
+    offer = invitations.Offer("new@shop.mv", "manager")
+    made = await invitations.invite(connection, PERSON, merchant_id, offer, now, page="")
+    return made.link.removeprefix("/")
 
 
 async def test_a_change_is_written_with_its_actor_and_all_values(connection) -> None:
@@ -99,16 +117,21 @@ async def test_a_new_merchant_is_written_with_everything_that_belongs_to_it(conn
         "UPDATE oauth_clients SET scope = ''",
         "UPDATE wallet_keys SET revoked_at = now()",
         "INSERT INTO tiers (name) VALUES ('gold')",
+        "UPDATE invitations SET digest = sha256('mine')",
+        "UPDATE invitations SET role = 'owner'",
+        "DELETE FROM invitations",
+        "DELETE FROM second_factors",
+        "UPDATE second_factors SET confirmed_at = NULL",
     ],
 )
 async def test_a_change_without_an_actor_is_refused(connection, statement: str) -> None:
     shop = await make_shop(connection)
     await oauth.create_client(connection, OPERATOR, shop.merchant.id, "payments:read")
+    await with_people(connection, shop.merchant.id)
     for table, column in (("wallets", "tier"), ("tenants", "merchant_id")):
         await connection.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_{column}_fkey")
-    await connection.execute(
-        "ALTER TABLE oauth_clients DROP CONSTRAINT oauth_clients_merchant_id_fkey"
-    )
+    for table in ("oauth_clients", "memberships", "invitations"):
+        await connection.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_merchant_id_fkey")
     count = await connection.fetchval("SELECT count(*) FROM journal")
     with pytest.raises(asyncpg.RestrictViolationError, match="needs an actor"):
         await connection.execute(statement)
@@ -161,6 +184,62 @@ async def test_no_secret_is_in_the_journal(connection) -> None:
     hashed = await connection.fetchval("SELECT password_hash FROM customers WHERE name = 'A'")
     assert hashed not in text
     assert client.id in text
+
+
+async def test_invitations_are_written_without_their_link(connection) -> None:
+    shop = await make_shop(connection)
+    token = await with_people(connection, shop.merchant.id)
+    [made] = await entries(connection, "invitation.create")
+    assert (made["object_type"], made["merchant_id"]) == ("invitation", shop.merchant.id)
+    assert made["object_id"] == f"{shop.merchant.id} new@shop.mv"
+    assert (made["before"], made["after"]["role"]) == (None, "manager")
+    assert await invitations.withdraw(connection, PERSON, shop.merchant.id, "new@shop.mv")
+    assert not await invitations.withdraw(connection, PERSON, shop.merchant.id, "new@shop.mv")
+    [ended] = await entries(connection, "invitation.withdraw")
+    assert (ended["before"], ended["after"]) == (made["after"], None)
+    assert token not in str(await connection.fetch("SELECT * FROM journal"))
+
+
+async def test_an_expired_invitation_is_ended_by_the_service(dsn: str, connection) -> None:
+    shop = await make_shop(connection)
+    await with_people(connection, shop.merchant.id)
+    await purge_invitations(connection, datetime.now(UTC) + invitations.LIFE)
+    [ended] = await entries(connection, "invitation.expire")
+    assert (ended["actor_kind"], ended["after"]) == ("service", None)
+    assert (await look(dsn)).differences == []
+
+
+async def test_links_for_passwords_are_written_if_somebody_forwards_them(connection) -> None:
+    shop = await make_shop(connection)
+    await with_people(connection, shop.merchant.id)
+    whose = await persons.find(connection, PERSON.name)
+    assert whose is not None
+    now = datetime.now(UTC)
+    token = await password_links.issue(connection, OPERATOR, whose, now)
+    assert await password_links.use(connection, token, "new-hash", now, "192.0.2.9")
+    assert not await password_links.use(connection, token, "new-hash", now, "192.0.2.9")
+    [issued] = await entries(connection, "password_link.issue")
+    [used] = await entries(connection, "password_link.use")
+    assert issued["object_id"] == used["object_id"] == logins.show_whose(whose)
+    assert (issued["actor_name"], used["actor_name"]) == (OPERATOR.name, PERSON.name)
+    assert used["address"] == "192.0.2.9"
+    assert token not in str(await connection.fetch("SELECT * FROM journal"))
+
+
+async def test_a_person_who_leaves_takes_factor_and_invitations_along(dsn: str, connection) -> None:
+    """Deletes that follow a delete have entries of the same actor."""
+    shop = await make_shop(connection)
+    await with_people(connection, shop.merchant.id)
+    whose = await persons.find(connection, PERSON.name)
+    assert whose is not None
+    await change(connection, "UPDATE invitations SET invited_by = $1", whose.id)
+    await memberships.remove(connection, OPERATOR, shop.merchant.id, whose, may_be_last=True)
+    gone = await entries(connection, "membership.remove")
+    assert {entry["object_type"] for entry in gone} == {
+        *("membership", "invitation", "person", "second_factor"),
+    }
+    assert all(entry["after"] is None for entry in gone)
+    assert (await look(dsn)).differences == []
 
 
 async def test_an_inner_actor_names_only_its_own_changes(connection) -> None:

@@ -17,7 +17,7 @@ from laari.store.people.persons import NewLogin
 from laari.store.people.second_factors import CodeProblem
 from laari.store.postgres.pool import connection_to
 from laari.store.secrets import MasterKeyError
-from tests.actors import OPERATOR
+from tests.actors import OPERATOR, change
 from tests.logins import opened
 
 KEY = b"k" * 32
@@ -51,12 +51,14 @@ async def whose(connection: asyncpg.Connection) -> PersonId:
 @pytest.fixture
 async def factor(connection: asyncpg.Connection, whose: PersonId, dsn: str) -> Factor:
     """Confirmed some minutes before now."""
-    await second_factors.begin(connection, KEY, whose, NOW)
+    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW)
     seed = await second_factors.pending_seed(connection, KEY, whose, NOW)
     assert seed is not None
     totp = pyotp.TOTP(seed)
     before = NOW - timedelta(minutes=10)
-    codes = await second_factors.confirm(connection, KEY, whose, totp.at(before), before, b"")
+    codes = await second_factors.confirm(
+        connection, OPERATOR, KEY, whose, totp.at(before), before, b""
+    )
     assert isinstance(codes, list)
     return Factor(connection, whose, totp, codes, dsn)
 
@@ -64,25 +66,25 @@ async def factor(connection: asyncpg.Connection, whose: PersonId, dsn: str) -> F
 async def test_a_seed_counts_from_its_first_code_on(
     connection: asyncpg.Connection, whose: PersonId
 ) -> None:
-    await second_factors.begin(connection, KEY, whose, NOW)
+    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW)
     first = await second_factors.pending_seed(connection, KEY, whose, NOW)
-    await second_factors.begin(connection, KEY, whose, NOW)
+    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW)
     seed = await second_factors.pending_seed(connection, KEY, whose, NOW)
     assert seed != first
     assert seed is not None
     assert await second_factors.status(connection, whose) is None
     code = pyotp.TOTP(seed).at(NOW)
     assert await second_factors.check(connection, KEY, whose, code, NOW) == CodeProblem()
-    wrong = await second_factors.confirm(connection, KEY, whose, "000000", NOW, b"")
+    wrong = await second_factors.confirm(connection, OPERATOR, KEY, whose, "000000", NOW, b"")
     assert wrong == CodeProblem()
-    codes = await second_factors.confirm(connection, KEY, whose, code, NOW, b"")
+    codes = await second_factors.confirm(connection, OPERATOR, KEY, whose, code, NOW, b"")
     assert isinstance(codes, list)
     assert len(set(codes)) == RECOVERY_CODES
     assert await second_factors.status(connection, whose) == (NOW, RECOVERY_CODES)
     # The code of the set-up is used up, and the set-up is over.
     assert await second_factors.check(connection, KEY, whose, code, NOW) is not None
-    assert await second_factors.confirm(connection, KEY, whose, code, NOW, b"") is None
-    await second_factors.begin(connection, KEY, whose, NOW)
+    assert await second_factors.confirm(connection, OPERATOR, KEY, whose, code, NOW, b"") is None
+    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW)
     assert await second_factors.pending_seed(connection, KEY, whose, NOW) is None
     later = NOW + timedelta(seconds=30)
     assert (
@@ -92,13 +94,13 @@ async def test_a_seed_counts_from_its_first_code_on(
 
 
 async def test_a_set_up_expires(connection: asyncpg.Connection, whose: PersonId) -> None:
-    await second_factors.begin(connection, KEY, whose, NOW)
+    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW)
     seed = await second_factors.pending_seed(connection, KEY, whose, NOW)
     assert seed is not None
     late = NOW + second_factors.PENDING
     assert await second_factors.pending_seed(connection, KEY, whose, late) is None
     code = pyotp.TOTP(seed).at(late)
-    assert await second_factors.confirm(connection, KEY, whose, code, late, b"") is None
+    assert await second_factors.confirm(connection, OPERATOR, KEY, whose, code, late, b"") is None
 
 
 async def test_the_seed_is_encrypted_for_its_person(factor: Factor) -> None:
@@ -163,7 +165,9 @@ async def test_a_recovery_code_works_once(factor: Factor) -> None:
 
 
 async def test_new_recovery_codes_replace_the_old(factor: Factor) -> None:
-    codes = await second_factors.renew_recovery_codes(factor.connection, KEY, factor.whose)
+    codes = await second_factors.renew_recovery_codes(
+        factor.connection, OPERATOR, KEY, factor.whose, NOW
+    )
     assert len(codes) == RECOVERY_CODES
     assert await factor.check(factor.recovery[0]) == CodeProblem()
     assert await factor.check(codes[0]) is None
@@ -173,8 +177,8 @@ async def test_recovery_codes_are_of_one_person_and_not_readable(factor: Factor)
     other = await add(
         factor.connection, OPERATOR, None, "b@laari.example", "support", None, NewLogin("hash")
     )
-    await second_factors.begin(factor.connection, KEY, other.id, NOW)
-    await factor.connection.execute("UPDATE second_factors SET confirmed_at = now()")
+    await second_factors.begin(factor.connection, OPERATOR, KEY, other.id, NOW)
+    await change(factor.connection, "UPDATE second_factors SET confirmed_at = now()")
     refused = await second_factors.check(factor.connection, KEY, other.id, factor.recovery[0], NOW)
     assert refused == CodeProblem()
     plain = factor.recovery[0].replace("-", "")
@@ -216,18 +220,18 @@ async def test_sessions_with_the_password_alone_end_when_it_is_turned_on(
     connection: asyncpg.Connection, whose: PersonId
 ) -> None:
     own, other = await opened(connection, EMAIL, NOW), await opened(connection, EMAIL, NOW)
-    await second_factors.begin(connection, KEY, whose, NOW)
+    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW)
     seed = await second_factors.pending_seed(connection, KEY, whose, NOW)
     assert seed is not None
     code = pyotp.TOTP(seed).at(NOW)
-    await second_factors.confirm(connection, KEY, whose, code, NOW, sessions.digest(own))
+    await second_factors.confirm(connection, OPERATOR, KEY, whose, code, NOW, sessions.digest(own))
     assert await sessions.of_person(connection, own, NOW) is not None
     assert await sessions.of_person(connection, other, NOW) is None
 
 
 async def test_turning_it_off_removes_everything(factor: Factor) -> None:
-    assert await second_factors.remove(factor.connection, factor.whose)
-    assert not await second_factors.remove(factor.connection, factor.whose)
+    assert await second_factors.remove(factor.connection, OPERATOR, factor.whose)
+    assert not await second_factors.remove(factor.connection, OPERATOR, factor.whose)
     assert await factor.connection.fetchval("SELECT count(*) FROM recovery_codes") == 0
     token = await opened(factor.connection, EMAIL, NOW)
     assert await sessions.of_person(factor.connection, token, NOW) is not None

@@ -283,14 +283,15 @@ async def end(service: Service, email: str | None, customer_id: UUID | None) -> 
         if customer_id is not None and email is None:
             await _mode_of_customer(connection, customer_id)
             shown = ids.show_id(ids.CUSTOMER, customer_id)
-            ended = await logins.end_all(connection, CustomerId(customer_id))
+            ended = await logins.end_of_other(connection, actor(), CustomerId(customer_id))
             return {"customer_id": shown, "sessions_ended": ended}
         if email is None or customer_id is not None:
             raise LaariError("use one of --email (a merchant's user) and --customer (an id)")
         person = await persons.find(connection, email)
         if person is None:
             raise LaariError(f"{email} does not log in to any merchant")
-        return {"email": email, "sessions_ended": await logins.end_all(connection, person)}
+        ended = await logins.end_of_other(connection, actor(), person)
+        return {"email": email, "sessions_ended": ended}
 
 
 async def _mode_of_customer(connection: Connection, customer_id: UUID) -> Mode:

@@ -7,7 +7,7 @@ import click
 
 from laari.cli.customers import customer
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import operation, origin_of
+from laari.cli.terminal.operation import actor, operation, origin_of
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
@@ -65,7 +65,7 @@ async def remove_factor(service: Service, email: str) -> dict[str, object]:
     """
     async with connection_to(service.dsn) as connection:
         whose = await _person(connection, email)
-        removed = await second_factors.remove(connection, whose)
+        removed = await second_factors.remove(connection, actor(), whose)
     return {"email": email, "removed": removed}
 
 
@@ -78,7 +78,7 @@ async def _person(connection: Connection, email: str) -> PersonId:
 
 async def _link(service: Service, connection: Connection, whose: Whose) -> dict[str, object]:
     now = datetime.now(UTC)
-    token = await password_links.issue(connection, whose, now)
+    token = await password_links.issue(connection, actor(), whose, now)
     origin = await origin_of(service)
     return {
         "link": password_links.link_to(origin, whose, token),

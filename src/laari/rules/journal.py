@@ -80,7 +80,7 @@ def _shown(name: str, value: object) -> str | None:
             return "yes" if value else "no"
         case str() if name == "password_hash":
             return "(set)"
-        case str() if name.endswith("_digest"):
+        case str() if name.endswith("digest"):
             return f"{value.removeprefix(_BYTES)[:8]}…"
         case _:
             return str(value)

@@ -12,8 +12,10 @@ from uuid import UUID
 from asyncpg import Connection
 
 from laari.errors import LaariError
+from laari.rules.actors import Actor
 from laari.rules.calendar import local_day
 from laari.rules.idempotency import RETENTION
+from laari.store.people.acting import acting
 from laari.store.people.sessions import IDLE
 from laari.store.reads.listing import Position
 
@@ -66,7 +68,8 @@ async def purge_sessions(connection: Connection, now: datetime) -> None:
 
 
 async def purge_invitations(connection: Connection, now: datetime) -> None:
-    await connection.execute("DELETE FROM invitations WHERE expires_at <= $1", now)
+    async with acting(connection, Actor("service", "purge"), "invitation.expire"):
+        await connection.execute("DELETE FROM invitations WHERE expires_at <= $1", now)
 
 
 async def _delete_all(connection: Connection, statement: str, before: datetime, most: int) -> int:

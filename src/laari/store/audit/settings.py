@@ -54,6 +54,16 @@ WATCHED = {
         ("role", "till"),
         "after::jsonb - 'email'",  # which is there for readers
     ),
+    "invitations": Watched(
+        "invitation",
+        "r.merchant_id || ' ' || r.email",
+        ("digest", "email", "role", "till", "expires_at"),
+    ),
+    "second_factors": Watched(
+        "second_factor",
+        "'per_' || encode(uuid_send(r.person_id), 'hex')",
+        ("created_at", "confirmed_at", "codes_made_at"),
+    ),
     "wallets": Watched(
         "wallet",
         "r.account::text",

@@ -14,6 +14,7 @@ from laari.rules.permissions import MerchantRole
 from laari.rules.records import Language
 from laari.rules.shapes.envelopes import to_json
 from laari.store.people import memberships, persons
+from laari.store.people.acting import acting
 from laari.store.people.logins import PersonId
 from laari.store.people.memberships import MembershipError
 from laari.store.people.persons import EmailTakenError, NewLogin
@@ -83,11 +84,12 @@ async def invite(
         if taken:
             raise MembershipError(f"{offer.email} already logs in to {merchant_id}")
         await connection.execute(
-            "DELETE FROM invitations WHERE merchant_id = $1 AND (email = $2 OR expires_at <= $3)",
-            *(merchant_id, offer.email, now),
+            "DELETE FROM invitations WHERE merchant_id = $1 AND email = $2",
+            *(merchant_id, offer.email),
         )
         count = await connection.fetchval(
-            "SELECT count(*) FROM invitations WHERE merchant_id = $1", merchant_id
+            "SELECT count(*) FROM invitations WHERE merchant_id = $1 AND expires_at > $2",
+            *(merchant_id, now),
         )
         if count >= MOST:
             raise MembershipError(f"a merchant has at most {MOST} open invitations")
@@ -138,10 +140,11 @@ async def find(connection: Connection, token: str, now: datetime) -> Invitation 
 
 async def withdraw(connection: Connection, actor: Actor, merchant_id: str, email: str) -> bool:
     """False if there is none."""
-    gone = await connection.fetchval(
-        "DELETE FROM invitations WHERE merchant_id = $1 AND email = $2 RETURNING true",
-        *(merchant_id, email),
-    )
+    async with acting(connection, actor, "invitation.withdraw"):
+        gone = await connection.fetchval(
+            "DELETE FROM invitations WHERE merchant_id = $1 AND email = $2 RETURNING true",
+            *(merchant_id, email),
+        )
     return gone is not None
 
 

@@ -6,9 +6,10 @@ from uuid import UUID
 from asyncpg import Connection
 from msgspec import Struct
 
+from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.records import Mode
-from laari.store.people.acting import acting
+from laari.store.people.acting import acting, note
 
 
 class CustomerId(Struct, frozen=True):
@@ -45,6 +46,12 @@ _PERSONS = LoginTable(
     "EXISTS (SELECT FROM memberships b LEFT JOIN merchants m ON m.id = b.merchant_id "
     "WHERE b.person_id = persons.id AND (b.merchant_id IS NULL OR m.mode = 'live'))",
 )
+
+
+def show_whose(whose: Whose) -> str:
+    """The id that pages and the journal show."""
+    prefix = ids.CUSTOMER if isinstance(whose, CustomerId) else ids.PERSON
+    return ids.show_id(prefix, whose.id)
 
 
 def table_of(whose: Whose) -> LoginTable:
@@ -124,3 +131,18 @@ async def end_all(connection: Connection, whose: Whose) -> int:
         f"DELETE FROM sessions WHERE {table_of(whose).column} = $1 RETURNING true", whose.id
     )
     return len(ended)
+
+
+async def end_of_other(
+    connection: Connection, actor: Actor, whose: Whose, merchant_id: str | None = None
+) -> int:
+    """As `end_all`, by somebody else: so it is in the journal, if a session was open."""
+    async with connection.transaction():
+        ended = await end_all(connection, whose)
+        if ended:
+            await note(
+                *(connection, actor, "sessions.end", "sessions", show_whose(whose)),
+                merchant_id=merchant_id,
+                after={"ended": ended},
+            )
+    return ended

@@ -11,12 +11,11 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.messages import CodeContent, LinkContent
 from laari.store.people import logins, notices, persons
-from laari.store.people.acting import acting
-from laari.store.people.logins import CustomerId, PersonId, Whose, table_of
+from laari.store.people.acting import acting, note
+from laari.store.people.logins import CustomerId, PersonId, Whose, show_whose, table_of
 from laari.store.secrets import derive, digest, new_secret
 
 LIFE = timedelta(minutes=30)
@@ -35,8 +34,18 @@ def link_to(origin: str, whose: Whose, token: str) -> str:
     return f"{origin}/{area}/forgotten/{token}"
 
 
-async def issue(connection: Connection, whose: Whose, now: datetime) -> str:
-    """A new link's token; the link or code before it no longer works."""
+async def issue(connection: Connection, actor: Actor, whose: Whose, now: datetime) -> str:
+    """A new link's token for somebody to forward; the link or code before it no longer works.
+
+    Requests of strangers (`send`) have no entry in the journal, and their messages have a log.
+    """
+    async with connection.transaction():
+        token = await _issue_link(connection, whose, now)
+        await _note(connection, actor, "issue", whose, {"expires_at": now + LIFE})
+    return token
+
+
+async def _issue_link(connection: Connection, whose: Whose, now: datetime) -> str:
     token = new_secret("")
     await _issue(connection, whose, digest(token), None, now)
     return token
@@ -60,7 +69,7 @@ async def send(
         if to is None:
             return
         if to.channel == "email":
-            link = link_to(origin, whose, await issue(connection, whose, now))
+            link = link_to(origin, whose, await _issue_link(connection, whose, now))
             await notices.write(connection, to, "password_link", LinkContent(link, now + LIFE), now)
             return
         code = f"{secrets.randbelow(10**CODE_DIGITS):0{CODE_DIGITS}}"
@@ -134,6 +143,7 @@ async def use(
             return False
         whose = _whose(*row)
         actor = await _actor(connection, whose, address)
+        await _note(connection, actor, "use", whose, {"used_at": now})
         await logins.set_password(connection, actor, whose, password_hash)
         if isinstance(whose, PersonId):
             # The link came to the address, or an operator has forwarded it.
@@ -146,10 +156,17 @@ async def use(
         return True
 
 
+async def _note(
+    connection: Connection, actor: Actor, verb: str, whose: Whose, after: dict[str, object]
+) -> None:
+    shown, action = show_whose(whose), f"password_link.{verb}"
+    await note(connection, actor, action, "password_link", shown, after=after)
+
+
 async def _actor(connection: Connection, whose: Whose, address: str | None) -> Actor:
     """The person who has the link, as far as the service knows."""
     if isinstance(whose, CustomerId):
-        return Actor("customer", ids.show_id(ids.CUSTOMER, whose.id), address=address)
+        return Actor("customer", show_whose(whose), address=address)
     email = await connection.fetchval("SELECT email FROM persons WHERE id = $1", whose.id)
     return Actor("person", email, address=address)
 

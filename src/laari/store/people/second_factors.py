@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from asyncpg import Connection
 
+from laari.rules.actors import Actor
 from laari.rules.second_factor import (
     RECOVERY_CODES,
     SEED_LETTERS,
@@ -20,6 +21,7 @@ from laari.rules.second_factor import (
     wait_after,
 )
 from laari.store.people import sessions
+from laari.store.people.acting import acting
 from laari.store.people.logins import PersonId
 from laari.store.secrets import decrypt, derive, encrypt
 
@@ -61,15 +63,19 @@ async def is_required(connection: Connection, whose: PersonId) -> bool:
     return bool(required)
 
 
-async def begin(connection: Connection, master: bytes, whose: PersonId, now: datetime) -> None:
+async def begin(
+    connection: Connection, actor: Actor, master: bytes, whose: PersonId, now: datetime
+) -> None:
     """Makes a new seed, which counts after its first code. A confirmed factor stays as it is."""
     seed = "".join(secrets.choice(_BASE32) for _ in range(SEED_LETTERS))
-    await connection.execute(
-        "INSERT INTO second_factors (person_id, seed_encrypted, created_at) VALUES ($1, $2, $3) "
-        "ON CONFLICT (person_id) DO UPDATE SET seed_encrypted = excluded.seed_encrypted, "
-        "created_at = excluded.created_at WHERE second_factors.confirmed_at IS NULL",
-        *(whose.id, encrypt(master, seed.encode(), _context(whose)), now),
-    )
+    async with acting(connection, actor, "second_factor.begin"):
+        await connection.execute(
+            "INSERT INTO second_factors (person_id, seed_encrypted, created_at) "
+            "VALUES ($1, $2, $3) ON CONFLICT (person_id) DO UPDATE "
+            "SET seed_encrypted = excluded.seed_encrypted, created_at = excluded.created_at "
+            "WHERE second_factors.confirmed_at IS NULL",
+            *(whose.id, encrypt(master, seed.encode(), _context(whose)), now),
+        )
 
 
 async def pending_seed(
@@ -86,6 +92,7 @@ async def pending_seed(
 
 async def confirm(
     connection: Connection,
+    actor: Actor,
     master: bytes,
     whose: PersonId,
     code: str,
@@ -96,7 +103,7 @@ async def confirm(
 
     All other sessions end: they were opened with the password alone. None without a set-up.
     """
-    async with connection.transaction():
+    async with acting(connection, actor, "second_factor.confirm"):
         # A log-in locks this row too: it is half-open from now on, or its session ends here.
         await connection.execute("SELECT FROM persons WHERE id = $1 FOR UPDATE", whose.id)
         row = await _locked(connection, whose)
@@ -106,7 +113,8 @@ async def confirm(
         if problem is not None:
             return problem
         await connection.execute(
-            "UPDATE second_factors SET confirmed_at = $2 WHERE person_id = $1", whose.id, now
+            "UPDATE second_factors SET confirmed_at = $2, codes_made_at = $2 WHERE person_id = $1",
+            *(whose.id, now),
         )
         await connection.execute(
             "DELETE FROM sessions WHERE person_id = $1 AND digest <> $2", whose.id, session_digest
@@ -149,20 +157,26 @@ async def open_session(
         return await sessions.complete(connection, token, now)
 
 
-async def renew_recovery_codes(connection: Connection, master: bytes, whose: PersonId) -> list[str]:
+async def renew_recovery_codes(
+    connection: Connection, actor: Actor, master: bytes, whose: PersonId, now: datetime
+) -> list[str]:
     """Ten new ones; the old ones no longer work. None are made without a factor."""
-    async with connection.transaction():
+    async with acting(connection, actor, "second_factor.renew_codes"):
         row = await _locked(connection, whose)
         if row is None or row["confirmed_at"] is None:
             return []
+        await connection.execute(
+            "UPDATE second_factors SET codes_made_at = $2 WHERE person_id = $1", whose.id, now
+        )
         return await _new_recovery_codes(connection, master, whose)
 
 
-async def remove(connection: Connection, whose: PersonId) -> bool:
+async def remove(connection: Connection, actor: Actor, whose: PersonId) -> bool:
     """Turns the factor off, with its recovery codes; False if there was none."""
-    removed = await connection.fetchval(
-        "DELETE FROM second_factors WHERE person_id = $1 RETURNING true", whose.id
-    )
+    async with acting(connection, actor, "second_factor.remove"):
+        removed = await connection.fetchval(
+            "DELETE FROM second_factors WHERE person_id = $1 RETURNING true", whose.id
+        )
     return removed is not None
 
 

@@ -169,7 +169,7 @@ async def _remove(request: DashboardRequest, whose: PersonId) -> None:
 
 async def _end_sessions(request: DashboardRequest, whose: PersonId) -> None:
     """All of them: a stolen device may have opened other pages last."""
-    await request.backend.write(logins.end_all, whose)
+    await request.backend.write(logins.end_of_other, request.actor, whose, request.merchant.id)
 
 
 async def _transfer(request: DashboardRequest, whose: PersonId) -> None:

@@ -65,7 +65,11 @@ async def begin(request: DashboardRequest) -> Reply | Problem:
     if problem := await request.confirm():
         return problem
     await request.backend.write(
-        second_factors.begin, request.backend.master_key, request.person.whose, request.now
+        second_factors.begin,
+        request.actor,
+        request.backend.master_key,
+        request.person.whose,
+        request.now,
     )
     return request.redirect(FACTOR)
 
@@ -73,6 +77,7 @@ async def begin(request: DashboardRequest) -> Reply | Problem:
 async def confirm_set_up(request: DashboardRequest) -> Reply | Problem:
     outcome = await request.backend.write(
         second_factors.confirm,
+        request.actor,
         request.backend.master_key,
         request.person.whose,
         request.form.get("code", ""),
@@ -94,7 +99,11 @@ async def renew(request: DashboardRequest) -> Reply | Problem:
     if problem := await request.confirm(always=True):
         return problem
     codes = await request.backend.write(
-        second_factors.renew_recovery_codes, request.backend.master_key, request.person.whose
+        second_factors.renew_recovery_codes,
+        request.actor,
+        request.backend.master_key,
+        request.person.whose,
+        request.now,
     )
     if not codes:
         return STARTED_AGAIN
@@ -110,7 +119,7 @@ async def turn_off(request: DashboardRequest) -> Reply | Problem:
         return REQUIRED
     if problem := await request.confirm(always=True):
         return problem
-    await request.backend.write(second_factors.remove, request.person.whose)
+    await request.backend.write(second_factors.remove, request.actor, request.person.whose)
     return request.redirect(ACCOUNT, done="factor_off")
 
 

@@ -160,7 +160,8 @@ async def _verify(request: OperatorRequest, holder: Holder) -> Reply | Problem:
 
 
 async def _end_sessions(request: OperatorRequest, holder: Holder) -> Reply | Problem:
-    await request.backend.write(logins.end_all, CustomerId(holder.customer_id))
+    whose = CustomerId(holder.customer_id)
+    await request.backend.write(logins.end_of_other, request.actor, whose)
     return request.redirect(_page_of(holder), done="sessions")
 
 

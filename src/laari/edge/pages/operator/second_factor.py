@@ -51,7 +51,11 @@ async def begin(request: OperatorRequest) -> Reply | Problem:
     if problem := await request.confirm():
         return problem
     await request.backend.write(
-        second_factors.begin, request.backend.master_key, request.person.whose, request.now
+        second_factors.begin,
+        request.actor,
+        request.backend.master_key,
+        request.person.whose,
+        request.now,
     )
     return request.redirect(FACTOR)
 
@@ -59,6 +63,7 @@ async def begin(request: OperatorRequest) -> Reply | Problem:
 async def confirm_set_up(request: OperatorRequest) -> Reply | Problem:
     outcome = await request.backend.write(
         second_factors.confirm,
+        request.actor,
         request.backend.master_key,
         request.person.whose,
         request.form.get("code", ""),

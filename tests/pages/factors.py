@@ -1,0 +1,47 @@
+"""Second factors of a merchant's people: the phone, and a person who has turned one on."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyotp
+
+from laari.store.people import persons, second_factors
+from tests.actors import OPERATOR
+from tests.pages.owners import Owner
+
+
+class Phone:
+    """An authenticator application that shows each code once, as if time passed."""
+
+    def __init__(self, seed: str) -> None:
+        self._totp = pyotp.TOTP(seed)
+        self._step = 0
+
+    def code(self) -> str:
+        """The next code: of now, or a step ahead, which the service accepts too."""
+        current = int(datetime.now(UTC).timestamp()) // 30
+        self._step = max(current - 1, self._step + 1)
+        assert self._step <= current + 1, "let the test use fewer codes, or wait"
+        return self._totp.at(self._step * 30)
+
+
+def with_factor(owner: Owner) -> tuple[Phone, list[str]]:
+    """Turns on the second factor of a person; returns the phone and the recovery codes."""
+    service = owner.shop.service
+
+    async def turn_on(connection: Any) -> tuple[str, list[str]]:
+        whose = await persons.find(connection, owner.email)
+        assert whose is not None
+        before = datetime.now(UTC) - timedelta(minutes=5)
+        await second_factors.begin(connection, OPERATOR, service.master_key, whose, before)
+        seed = await second_factors.pending_seed(connection, service.master_key, whose, before)
+        assert seed is not None
+        code = pyotp.TOTP(seed).at(before)
+        codes = await second_factors.confirm(
+            connection, OPERATOR, service.master_key, whose, code, before, b""
+        )
+        assert isinstance(codes, list)
+        return seed, codes
+
+    seed, codes = service.database.run(turn_on)
+    return Phone(seed), codes
