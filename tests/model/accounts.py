@@ -15,11 +15,12 @@ from tests.model.reference.state import Line, Merchant, State, Wallet
 from tests.model.reference.unknowns import Unknown
 from tests.serving import Service
 
-# What each merchant's clients may ask for: everything, only to read, only to charge, nothing.
+# What each merchant's clients may ask for: the usual, only to read, to charge, to refund, nothing.
 CLIENTS: dict[str, tuple[str, ...]] = {
     "all": SCOPES,
     "reader": tuple(scope for scope in SCOPES if scope.endswith(":read")),
     "charger": ("payments:create", "payments:read", "authorizations:charge"),
+    "refunder": ("payments:read", "payments:refund", "balance:read"),
     "nothing": (),
 }
 PASSWORD = "correct horse"  # of the merchants' people

@@ -189,6 +189,10 @@ class Case:
         tenant = Tenant(merchant, self.state.merchants[merchant].mode)
         for operation in ("list_payments", "list_requests", "list_authorizations"):
             self.read_pages(lambda query, it=operation: self.call(it, merchant, query=query))
+        self.call("get_balance", merchant)
+        for name in dict.fromkeys(refund.payment for refund in self.state.refunds.values()):
+            if self.state.payments[name].tenant == tenant:
+                self.call("list_payment_refunds", merchant, subject=name, query={"limit": 100})
         for name, authorization in list(self.state.authorizations.items()):
             if authorization.tenant == tenant and authorization.spendings:
                 self.call("list_charges", merchant, subject=name)

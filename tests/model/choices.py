@@ -92,7 +92,8 @@ class Choices(Contents):
             noun, likely = _noun_of(operation), LIKELY.get(operation, ())
             subject = self.subject(state, noun, tenant, likely)
             if subject == (noun, 0) and not self.sometimes(8):
-                return self.call(state, number, f"create_{noun}")
+                made_by = "refund_payment" if noun == "refund" else f"create_{noun}"
+                return self.call(state, number, made_by)
         body, query = self.content(state, operation, tenant)
         key = self.pick(KEYS) if known.keyed and self.sometimes(2) else None
         if known.keyed and self.sometimes(60):
@@ -132,7 +133,7 @@ class Choices(Contents):
         return Call(number, operation, subject=name, customer=customer)
 
     def token(self, state: State, number: int) -> Call:
-        client = CLIENTS[self.pick(("all", "all", "reader", "charger", "nothing"))]
+        client = CLIENTS[self.pick(("all", "all", "reader", "charger", "refunder", "nothing"))]
         query: dict[str, Any] = {"client": client}
         if self.sometimes(2):
             asked = self.pick((("payments:read",), ("payments:create", "payments:read"), ("x:y",)))
@@ -183,7 +184,8 @@ KINDS = {
     "decide": 24,
     "again": 6,
     "cancel": 4,
-    "refund": 4,
+    "refund": 2,
+    "refund_payment": 7,
     "read": 6,
     "get_qr": 2,
     "list": 9,
@@ -203,13 +205,17 @@ OPERATIONS_OF: dict[str, tuple[str, ...]] = {
         *_AUTHORIZING,
     ),
     "cancel": ("cancel_payment", "cancel_request", "cancel_authorization"),
-    "read": ("get_payment", "get_request", "get_authorization", "preview_charge"),
+    "read": (
+        *("get_payment", "get_request", "get_authorization", "preview_charge"),
+        *("get_refund", "get_balance", "get_balance"),
+    ),
     "list": (
         "list_payments",
         "list_payments",
         "list_requests",
         "list_authorizations",
         "list_charges",
+        "list_payment_refunds",
     ),
 }
 # In live mode customers decide for themselves, on pages.
@@ -233,6 +239,9 @@ LIKELY: dict[str, tuple[str, ...]] = {
     "charge": ("active",),
     "preview_charge": ("active",),
     "list_charges": ("active", "consumed"),
+    "refund_payment": ("paid",),
+    "list_payment_refunds": ("paid", "refunded"),
+    "get_refund": ("made",),
     "cancel_payment": ("pending",),
     "cancel_request": ("pending",),
     "cancel_authorization": ("pending", "active"),
@@ -254,6 +263,8 @@ LIKELY: dict[str, tuple[str, ...]] = {
 def _noun_of(operation: str) -> str:
     if "charge" in operation:
         return "authorization"
+    if operation == "get_refund":
+        return "refund"
     return next(noun for noun in ("payment", "request", "authorization") if noun in operation)
 
 

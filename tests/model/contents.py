@@ -60,6 +60,10 @@ class Contents:
         self, state: State, operation: str, tenant: Tenant
     ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
         """The body and the query string."""
+        if operation == "refund_payment":
+            return self.refunded(), {}
+        if operation == "list_payment_refunds":
+            return None, {"limit": self.pick((1, 2, 5, 200))}
         if operation.startswith("create_") or operation == "charge":
             return self.body(state, operation, tenant), {}
         if operation == "set_wallet":
@@ -71,6 +75,20 @@ class Contents:
         if operation == "preview_charge":
             return None, {"amount": self.pick(AMOUNTS)}
         return None, {}
+
+    def refunded(self) -> dict[str, Any]:
+        """Parts that often add up to all of it, and often to more."""
+        body: dict[str, Any] = {}
+        if not self.sometimes(3):
+            body["amount"] = self.amount()
+        if self.sometimes(3):
+            reasons = ("requested_by_customer", "duplicate", "fraudulent", "other", "why not", None)
+            body["reason"] = self.pick(reasons)
+        if self.sometimes(4):
+            body["note"] = self.pick(("Cold tea", "  Cold ", "", None, "N" * 500, "N" * 501, 5))
+        if self.sometimes(40):
+            body["currency"] = "MVR"
+        return body
 
     def move(self) -> dict[str, Any]:
         if self.sometimes(8):

@@ -18,13 +18,14 @@ SCOPES = (
     "authorizations:charge",
     "authorizations:cancel",
 )
+ALL_SCOPES = (*SCOPES, "payments:refund", "balance:read")  # clients have the last two by name only
 
 
 def tenant_of(state: State, call: Call, at: float) -> tuple[Tenant, frozenset[str]]:
     """The merchant in its mode of this moment, and its scopes. Keys grant all of them."""
     credential = call.credential
     merchant = state.merchants[call.merchant]
-    scopes = frozenset(SCOPES)
+    scopes = frozenset(ALL_SCOPES)
     if credential.kind in ("wrong", "none") or not merchant.active:
         raise Refused("unauthorized")
     if credential.kind == "token":
@@ -58,7 +59,7 @@ def issue_token(state: State, call: Call, at: float) -> Answer:
         "access_token": Unknown(("token", call.number), r"at_\S+"),
         "token_type": "Bearer",
         "expires_in": DAY,
-        "scope": " ".join(scope for scope in SCOPES if scope in granted) or None,
+        "scope": " ".join(scope for scope in ALL_SCOPES if scope in granted) or None,
     }
     return Answer(200, body)
 

@@ -157,6 +157,11 @@ AUTHORIZATION: dict[str, Reader] = {
     "expires_at": timestamp,
     "return_url": web_address,
 }
+REFUND: dict[str, Reader] = {
+    "amount": integer(1, MAX_AMOUNT),
+    "reason": choice("requested_by_customer", "duplicate", "fraudulent", "other"),
+    "note": text(500),
+}
 SANDBOX_WALLET: dict[str, Reader] = {
     "balance": integer(-MAX_LIMIT, MAX_LIMIT),
     "tier": choice("basic", "verified", "business"),

@@ -148,18 +148,6 @@ def release(step: Step, payer: str) -> Answer:
     return answer(step.keep(payment, reserved=False))
 
 
-def refund(step: Step) -> Answer:
-    """All of it; fee and time of payment stay, usage is not given back, and there is no event."""
-    payment = find(step)
-    if payment.status != "paid":
-        raise Refused("payment_conflict")
-    wallets.give_back(step, payment)
-    payment = step.keep(payment, status="refunded")
-    if payment.request is not None:
-        step.keep(step.state.requests[payment.request], status="refunded")
-    return answer(payment)
-
-
 DECISIONS: dict[str, Any] = {
     "pay": pay,
     "reject": reject,

@@ -5,8 +5,15 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from tests.model.reference import authorizations, lists, payments, requests, wallets
-from tests.model.reference.access import SCOPES, issue_token, tenant_of
+from tests.model.reference import (
+    authorizations,
+    lists,
+    payments,
+    refunds,
+    requests,
+    wallets,
+)
+from tests.model.reference.access import ALL_SCOPES, issue_token, tenant_of
 from tests.model.reference.answers import Refused
 from tests.model.reference.fields import invalid
 from tests.model.reference.idempotency import once
@@ -68,6 +75,14 @@ OPERATIONS: dict[str, Operation] = {
     "list_payments": Operation("GET", "/payments", "payments:read", lists.list_payments),
     "get_payment": Operation("GET", "/payments/{}", "payments:read", payments.get),
     "cancel_payment": Operation("POST", "/payments/{}/cancel", "payments:cancel", payments.cancel),
+    "refund_payment": Operation(
+        "POST", "/payments/{}/refunds", "payments:refund", refunds.create, keyed=True
+    ),
+    "list_payment_refunds": Operation(
+        "GET", "/payments/{}/refunds", "payments:read", refunds.list_of_payment
+    ),
+    "get_refund": Operation("GET", "/refunds/{}", "payments:read", refunds.get),
+    "get_balance": Operation("GET", "/balance", "balance:read", refunds.show_balance),
     "create_request": Operation(
         "POST", "/payment-requests", "payment_requests:create", requests.create
     ),
@@ -171,7 +186,7 @@ def _merchant_call(state: State, call: Call, start: float, end: float) -> Answer
     operation = OPERATIONS[call.operation]
     try:
         tenant, scopes = tenant_of(state, call, start)
-        wanted = {operation.scope} if operation.scope else set(SCOPES)
+        wanted = {operation.scope} if operation.scope else set(ALL_SCOPES)
         if not wanted & scopes:
             raise Refused("insufficient_scope")
         if operation.sandbox_only and tenant.mode != "sandbox":
@@ -210,7 +225,7 @@ def _by_operator(state: State, call: Call, start: float, end: float) -> Answer:
             if not merchant.active:
                 return Answer(403)
             step = _step(state, call, Tenant(call.merchant, mode), start, end)
-            answer = _perform(step, payments.refund)
+            answer = _perform(step, refunds.on_a_page)
             return Answer(303 if answer.status == 200 else answer.status)
         case "update_merchant":
             state.merchants[call.merchant] = replace(merchant, **call.query)

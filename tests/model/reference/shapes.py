@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.model.reference.state import Authorization, Payment, Request
+from tests.model.reference.state import Authorization, Payment, Refund, Request
 from tests.model.reference.times import Deadline, When, shown
 from tests.model.reference.unknowns import id_of, link_of
 
@@ -40,6 +40,17 @@ def payment(it: Payment) -> dict[str, Any]:
         "qr_url": link_of(it.name, "/merchant/public/qr/"),
         "return_url": it.return_url,
         "expires_at": _time(it.expires_at),
+    }
+
+
+def refund(it: Refund) -> dict[str, Any]:
+    return {
+        "id": id_of(it.name),
+        "payment_id": id_of(it.payment),
+        "amount": it.amount,
+        "reason": it.reason,
+        "note": it.note,
+        "created_at": it.created_at,
     }
 
 

@@ -88,6 +88,18 @@ class Payment:
 
 
 @dataclass(frozen=True)
+class Refund:
+    name: Name
+    tenant: Tenant
+    payment: Name
+    amount: int
+    created_at: Stamp
+    reason: str | None = None
+    note: str | None = None
+    status: str = "made"  # it has no other
+
+
+@dataclass(frozen=True)
 class Request:
     name: Name
     tenant: Tenant
@@ -182,6 +194,7 @@ class State:
     wallets: dict[str, Wallet]
     tokens: dict[int, Token] = field(default_factory=dict)
     payments: dict[Name, Payment] = field(default_factory=dict)
+    refunds: dict[Name, Refund] = field(default_factory=dict)
     requests: dict[Name, Request] = field(default_factory=dict)
     authorizations: dict[Name, Authorization] = field(default_factory=dict)
     references: dict[tuple[Tenant, str], Name] = field(default_factory=dict)
@@ -198,6 +211,7 @@ class State:
             wallets=self.wallets.copy(),
             tokens=self.tokens.copy(),
             payments=self.payments.copy(),
+            refunds=self.refunds.copy(),
             requests=self.requests.copy(),
             authorizations=self.authorizations.copy(),
             references=self.references.copy(),

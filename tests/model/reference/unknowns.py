@@ -25,7 +25,13 @@ class Mvr:
 
 
 ANY_TEXT = AnyText()
-_PREFIXES = {"payment": "pay", "request": "prq", "authorization": "auth", "event": "evt"}
+_PREFIXES = {
+    "payment": "pay",
+    "refund": "rfd",
+    "request": "prq",
+    "authorization": "auth",
+    "event": "evt",
+}
 
 
 def id_of(name: tuple[str, int]) -> Unknown:

@@ -51,16 +51,16 @@ def take(step: Step, account: str, amount: int, details: str) -> Unknown:
     return tid
 
 
-def give_back(step: Step, payment: Payment) -> None:
-    """A refund returns the whole amount; what was spent in the periods stays spent."""
+def give_back(step: Step, payment: Payment, amount: int) -> None:
+    """A refund returns the money; what was spent in the periods stays spent."""
     account = payment.payer
     assert account is not None
     wallet = step.state.wallets[account]
     name = step.state.merchants[step.tenant.merchant].name
     details = payment.title or payment.reference
-    line = Line(tid_of(step.call.number), step.now, "refund", name, details, payment.amount)
+    line = Line(tid_of(step.call.number), step.now, "refund", name, details, amount)
     step.state.wallets[account] = replace(
-        wallet, balance=wallet.balance + payment.amount, lines=(*wallet.lines, line)
+        wallet, balance=wallet.balance + amount, lines=(*wallet.lines, line)
     )
 
 
