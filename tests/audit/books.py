@@ -17,6 +17,7 @@ from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import Data, refusal_body, to_json
 from laari.rules.shapes.payments import payment_shape
+from laari.rules.tills import CloseTill
 from laari.store.audit import Report, audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.sealing import seal_next
@@ -76,9 +77,23 @@ async def write_books(dsn: str) -> None:
     await run(rules.ExpirePayment(tomorrow, made["expired"]))
     await run(MoveMoney(OPERATOR, None, payer.account, "adjustment", -700, "Correction"))
     await run(MoveMoney(OPERATOR, None, payer.account, "adjustment", 300, "Correction"))
+    await _close_till(run, live, payer.account)
     await _ask(run, live, payer.account)
     await _charge(run, live, payer.account)
     await runner.close()
+
+
+async def _close_till(run: Any, live: Tenant, account: int) -> None:
+    """Two closings, with a refund in the second."""
+    paid = None
+    for number in (1, 2):
+        draft = rules.PaymentDraft(f"sale {number}", 10_000, terminal_label="1")
+        paid = paid or (await run(rules.CreatePayment(live, draft)))
+        if number == 1:
+            await run(rules.PayPayment(live, paid.id, Payer(account, "live")))
+        else:
+            await run(RefundPayment(live, paid.id, PERSON, 100))
+        await run(CloseTill(live, "1", PERSON, "Counted"))
 
 
 async def _ask(run: Any, live: Tenant, account: int) -> None:

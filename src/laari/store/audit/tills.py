@@ -10,7 +10,7 @@ _SHOWS = """({0}.xid <> {1}
     AND pg_visible_in_snapshot({1}::text::xid8, {0}.snapshot::pg_snapshot))"""
 
 # Numbers and snapshots of a till grow together. So the first closing that began after a transaction
-# is the one that has it, unless the transaction was still running: then it is a later one. A window
+# has it, unless the transaction was still running: then it is a later one. A window
 # over both finds the first; looking through all closings for each movement would take long.
 _QUERIES = f"""closings AS MATERIALIZED (
     SELECT *, pg_snapshot_xmax(snapshot::pg_snapshot)::text::bigint AS upto FROM till_closings
@@ -76,7 +76,7 @@ CHECKS = [
     ),
     Check(
         "till_closing_entry",
-        "A closing of a till is not the one that its entry in the journal says.",
+        "A closing of a till differs from its entry in the journal.",
         f"""SELECT coalesce(c.id, j.id) AS id, coalesce(j.state, 'no entry') AS expected,
             coalesce(c.state, 'no closing') AS found
         FROM (
