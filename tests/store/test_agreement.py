@@ -1,13 +1,13 @@
 """Balance, ledger, statements, closings and daily figures agree with a list of what happened.
 
-The history is random: payments at several tills, partial refunds, holds and corrections, over
-months, in both modes, with a sandbox's clock that is moved, and figures added up at any time.
+The history is random: payments at several tills, partial refunds, holds, corrections and payouts,
+some of them returned, over months, in both modes, with a sandbox's clock that is moved, and
+figures added up at any time.
 """
 
 import random
 from collections import defaultdict
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -16,17 +16,16 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from laari.rules import ledger
 from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
-from laari.rules.command import TenantCommand
 from laari.rules.day_ranges import Days, month_of
+from laari.rules.merchant_money import MoveFunds
 from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
-from laari.rules.records import Tenant, TransferKind
+from laari.rules.payouts import AnswerSandboxPayout, SandboxPayout
+from laari.rules.records import Tenant
 from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.tills import CloseTill
-from laari.rules.world import Needs, World
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.people import customers, merchants
@@ -39,27 +38,6 @@ from tests.actors import OPERATOR, PERSON
 
 BEGIN = datetime(2026, 1, 30, 18, 58, tzinfo=UTC)  # two minutes before midnight in the Maldives
 TILLS = (None, "1", "Bar")
-
-
-@dataclass(frozen=True)
-class Move(TenantCommand[int]):
-    """A movement that is neither a payment nor a refund; its amount is signed."""
-
-    tenant: Tenant
-    kind: TransferKind
-    amount: int
-
-    def needs(self, needs: Needs) -> None:
-        needs.outgoing(self.tenant)
-
-    def decide(self, world: World) -> int | Refusal:
-        own, mode = ledger.merchant_account(self.tenant), self.tenant.mode
-        held = self.kind in ("hold", "release")
-        other = ledger.held_account(self.tenant) if held else ledger.corrections_account(mode)
-        debit, credit = (own, other) if self.amount < 0 else (other, own)
-        at = world.at(self.tenant)
-        ledger.transfer(world, self.kind, debit, credit, abs(self.amount), world.new_tid(), at)
-        return self.amount
 
 
 class Happened(NamedTuple):
@@ -100,6 +78,7 @@ class Shop:
         self.open: dict[str, list[Happened]] = defaultdict(list)  # since the last closing
         self.closings: dict[str, list[Figures]] = defaultdict(list)
         self.paid: dict[UUID, tuple[str, int]] = {}  # till, and what is left
+        self.sent: list[tuple[UUID, int]] = []  # payouts without the bank's answer
 
     def add(self, kind: MovementKind, till: str, amount: int, fee: int = 0) -> None:
         now = self.history.now + timedelta(seconds=self.tenant.clock_offset_seconds)
@@ -134,12 +113,30 @@ class Shop:
             self.paid[id] = (till, left - amount)
 
     async def move(self, chance: random.Random) -> None:
+        """Refused if less is available or held."""
         kind: Any = chance.choice(["hold", "release", "merchant_adjustment"])
         amount = chance.randrange(1, 900)
-        if kind == "hold" or (kind == "merchant_adjustment" and chance.random() < 0.5):
-            amount = -amount
-        await self.history.run(Move(self.tenant, kind, amount))
-        self.add(kind, "", amount)
+        is_less = kind == "merchant_adjustment" and chance.random() < 0.5
+        moved = MoveFunds(self.tenant, OPERATOR, kind, -amount if is_less else amount, "Reason")
+        outcome = await self.history.run(moved, allowed=True)
+        if not isinstance(outcome, Refusal):
+            self.add(kind, "", -amount if is_less or kind == "hold" else amount)
+
+    async def pay_out(self, chance: random.Random) -> None:
+        """All that is available, in the sandbox; the bank returns some of them later."""
+        if self.tenant.mode == "live":
+            return
+        if self.sent and chance.random() < 0.6:
+            id, amount = self.sent.pop()
+            action: Any = chance.choice(["settle", "return"])
+            await self.history.run(AnswerSandboxPayout(self.tenant, id, action))
+            if action == "return":
+                self.add("payout_returned", "", amount)
+            return
+        payout = await self.history.run(SandboxPayout(self.tenant, OPERATOR), allowed=True)
+        if not isinstance(payout, Refusal):
+            self.add("payout", "", -payout.amount)
+            self.sent.append((payout.id, payout.amount))
 
     async def close(self, chance: random.Random) -> None:
         till = chance.choice(TILLS) or ""
@@ -269,7 +266,8 @@ async def play(dsn: str, history: History, seed: int, steps: int) -> None:
             if shop.tenant.mode == "sandbox" and chance.random() < 0.3:
                 offset = chance.choice([-1, 1]) * chance.randrange(40 * 86_400)
                 shop.tenant = replace(shop.tenant, clock_offset_seconds=offset)
-            what = chance.choices([shop.pay, shop.refund, shop.move, shop.close], [6, 3, 1, 2])[0]
+            ways = [shop.pay, shop.refund, shop.move, shop.close, shop.pay_out]
+            what = chance.choices(ways, [6, 3, 1, 2, 1])[0]
             await what(chance)
             if chance.random() < 0.15:
                 async with connection.transaction():

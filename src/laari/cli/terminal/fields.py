@@ -52,13 +52,6 @@ def id_of(prefix: str, kind: str) -> Callable[[str], UUID]:
     return id
 
 
-def day(value: str) -> date:
-    try:
-        return date.fromisoformat(value)
-    except ValueError:
-        raise click.BadParameter("must be a day such as 2027-07-01.") from None
-
-
 def text(longest: int) -> Callable[[str], str]:
     def text(value: str) -> str:
         trimmed = value.strip()
