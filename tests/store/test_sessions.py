@@ -231,3 +231,23 @@ async def test_a_merchants_own_sandbox_customer_has_no_log_in(connection) -> Non
     assert changed == "UPDATE 1"
     found = await logins.of_customer(connection, "sandbox", mobile="7770000", email=None, vpa=None)
     assert found is None
+
+
+async def test_lists_of_sessions_are_bounded(connection) -> None:
+    made = await merchants.create(
+        connection, OPERATOR, bytes(32), name="Shop", mode="live", email="many@shop.mv"
+    )
+    this = sessions.digest(await opened(connection, "many@shop.mv", NOW))
+    many = await whose(connection, "many@shop.mv")
+    assert isinstance(many, PersonId)
+    await connection.execute(
+        "INSERT INTO sessions (digest, person_id, created_at, authenticated_at, seen_at, "
+        "merchant_id) SELECT sha256(g::text::bytea), $1, $2, $2, $2::timestamptz, $3 "
+        "FROM generate_series(1, 1000) AS g",
+        *(many.id, NOW + timedelta(minutes=1), made.merchant.id),
+    )
+    own = await sessions.list_of(connection, many, NOW, this)
+    assert len(own) == sessions.MOST_LISTED
+    assert own[0].is_this
+    seen = await sessions.seen_at_merchant(connection, many, made.merchant.id, NOW)
+    assert len(seen) == sessions.MOST_LISTED

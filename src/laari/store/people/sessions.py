@@ -17,6 +17,7 @@ from laari.store.secrets import digest, new_secret
 IDLE = timedelta(minutes=30)
 LIFE = timedelta(hours=12)
 HALF_OPEN = timedelta(minutes=10)  # for the code after the password
+MOST_LISTED = 50  # a person with very many sessions would stop the process that renders them
 SEEN_EVERY = timedelta(minutes=1)  # how exactly `seen_at` is kept: not one write per request
 
 _OPEN = "s.seen_at > $2 AND s.created_at > $3"
@@ -175,10 +176,11 @@ class ListedSession(NamedTuple):
 async def seen_at_merchant(
     connection: Connection, whose: PersonId, merchant_id: str, now: datetime
 ) -> list[ListedSession]:
-    """The open sessions of a person whose last visit was to this merchant."""
+    """The newest open sessions of a person whose last visit was to this merchant."""
     rows = await connection.fetch(
         "SELECT s.created_at, s.seen_at, s.address, s.device FROM sessions s "
-        f"WHERE s.person_id = $1 AND {_OPEN} AND s.merchant_id = $4 ORDER BY s.seen_at DESC",
+        f"WHERE s.person_id = $1 AND {_OPEN} AND s.merchant_id = $4 ORDER BY s.seen_at DESC "
+        f"LIMIT {MOST_LISTED}",
         *(whose.id, now - IDLE, now - LIFE, merchant_id),
     )
     return [ListedSession(*row) for row in rows]
@@ -202,11 +204,11 @@ _ID = "left(encode(digest, 'hex'), 16)"  # names a session on a page, and is no 
 async def list_of(
     connection: Connection, whose: Whose, now: datetime, this: bytes
 ) -> list[OwnSession]:
-    """The open sessions of a customer or a person, this one first, then the last seen."""
+    """The newest open sessions of a customer or a person, this one first, then the last seen."""
     rows = await connection.fetch(
         f"SELECT {_ID}, created_at, seen_at, address, device, page, digest = $4 FROM sessions s "
         f"WHERE {table_of(whose).column} = $1 AND {_OPEN} AND NOT factor_due "
-        "ORDER BY digest = $4 DESC, seen_at DESC",
+        f"ORDER BY digest = $4 DESC, seen_at DESC LIMIT {MOST_LISTED}",
         *(whose.id, now - IDLE, now - LIFE, this),
     )
     return [OwnSession(*row) for row in rows]
