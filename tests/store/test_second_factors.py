@@ -10,7 +10,7 @@ import pyotp
 import pytest
 
 from laari.rules.second_factor import FREE_FAILURES, RECOVERY_CODES
-from laari.store.people import second_factors, sessions
+from laari.store.people import password_links, second_factors, sessions
 from laari.store.people.logins import PersonId
 from laari.store.people.memberships import add
 from laari.store.people.persons import NewLogin
@@ -235,3 +235,18 @@ async def test_turning_it_off_removes_everything(factor: Factor) -> None:
     assert await factor.connection.fetchval("SELECT count(*) FROM recovery_codes") == 0
     token = await opened(factor.connection, EMAIL, NOW)
     assert await sessions.of_person(factor.connection, token, NOW) is not None
+
+
+async def test_a_password_link_ends_the_wait_and_gives_no_free_guesses(factor: Factor) -> None:
+    for _ in range(FREE_FAILURES):
+        refused = await factor.check("000000")
+    assert refused is not None
+    assert refused.wait
+    token = await password_links.issue(factor.connection, OPERATOR, factor.whose, NOW)
+    assert await password_links.use(factor.connection, token, "another hash", NOW)
+    again = await factor.check("000000")
+    assert again is not None
+    assert again.wait > refused.wait
+    token = await password_links.issue(factor.connection, OPERATOR, factor.whose, NOW)
+    assert await password_links.use(factor.connection, token, "a third hash", NOW)
+    assert await factor.check(factor.totp.at(NOW)) is None

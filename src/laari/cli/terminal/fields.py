@@ -8,7 +8,7 @@ from uuid import UUID
 import click
 
 from laari.rules.contacts import read_email, read_mobile
-from laari.rules.day_ranges import Days, read_month
+from laari.rules.day_ranges import Days, read_day, read_month
 from laari.rules.ids import read_id
 from laari.rules.money import MAX_MONEY
 
@@ -85,6 +85,13 @@ def email(value: str) -> str:
     if address is None or not address.isprintable():
         raise click.BadParameter("must be an email address.")
     return address
+
+
+def day(value: str) -> date:
+    found = read_day(value)
+    if found is None:
+        raise click.BadParameter("must be a day such as 2027-07-01.")
+    return found
 
 
 def month(value: str) -> Days:

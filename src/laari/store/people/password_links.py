@@ -131,7 +131,8 @@ async def use(
     """Sets the password and ends all sessions, once. False if the link no longer works.
 
     The second factor stays, unless nobody had proved the address before. Its wait for wrong codes
-    ends, because nobody knows the new password.
+    ends, because nobody knows the new password. Their count stays: otherwise each link would give
+    somebody who reads the person's emails more free guesses.
     """
     async with connection.transaction():
         row = await connection.fetchrow(
@@ -150,7 +151,7 @@ async def use(
             async with acting(connection, actor, "person.prove_address"):
                 await persons.prove(connection, whose)
             await connection.execute(
-                "UPDATE second_factors SET failures = 0, blocked_until = NULL WHERE person_id = $1",
+                "UPDATE second_factors SET blocked_until = NULL WHERE person_id = $1",
                 whose.id,
             )
         return True
