@@ -5,6 +5,11 @@ import re
 import pytest
 from playwright.async_api import expect
 
+from laari.rules import ids
+from laari.rules.actors import Payer
+from laari.rules.payments import PayPayment
+from laari.rules.refunds import RefundPayment
+from tests.actors import OPERATOR
 from tests.pages.people import (
     Customer,
     Visitors,
@@ -18,6 +23,8 @@ from tests.pages.wallets import (
     execute,
     heading,
     open_app,
+    submit,
+    tenant_of,
 )
 from tests.serving import Merchant, Service
 
@@ -120,3 +127,36 @@ async def test_a_cursor_of_somebody_else_shows_nothing(
     visitors.expected_statuses = {404}
     page = await open_app(visitors, customer, f"/app/transactions?before={row['tid']}")
     await heading(page).to_have_text("This page does not exist")
+
+
+async def test_a_refund_and_its_payment_lead_to_each_other(
+    visitors: Visitors, live_shop: Merchant
+) -> None:
+    service = live_shop.service
+    customer = await new_customer(service)
+    made = live_shop.payment(amount=10_000)
+    tenant = await tenant_of(live_shop)
+    payment_id = ids.read_id(ids.PAYMENT, made["id"])
+    assert payment_id is not None
+    paid = await submit(service, PayPayment(tenant, payment_id, Payer(customer.account, "live")))
+    parts = [
+        await submit(service, RefundPayment(tenant, payment_id, OPERATOR, amount))
+        for amount in (2_500, 1_000)
+    ]
+    page = await open_app(visitors, customer, "/app/transactions")
+    of_payment = page.locator(f"[id='{paid.payment_reference}']")
+    for part in parts:
+        tid = part.refund.tid
+        back = page.locator(f"[id='{tid}']").get_by_role("link")
+        await expect(back).to_have_text(f"Refund of payment {paid.payment_reference}")
+        there = of_payment.locator(f"a[href='/app/transactions?at={tid}#{tid}']")
+        await expect(there).to_have_text(re.compile(r"Refunded: MVR.(25|10)\.00"))
+    await page.locator(f"[id='{parts[0].refund.tid}']").get_by_role("link").click()
+    await expect(page.locator("li.line").first).to_have_id(paid.payment_reference)
+    await expect(page.locator("li.line").first).to_contain_text("10.00")
+    assert await serious_violations(page) == []
+    assert await sideways_scroll(page) <= 0
+    # Of another customer nothing is shown or linked.
+    other = await new_customer(service)
+    page = await open_app(visitors, other, f"/app/transactions?at={paid.payment_reference}")
+    await expect(page.get_by_text(paid.payment_reference)).to_have_count(0)

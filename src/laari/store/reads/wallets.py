@@ -126,3 +126,14 @@ async def history(
         limit + 1,
     )
     return [TRANSACTIONS.read(row) for row in rows[:limit]], len(rows) > limit
+
+
+async def newer(connection: Connection, account: int, tid: str) -> str | None:
+    """The transaction right after this one; None if this is the newest, or of another account."""
+    found: str | None = await connection.fetchval(
+        "SELECT tid FROM transactions WHERE account = $1 AND recorded > "
+        "(SELECT recorded FROM transactions WHERE tid = $2 AND account = $1) "
+        "ORDER BY recorded LIMIT 1",
+        *(account, tid),
+    )
+    return found

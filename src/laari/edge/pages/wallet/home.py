@@ -1,5 +1,7 @@
 """The first page of the wallet, with balance and limits, and the history."""
 
+from typing import NamedTuple
+
 from laari.edge.pages.limits import Used, used_in_period
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import frozen_words
@@ -8,10 +10,20 @@ from laari.edge.pages.wallet.requests import first_waiting
 from laari.http.messages import Reply
 from laari.rules.ids import is_tid
 from laari.rules.periods import Moment
+from laari.rules.records import Transaction
 from laari.rules.wallets import counted, spent_now
 from laari.rules.world import local_time
-from laari.store.reads import wallets
+from laari.store.reads import refunds, wallets
+from laari.store.reads.refunds import LinkedRefund
 from laari.store.reads.wallets import WalletStatus
+
+
+class Linked(NamedTuple):
+    """By the reference of a line: the payment of a refund, and the refunds of a payment."""
+
+    payments: dict[str, str]
+    refunds: dict[str, list[LinkedRefund]]
+
 
 RECENT = 5  # transactions on the first page
 
@@ -44,11 +56,23 @@ async def show_home(request: WalletRequest) -> Reply:
         usage=usage_of(wallet_status, moment),
         waiting=await first_waiting(request),
         transactions=history[0],
+        linked=await _linked(request, history[0]),
     )
 
 
+async def _linked(request: WalletRequest, lines: list[Transaction]) -> Linked:
+    found = await request.backend.ask(refunds.linked, lines)
+    linked = Linked({refund.tid: refund.payment_tid for refund in found}, {})
+    for refund in found:
+        linked.refunds.setdefault(refund.payment_tid, []).append(refund)
+    return linked
+
+
 async def show_transactions(request: WalletRequest) -> Reply:
-    before = request.query.get("before")
+    """`at` begins with one transaction: links between payments and their refunds lead there."""
+    before, at = request.query.get("before"), request.query.get("at")
+    if at is not None and is_tid(at):
+        before = await request.backend.ask(wallets.newer, request.customer.account, at)
     history = None
     if before is None or is_tid(before):
         account = request.customer.account
@@ -59,6 +83,7 @@ async def show_transactions(request: WalletRequest) -> Reply:
     return request.page(
         "transactions.html",
         transactions=transactions,
+        linked=await _linked(request, transactions),
         is_first=before is None,
         older=f"/app/transactions?before={transactions[-1].tid}" if has_more else None,
     )
