@@ -31,7 +31,7 @@ DIGESTS = {
     "0010_proofs.sql": "51c5158cce335e0f610d4c85c375ac0536f8f9a99b281f9cfae76a38c4e31a4e",
     "0011_desk.sql": "9592306e627a4e86577846391103735c877804bd2840438d85adf0e73be3e756",
     "0012_till_closings.sql": "3cf9a27044f9150a655e100b50b6cfa3a9e97a48dd7c8a40b6f605867d7cea97",
-    "0013_watched_people.sql": "52788ef8e51ecc05acef8a06cc35fed5e85d41882681750418741a17ec9820a7",
+    "0013_watched_people.sql": "abd021c902ed045baa5628568663417166e81c44ceeb769e7865681d204af69d",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release
 FILES = Path(__file__).parent / "released"

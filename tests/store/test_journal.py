@@ -130,7 +130,7 @@ async def test_a_change_without_an_actor_is_refused(connection, statement: str) 
     await with_people(connection, shop.merchant.id)
     for table, column in (("wallets", "tier"), ("tenants", "merchant_id")):
         await connection.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_{column}_fkey")
-    for table in ("oauth_clients", "memberships", "invitations"):
+    for table in ("oauth_clients", "memberships", "invitations", "fee_history"):
         await connection.execute(f"ALTER TABLE {table} DROP CONSTRAINT {table}_merchant_id_fkey")
     count = await connection.fetchval("SELECT count(*) FROM journal")
     with pytest.raises(asyncpg.RestrictViolationError, match="needs an actor"):

@@ -57,7 +57,7 @@ WATCHED = {
     "invitations": Watched(
         "invitation",
         "r.merchant_id || ' ' || r.email",
-        ("digest", "email", "role", "till", "expires_at"),
+        ("digest", "email", "role", "till", "expires_at", "proves"),
     ),
     "second_factors": Watched(
         "second_factor",

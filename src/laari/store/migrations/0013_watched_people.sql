@@ -87,7 +87,7 @@ END $$;
 -- A code updates other columns of a factor, so a log-in fires nothing.
 CREATE TRIGGER invitations_journal AFTER INSERT OR DELETE OR UPDATE
     ON invitations FOR EACH ROW EXECUTE FUNCTION journal_change('invitation', 'digest', 'email',
-        'role', 'till', 'expires_at');
+        'role', 'till', 'expires_at', 'proves');
 CREATE TRIGGER second_factors_journal AFTER INSERT OR DELETE OR UPDATE OF person_id, created_at,
         confirmed_at, codes_made_at
     ON second_factors FOR EACH ROW EXECUTE FUNCTION journal_change('second_factor', 'created_at',
@@ -102,7 +102,7 @@ BEGIN
         after)
     SELECT now(), 'service', 'upgrade', 'journal.begin', 'invitation',
         r.merchant_id || ' ' || r.email, r.merchant_id, journal_state(to_jsonb(r),
-            ARRAY['digest', 'email', 'role', 'till', 'expires_at'])::text
+            ARRAY['digest', 'email', 'role', 'till', 'expires_at', 'proves'])::text
     FROM invitations r
     UNION ALL SELECT now(), 'service', 'upgrade', 'journal.begin', 'second_factor',
         'per_' || encode(uuid_send(r.person_id), 'hex'), NULL, journal_state(to_jsonb(r),
