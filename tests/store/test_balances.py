@@ -5,6 +5,7 @@ from datetime import date, timedelta
 from uuid import uuid4
 
 import asyncpg
+import pytest
 
 from laari.rules.ledger import FIRST_HELD_ACCOUNT, FIRST_MERCHANT_ACCOUNT
 from laari.store.postgres.pool import connection_to
@@ -118,3 +119,26 @@ async def test_the_ledger_ends_at_the_balance_and_begins_at_nothing(dsn: str, te
         assert set(part) <= set(lines)
         refunds = await money.of_span(connection, Span(tenant, *EVER), 500, None, ("refund",))
         assert {line.balance for line in refunds.lines} == {None}
+
+
+async def test_a_file_carries_the_balance_instead_of_summing_up_the_day_again(
+    dsn: str, tenant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(6)
+    async with connection_to(dsn) as connection:
+        for _ in range(30):
+            await trade(connection, tenant, chance)
+        span = Span(tenant, *EVER)
+        whole = await money.of_span(connection, span, 500)
+        found = await money.of_span(connection, span, 7)
+        lines = found.lines
+
+        async def refuse(*_: object) -> int:
+            raise AssertionError("a day was summed up again")
+
+        monkeypatch.setattr(money.movements, "sum_newer", refuse)
+        while found.next is not None:
+            found = await money.of_span(connection, span, 7, found.next, left=found.left)
+            lines += found.lines
+        assert lines == whole.lines
+        assert (found.left, whole.left) == (0, 0)

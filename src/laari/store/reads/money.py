@@ -29,6 +29,7 @@ class Ledger(NamedTuple):
     balance: Balance  # now
     lines: list[Line]
     next: Position | None
+    left: int | None = None  # the balance before the oldest line, for the next page
 
 
 async def of_span(
@@ -37,19 +38,25 @@ async def of_span(
     limit: int,
     after: Position | None = None,
     kinds: Sequence[MovementKind] = KINDS,
+    left: int | None = None,
 ) -> Ledger:
-    """A page of the ledger, newest first; everything is of one moment."""
+    """A page of the ledger, newest first; everything is of one moment.
+
+    `left` is the balance that the page before this one has left. A file carries it from page to
+    page: otherwise each page of a busy day would sum up that day again.
+    """
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         found = await movements.of_span(connection, span, limit, after, kinds)
         now = await balances.of_tenant(connection, span.tenant_id)
         if not found.rows or set(kinds) != set(KINDS):
             return Ledger(now, [Line(row, None) for row in found.rows], found.next)
-        left = now.available - await _newer(connection, span.tenant_id, found.rows[0])
+        if left is None:
+            left = now.available - await _newer(connection, span.tenant_id, found.rows[0])
     lines = []
     for row in found.rows:
         lines.append(Line(row, left))
         left -= row.effect
-    return Ledger(now, lines, found.next)
+    return Ledger(now, lines, found.next, left)
 
 
 async def _newer(connection: Connection, tenant_id: int, first: Movement) -> int:

@@ -85,8 +85,12 @@ async def export(request: DashboardRequest) -> Reply:
     if isinstance(span, Refusal) or isinstance(kinds, Refusal):
         return await _refused(request, span if isinstance(span, Refusal) else kinds)
 
+    left: int | None = None
+
     async def find(after: Position | None) -> tuple[list[Line], Position | None]:
-        found = await request.backend.ask(money.of_span, span, ROWS_AT_ONCE, after, kinds)
+        nonlocal left
+        found = await request.backend.ask(money.of_span, span, ROWS_AT_ONCE, after, kinds, left)
+        left = found.left
         return found.lines, found.next
 
     name = f"money-{request.tenant.mode}-{span.first}-{span.last}.csv"
