@@ -12,7 +12,14 @@ from laari.cli.wallets import SignedAmount
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules.bank_days import cut_off_of
-from laari.rules.bank_lines import HandleLine, ImportLine, SignFloat, Target
+from laari.rules.bank_lines import (
+    HandleLine,
+    ImportLine,
+    SignFloat,
+    Target,
+    expected_use,
+    is_same,
+)
 from laari.rules.bank_statement import MAX_BYTES, StatementError, StatementLine, read_statement
 from laari.rules.calendar import local_day
 from laari.rules.calendar import show as show_time
@@ -52,7 +59,7 @@ async def import_(service: Service, file: IO[bytes], dry_run: bool) -> dict[str,
         known = await reads.by_reference(connection, [line.reference for line in lines])
     for line in lines:
         before = known.get(line.reference)
-        if before is not None and not _is_same(line, before):
+        if before is not None and not is_same(line, before):
             raise LaariError(
                 f"line {line.number}: {line.reference} was imported before with other content"
             )
@@ -68,26 +75,13 @@ async def import_(service: Service, file: IO[bytes], dry_run: bool) -> dict[str,
     return _summary(booked)
 
 
-def _is_same(line: StatementLine, known: BankLine) -> bool:
-    return (line.day, line.description, line.amount) == (
-        *(known.day, known.description, known.amount),
-    )
-
-
 def _expected(line: StatementLine, target: Target, known: dict[str, BankLine]) -> dict[str, object]:
     before = known.get(line.reference)
-    use = "receipt" if line.amount > 0 else "none"
-    if before is not None:
-        use = before.use
-    elif target.order is not None and target.order.amount == abs(line.amount):
-        use = "returned" if line.amount > 0 else "settled"
-    elif target.account is not None and line.amount > 0:
-        use = "topup"
     return {
         "reference": line.reference,
         "day": str(line.day),
         "amount": line.amount,
-        "use": use,
+        "use": expected_use(line, target, before),
         "description": line.description,
         "repeated": before is not None,
     }

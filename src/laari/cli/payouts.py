@@ -25,10 +25,10 @@ from laari.rules.payout_runs import (
     ApproveRun,
     CancelPayout,
     CancelRun,
-    JoinRun,
     OpenRun,
     Run,
     SendRun,
+    joining,
 )
 from laari.rules.payouts import RequestPayout
 from laari.rules.records import Payout, PayoutRun, Tenant
@@ -108,16 +108,11 @@ async def _make_run(
     refused = []
     async with deciding(service) as decide:
         found = opened or _accepted(await decide(OpenRun(actor(), "live", day)))
-        for each in waiting:
-            joining = JoinRun(known[each.tenant_id], actor(), each.id, found.id)
-            outcome: Payout | Refusal = await decide(joining)
+        paid = [each.tenant for each in payable]
+        for command in joining(actor(), found, waiting, paid, known):
+            outcome: Payout | Refusal = await decide(command)
             if isinstance(outcome, Refusal):
-                refused.append({**_merchant(known[each.tenant_id]), "reason": outcome.message})
-        for seen in payable:
-            request = RequestPayout(seen.tenant, actor(), cut_off_of(day), found.id)
-            outcome = await decide(request)
-            if isinstance(outcome, Refusal):
-                refused.append({**_merchant(seen.tenant), "reason": outcome.message})
+                refused.append({**_merchant(command.tenant), "reason": outcome.message})
     async with connection_to(service.dsn) as connection:
         shown = await _run_shown(connection, found)
     return {**shown, "refused": refused}

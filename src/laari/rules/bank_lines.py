@@ -47,6 +47,24 @@ class Target(NamedTuple):
     tenant: Tenant | None = None
 
 
+def is_same(line: StatementLine, known: BankLine) -> bool:
+    """Whether this line was imported before, with the same content."""
+    return (line.day, line.description, line.amount) == (
+        *(known.day, known.description, known.amount),
+    )
+
+
+def expected_use(line: StatementLine, target: Target, known: BankLine | None) -> BankLineUse:
+    """What the import would make of a line."""
+    if known is not None:
+        return known.use
+    if target.order is not None and target.order.amount == abs(line.amount):
+        return "returned" if line.amount > 0 else "settled"
+    if line.amount < 0:
+        return "none"
+    return "receipt" if target.account is None else "topup"
+
+
 class Imported(NamedTuple):
     """A line in the books; `repeated` if it was imported before."""
 
@@ -85,10 +103,7 @@ class ImportLine(Command[Imported]):
         return Imported(use)
 
     def _again(self, known: BankLine) -> Imported | Refusal:
-        line = self.line
-        if (known.day, known.description, known.amount) == (
-            *(line.day, line.description, line.amount),
-        ):
+        if is_same(self.line, known):
             return Imported(known, repeated=True)
         was = f"{known.day}, MVR {rufiyaa(known.amount)}, {known.description}"
         return refuse("conflict", f"The reference was imported before with other content: {was}")

@@ -28,7 +28,8 @@ class MoveFunds(TenantCommand[Funds]):
     """Holds or releases money of a merchant, or corrects its balance, with a reason.
 
     A hold takes only money that is available, and a release only money that is held. A correction
-    may be negative; it stops at zero unless `below_zero` allows less.
+    may be negative; it stops at zero unless `below_zero` allows less. A form names the number of
+    earlier movements that its page showed: sent twice, it acts once.
     """
 
     tenant: Tenant
@@ -37,9 +38,12 @@ class MoveFunds(TenantCommand[Funds]):
     amount: int
     reason: str
     below_zero: bool = False
+    if_earlier: int | None = None
 
     def needs(self, needs: Needs) -> None:
         needs.outgoing(self.tenant)
+        if self.if_earlier is not None:
+            needs.read(World.fund_movement_counts, self.tenant.id)
 
     def busy(self) -> Refusal:
         return refuse("conflict", "Another command is changing this balance.")
@@ -49,6 +53,9 @@ class MoveFunds(TenantCommand[Funds]):
         is_correction = self.kind == "merchant_adjustment"
         if not 0 < (abs(amount) if is_correction else amount) <= MAX_MONEY:
             return invalid("amount", "The amount is not valid.")
+        if self.if_earlier not in (None, self._earlier(world)):
+            message = "This money was moved meanwhile. Look at the balance, and decide again."
+            return refuse("conflict", message)
         available, held = ledger.available(world, tenant), ledger.held(world, tenant)
         after = self._after(Funds(available, held))
         if after.available < 0 and after.available < available and not self.below_zero:
@@ -73,6 +80,11 @@ class MoveFunds(TenantCommand[Funds]):
             self.reason,
         )
         return after
+
+    def _earlier(self, world: World) -> int:
+        """The movements of this tenant, those of this batch included."""
+        made = sum(each.tenant_id == self.tenant.id for each in world.fund_movements)
+        return world.fund_movement_counts.get(self.tenant.id, 0) + made
 
     def _after(self, funds: Funds) -> Funds:
         match self.kind:
@@ -102,17 +114,23 @@ class MoveFunds(TenantCommand[Funds]):
 
 @dataclass(frozen=True, slots=True)
 class SweepFees(Command[FeeSweep]):
-    """The operator takes earned fees out of the bank account; never more than there are."""
+    """The operator takes earned fees out of the bank account; never more than there are.
+
+    A form names the last sweep that its page showed: sent twice, it acts once.
+    """
 
     actor: Actor
     mode: Mode
     amount: int
+    if_last: int | None = None
 
     def needs(self, needs: Needs) -> None:
         needs.read(World.earned_fees, self.mode)
 
     def decide(self, world: World) -> FeeSweep | Refusal:
         fees = world.earned_fees[self.mode]
+        if self.if_last not in (None, fees.last_sweep):
+            return refuse("conflict", "Fees were swept meanwhile. Look at them, and decide again.")
         if not 0 < self.amount <= fees.balance:
             message = f"The fees are MVR {rufiyaa(fees.balance)}."
             return refuse("insufficient_merchant_balance", message)

@@ -4,7 +4,7 @@ The command line and the operator's desk use these commands, never a page of a m
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal, NamedTuple
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from laari.rules import payouts
 from laari.rules.actors import Actor
+from laari.rules.bank_days import cut_off_of
 from laari.rules.bank_file import MAX_NUMBER, MAX_ORDERS, Order, bank_file, reference_of, split
 from laari.rules.command import Command, TenantCommand
 from laari.rules.journal import note
@@ -286,6 +287,19 @@ class JoinRun(OnePayout):
         joined = replace(payout, run_id=self.run_id)
         world.payouts.change(payout.id, joined)
         return joined
+
+
+def joining(
+    actor: Actor,
+    run: PayoutRun,
+    waiting: Iterable[Payout],
+    payable: Iterable[Tenant],
+    tenants: Mapping[int, Tenant],
+) -> list[TenantCommand[Payout]]:
+    """The commands that fill a run: payouts on request first, then those up to its cut-off."""
+    asked = [JoinRun(tenants[each.tenant_id], actor, each.id, run.id) for each in waiting]
+    due = [payouts.RequestPayout(each, actor, cut_off_of(run.day), run.id) for each in payable]
+    return [*asked, *due]
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,7 @@ _SUPPORT: frozenset[Permission] = frozenset(
         "sessions.end",
         "payments.read",
         "authorizations.read",
+        "payouts.read",
         "webhooks.read",
     }
 )

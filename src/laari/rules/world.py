@@ -125,6 +125,8 @@ class World:
     # The available balance of a tenant, without the transfers of this batch, and the held one.
     balances = Lookup[int, int]()
     held = Lookup[int, int]()
+    # Holds, releases and corrections of a tenant, without those of this batch.
+    fund_movement_counts = Lookup[int, int]()
     # The money of a tenant for a payout up to a cut-off, or up to now (None).
     dues = Lookup[DueKey, Due]()
     payout_terms = Table[int, PayoutTerms](PayoutTerms, "payout_terms", ("tenant_id",))

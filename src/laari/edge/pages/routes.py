@@ -48,6 +48,7 @@ class PageRoute(Generic[P]):
         hands_out: bool = False,
         needs: Permission | None = None,
         to_change: Permission | None = None,
+        longest: int = MAX_FORM_BYTES,
     ) -> None:
         self.kind = kind
         self.path = kind.prefix + path
@@ -55,6 +56,7 @@ class PageRoute(Generic[P]):
         self.post = post
         self.access = Access(polled, own, hands_out, needs, to_change or needs)
         self._page = page or get
+        self._longest = longest
 
     @property
     def operations(self) -> list[str]:
@@ -84,7 +86,7 @@ class PageRoute(Generic[P]):
         if request.backend.settings.require_https and not request.http.secure:
             return request.refusal(403, "https")
         is_form = request.http.method == "POST"
-        refused = _refused_form(request) if is_form else None
+        refused = _refused_form(request, self._longest) if is_form else None
         stopped = refused or await request.enter(self.access)
         if stopped is not None:
             return stopped
@@ -99,13 +101,13 @@ class PageRoute(Generic[P]):
         return await self._page(request)
 
 
-def _refused_form(request: PageRequest) -> Reply | None:
+def _refused_form(request: PageRequest, longest: int) -> Reply | None:
     """Reads the form; a reply if it is not from one of our pages in this browser."""
     problem = stranger(request.http, request.backend.origin)
     if problem is not None:
         ours = request.backend.origin + request.home if problem == "other_address" else None
         return request.refusal(403, problem, back=ours)
-    form = _read_form(request.http)
+    form = _read_form(request.http, longest)
     if form is None:
         return request.refusal(400, "unreadable")
     if not request.token_fits(form.pop(TOKEN_FIELD, "")):
@@ -114,11 +116,11 @@ def _refused_form(request: PageRequest) -> Reply | None:
     return None
 
 
-def _read_form(http: Request) -> dict[str, str] | None:
+def _read_form(http: Request, longest: int) -> dict[str, str] | None:
     """The last field of a name counts."""
     if http.media_type != "application/x-www-form-urlencoded":
         return None
-    body = http.body(MAX_FORM_BYTES)
+    body = http.body(longest)
     if body is None:
         return None
     try:

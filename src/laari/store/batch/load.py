@@ -185,6 +185,13 @@ async def _load_balances(connection: asyncpg.Connection, needs: Needs, world: Wo
     world.held.update({tenant_id: each.held for tenant_id, each in found.items()})
 
 
+async def _load_fund_movement_counts(
+    connection: asyncpg.Connection, needs: Needs, world: World
+) -> None:
+    wanted = needs.only_read(World.fund_movement_counts)
+    world.fund_movement_counts.update(await balances.movement_counts(connection, wanted))
+
+
 async def _load_nothing(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     """Another table has loaded it."""
 
@@ -259,6 +266,7 @@ _SPECIAL: dict[object, _Load] = {
     World.wallets: _load_wallets,
     World.balances: _load_balances,
     World.held: _load_nothing,
+    World.fund_movement_counts: _load_fund_movement_counts,
     World.dues: _load_dues,
     World.bank_accounts: _load_bank_accounts,
     World.answers: _load_answers,

@@ -14,7 +14,7 @@ from laari.store.tables import PAYOUT_TERMS
 
 
 async def change(
-    connection: Connection, tenant_id: int, actor: Actor, **changes: Any
+    connection: Connection, tenant_id: int, actor: Actor, /, **changes: Any
 ) -> PayoutTerms:
     """Sets these terms; the others stay as they are."""
     async with acting(connection, actor, "payout_terms.change", changes.get("paused_reason")):

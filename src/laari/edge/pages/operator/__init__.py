@@ -2,10 +2,14 @@
 
 from laari.edge.pages.operator import (
     account,
+    bank,
     customers,
+    float,
     health,
+    merchant_money,
     merchants,
     money,
+    payouts,
     search,
     second_factor,
 )
@@ -17,6 +21,10 @@ ROUTES: Routes = [
     *search.ROUTES,
     *customers.ROUTES,
     *merchants.ROUTES,
+    *merchant_money.ROUTES,
     *money.ROUTES,
+    *payouts.ROUTES,
+    *bank.ROUTES,
+    *float.ROUTES,
     *health.ROUTES,
 ]

@@ -11,10 +11,12 @@ from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day, read_timestamp, start_of
 from laari.rules.money import read_rufiyaa
+from laari.rules.payouts import in_effect
 from laari.rules.permissions import Permission
+from laari.rules.records import Mode
 from laari.store.people import applications, fees, memberships, merchants
 from laari.store.people.merchants import Merchant
-from laari.store.reads import balances
+from laari.store.reads import balances, payouts, tenants
 
 T = TypeVar("T")
 
@@ -43,11 +45,24 @@ def for_merchant(handler: MerchantHandler[T]) -> Callable[[OperatorRequest], Awa
     return handle
 
 
+def _mode(request: OperatorRequest, merchant: Merchant) -> Mode:
+    """The mode whose money the page shows."""
+    wanted = request.form.get("mode", request.query.get("mode"))
+    return "live" if merchant.has_live and wanted != "sandbox" else "sandbox"
+
+
 async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
-    ask = request.backend.ask
+    ask, mode = request.backend.ask, _mode(request, merchant)
+    tenant = await ask(tenants.of_merchant, merchant.id, mode)
+    accounts = (await ask(payouts.bank_accounts, [tenant.id]))[tenant.id]
     return request.page(
         "merchant.html",
         merchant=merchant,
+        mode=mode,
+        payout_terms=await ask(payouts.terms, tenant.id),
+        earlier=(await ask(balances.movement_counts, [tenant.id]))[tenant.id],
+        bank_account=in_effect(accounts, request.now),
+        next_accounts=[each for each in accounts if each.effective_at > request.now],
         application=await ask(applications.latest_of, merchant.id),
         terms=await ask(fees.terms_of, merchant.id),
         balances=await ask(balances.of_merchant, merchant.id),

@@ -41,6 +41,21 @@ DONE = {
     "repeated": "This slip was entered before. No money was moved again.",
     "asked": "The movement waits for a second operator.",
     "declined": "The movement is refused. No money was moved.",
+    "run": "The payouts are in the run. It waits for approval.",
+    "run_partly": "Some payouts could not join the run. The next preview shows the reasons.",
+    "run_approved": "The run is approved. Its file can be made.",
+    "run_sent": "The file is made. Download it and send it to the bank.",
+    "run_cancelled": "The run is cancelled. Its money is available again.",
+    "payout_cancelled": "The payout is cancelled. Its money is available again.",
+    "bank_settle": "The answer is recorded: the bank has paid.",
+    "bank_return": "The answer is recorded. The returned money is available again.",
+    "imported": "The statement is imported.",
+    "assigned": "The money is added to the wallet.",
+    "sent_back": "The money is recorded as sent back.",
+    "signed": "The day is signed off.",
+    "swept": "The sweep is recorded.",
+    "funds": "The balance is changed.",
+    "payout_terms": "The terms of payouts are set.",
 }
 
 

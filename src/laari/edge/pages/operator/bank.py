@@ -1,0 +1,122 @@
+"""The bank's statement: import, and money that no line explains."""
+
+from typing import NamedTuple
+
+from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.routes import PageRoute, Routes
+from laari.http.messages import Reply
+from laari.rules.bank_lines import HandleLine, ImportLine, Target, expected_use, is_same
+from laari.rules.bank_statement import MAX_REFERENCE, StatementError, StatementLine, read_statement
+from laari.rules.records import BankLineUse
+from laari.store.reads import bank as reads
+
+MOST_LISTED = 100
+MOST_OPEN = 500
+LONGEST = 400 * 1024  # bytes of the form; a longer statement takes the command line
+
+
+async def show(request: OperatorRequest) -> Reply:
+    waiting = await request.backend.ask(reads.lines, MOST_OPEN, only_open=True)
+    return await request.long_page(
+        "bank.html",
+        receipts=[line for line in waiting if line.use == "receipt"],
+        unexplained=[line for line in waiting if line.use == "none"],
+        lines=await request.backend.ask(reads.lines, MOST_LISTED, only_open=False),
+    )
+
+
+class Expected(NamedTuple):
+    """A line of the statement, and what the import makes of it."""
+
+    line: StatementLine
+    target: Target
+    use: BankLineUse
+    repeated: bool
+
+
+async def _read(request: OperatorRequest) -> list[Expected] | FormProblem:
+    try:
+        lines = read_statement(request.form.get("statement", "").encode())
+    except StatementError as error:
+        text = str(error)
+        return FormProblem(422, f"{text[:1].upper()}{text[1:]}.")
+    targets = await request.backend.ask(reads.targets, lines)
+    known = await request.backend.ask(reads.by_reference, [line.reference for line in lines])
+    found = []
+    for line, target in zip(lines, targets, strict=True):
+        before = known.get(line.reference)
+        if before is not None and not is_same(line, before):
+            message = f"Line {line.number}: {line.reference} was imported with other content."
+            return FormProblem(409, message)
+        use = expected_use(line, target, before)
+        found.append(Expected(line, target, use, before is not None))
+    return found
+
+
+async def _dry_run(request: OperatorRequest) -> Reply | Problem:
+    found = await _read(request)
+    if isinstance(found, FormProblem):
+        return found
+    return await request.long_page(
+        "bank_preview.html",
+        lines=found,
+        new=sum(not each.repeated for each in found),
+        statement=request.form["statement"],
+    )
+
+
+async def _book(request: OperatorRequest) -> Reply | Problem:
+    """Books one line after the other. Each counts once, so the form may be sent again."""
+    found = await _read(request)
+    if isinstance(found, FormProblem):
+        return found
+    if problem := await request.confirm():
+        return problem
+    for each in found:
+        outcome = await request.submit(ImportLine(request.actor, each.line, each.target))
+        if isinstance(outcome, FormProblem):
+            return outcome._replace(message=f"Line {each.line.number}: {outcome.message}")
+    return request.redirect("/bank", done="imported")
+
+
+def _reference(request: OperatorRequest) -> str | FormProblem:
+    reference = request.form.get("reference", "")
+    if not 1 <= len(reference) <= MAX_REFERENCE:
+        return FormProblem(422, "Choose a receipt.")
+    return reference
+
+
+async def _assign(request: OperatorRequest) -> Reply | Problem:
+    reference, account = _reference(request), request.form.get("account", "").strip()
+    if isinstance(reference, FormProblem):
+        return reference
+    if not (account.isascii() and account.isdigit() and len(account) <= 18):
+        return FormProblem(422, "The account number has only digits.")
+    return await _handle(request, HandleLine(request.actor, reference, int(account)), "assigned")
+
+
+async def _return(request: OperatorRequest) -> Reply | Problem:
+    reference = _reference(request)
+    if isinstance(reference, FormProblem):
+        return reference
+    return await _handle(request, HandleLine(request.actor, reference), "sent_back")
+
+
+async def _handle(request: OperatorRequest, command: HandleLine, done: str) -> Reply | Problem:
+    if problem := await request.confirm():
+        return problem
+    outcome = await request.submit(command)
+    return outcome if isinstance(outcome, FormProblem) else request.redirect("/bank", done=done)
+
+
+ROUTES: Routes = [
+    PageRoute(
+        OperatorRequest, "/bank", get=show, post=_dry_run, needs="bank.import", longest=LONGEST
+    ),
+    PageRoute(
+        OperatorRequest, "/bank/book", post=_book, page=show, needs="bank.import", longest=LONGEST
+    ),
+    PageRoute(OperatorRequest, "/bank/assign", post=_assign, page=show, needs="bank.import"),
+    PageRoute(OperatorRequest, "/bank/return", post=_return, page=show, needs="bank.import"),
+]

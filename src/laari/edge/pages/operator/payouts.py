@@ -1,0 +1,333 @@
+"""Runs of payouts: preview, approval, the bank's file, and the bank's answers."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import date, timedelta
+from typing import Literal, NamedTuple, TypeVar
+from uuid import UUID
+
+from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.request import FormProblem, Problem, read_count
+from laari.edge.pages.routes import PageRoute, Routes
+from laari.http.messages import Reply
+from laari.rules import ids
+from laari.rules.bank_days import bank_day_from, cut_off_of
+from laari.rules.calendar import local_day
+from laari.rules.command import TenantCommand
+from laari.rules.payout_runs import (
+    AnswerPayout,
+    ApproveRun,
+    CancelPayout,
+    CancelRun,
+    OpenRun,
+    SendRun,
+    joining,
+    written,
+)
+from laari.rules.permissions import Permission
+from laari.rules.records import BankOrder, Payout, PayoutRun, Tenant
+from laari.rules.refusals import Refusal
+from laari.store.postgres.pool import Connection
+from laari.store.reads import payouts, tenants
+
+T = TypeVar("T")
+
+MOST_LISTED = 200
+TOGETHER = 50  # commands of a run: their batches load all of its payouts
+CSV = b"text/csv; charset=utf-8"
+
+RunHandler = Callable[[OperatorRequest, PayoutRun], Awaitable[T]]
+
+
+# == The list and the preview =====================================================================
+
+
+async def show_list(request: OperatorRequest) -> Reply:
+    ask = request.backend.ask
+    waiting = await ask(payouts.waiting, "live")
+    return await request.long_page(
+        "payouts.html",
+        runs=await ask(payouts.runs, "live", MOST_LISTED),
+        waiting=waiting,
+        tenants=await ask(tenants.by_id, [each.tenant_id for each in waiting]),
+        yesterday=_yesterday(request),
+    )
+
+
+def _yesterday(request: OperatorRequest) -> date:
+    return local_day(request.now) - timedelta(days=1)
+
+
+class Expected(NamedTuple):
+    """What a run for a day would contain."""
+
+    payable: list[payouts.Preview]
+    left_out: list[payouts.Preview]
+    waiting: list[Payout]
+    tenants: dict[int, Tenant]  # of the waiting ones
+    opened: PayoutRun | None
+
+    @property
+    def number(self) -> int:
+        return len(self.payable) + len(self.waiting)
+
+    @property
+    def total(self) -> int:
+        due = sum(each.amount for each in self.payable)
+        return due + sum(each.amount for each in self.waiting)
+
+
+async def _expected(request: OperatorRequest, day: date) -> Expected:
+    ask = request.backend.ask
+    seen = await ask(payouts.preview, "live", cut_off_of(day), request.now)
+    waiting = await ask(payouts.waiting, "live")
+    return Expected(
+        payable=[each for each in seen if each.refusal is None],
+        left_out=[each for each in seen if each.refusal is not None],
+        waiting=waiting,
+        tenants=await ask(tenants.by_id, [each.tenant_id for each in waiting]),
+        opened=await ask(payouts.open_run, "live"),
+    )
+
+
+def _read_day(request: OperatorRequest) -> date | FormProblem:
+    """The cut-off day of the query or the form; yesterday without one."""
+    text = request.form.get("day", request.query.get("day", ""))
+    if not text:
+        return _yesterday(request)
+    try:
+        day = date.fromisoformat(text)
+        ended = cut_off_of(day) <= request.now
+    except (ValueError, OverflowError):
+        return FormProblem(422, "The day must be a date.")
+    return day if ended else FormProblem(422, f"{day} has not ended yet.")
+
+
+async def show_preview(request: OperatorRequest) -> Reply:
+    day = _read_day(request)
+    if isinstance(day, FormProblem):
+        request.problem, day = request.problem or day, _yesterday(request)
+    holidays = await request.backend.ask(payouts.holidays)
+    return await request.long_page(
+        "payouts_preview.html",
+        day=day,
+        expected=await _expected(request, day),
+        bank_day=bank_day_from(local_day(request.now), holidays),
+    )
+
+
+async def _create(request: OperatorRequest) -> Reply | Problem:
+    """Opens a run or continues the open one: sent twice, it finds nothing left to pay."""
+    day = _read_day(request)
+    if isinstance(day, FormProblem):
+        return day
+    if problem := await request.confirm():
+        return problem
+    expected = await _expected(request, day)
+    run = expected.opened
+    if run is not None and run.day != day:
+        return FormProblem(
+            409, f"Run {run.number} for {run.day} is open: approve it or cancel it first."
+        )
+    if run is None and not expected.number:
+        return FormProblem(409, "There is nothing to pay out.")
+    if run is None:
+        opened = await request.submit(OpenRun(request.actor, "live", day))
+        if isinstance(opened, FormProblem):
+            return opened
+        run = opened
+    paid = [each.tenant for each in expected.payable]
+    commands = joining(request.actor, run, expected.waiting, paid, expected.tenants)
+    refused = await _fill(request, commands)
+    return request.redirect(f"/payouts/{run.number}", done="run_partly" if refused else "run")
+
+
+async def _fill(request: OperatorRequest, commands: Sequence[TenantCommand[Payout]]) -> int:
+    """Adds payouts to a run; the number of refused ones, which stay in the next preview."""
+    refused = 0
+    for start in range(0, len(commands), TOGETHER):
+        outcomes = await asyncio.gather(
+            *(request.backend.spine.submit(each) for each in commands[start : start + TOGETHER])
+        )
+        refused += sum(isinstance(outcome, Refusal) for outcome in outcomes)
+    return refused
+
+
+# == One run ======================================================================================
+
+
+def for_run(handler: RunHandler[T]) -> Callable[[OperatorRequest], Awaitable[T | Reply]]:
+    async def handle(request: OperatorRequest) -> T | Reply:
+        number = read_count(request.params["number"])
+        run = await request.backend.ask(payouts.run_by_number, "live", number)
+        return request.missing() if run is None else await handler(request, run)
+
+    return handle
+
+
+class Content(NamedTuple):
+    payouts: list[Payout]
+    orders: list[BankOrder]
+    tenants: dict[int, Tenant]
+
+    @property
+    def total(self) -> int:
+        return sum(each.amount for each in self.payouts if each.status != "cancelled")
+
+
+async def _content(connection: Connection, run_id: UUID) -> Content:
+    joined = await payouts.of_run(connection, run_id)
+    orders = await payouts.orders(connection, [each.id for each in joined])
+    by_id = await tenants.by_id(connection, [each.tenant_id for each in joined])
+    return Content(joined, orders, by_id)
+
+
+async def _show(request: OperatorRequest, run: PayoutRun) -> Reply:
+    content = await request.backend.ask(_content, run.id)
+    threshold = request.backend.settings.payout_approval_above
+    return await request.long_page(
+        "payout_run.html",
+        run=run,
+        content=content,
+        by_id={each.id: each for each in content.payouts},
+        file=await request.backend.ask(payouts.bank_file, run.id),
+        threshold=threshold,
+        needs_another=content.total > threshold and written(request.actor) == run.created_by,
+    )
+
+
+show = for_run(_show)
+
+
+async def _approve(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
+    if problem := await request.confirm():
+        return problem
+    content = await request.backend.ask(_content, run.id)
+    threshold = request.backend.settings.payout_approval_above
+    command = ApproveRun(request.actor, run.id, content.tenants, threshold)
+    outcome = await request.submit(command)
+    if isinstance(outcome, FormProblem):
+        return outcome
+    return request.redirect(f"/payouts/{run.number}", done="run_approved")
+
+
+async def _send(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
+    if problem := await request.confirm():
+        return problem
+    content = await request.backend.ask(_content, run.id)
+    holidays = await request.backend.ask(payouts.holidays)
+    value_date = bank_day_from(local_day(request.now), holidays)
+    most = request.backend.settings.payout_order_limit
+    outcome = await request.submit(
+        SendRun(request.actor, run.id, content.tenants, value_date, most)
+    )
+    if isinstance(outcome, FormProblem):
+        return outcome
+    return request.redirect(f"/payouts/{run.number}", done="run_sent")
+
+
+async def _cancel(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
+    if problem := await request.confirm():
+        return problem
+    content = await request.backend.ask(_content, run.id)
+    outcome = await request.submit(CancelRun(request.actor, run.id, content.tenants))
+    if isinstance(outcome, FormProblem):
+        return outcome
+    return request.redirect(f"/payouts/{run.number}", done="run_cancelled")
+
+
+async def _download(request: OperatorRequest, run: PayoutRun) -> Reply:
+    """The bytes that were made with the first call, and no others."""
+    made = await request.backend.ask(payouts.bank_file, run.id)
+    if made is None:
+        return request.missing()
+    name = f'attachment; filename="laari-payouts-{run.number:06}.csv"'
+    attached = (b"content-disposition", name.encode())
+    return Reply(200, made.content, headers=(attached,), content_type=CSV)
+
+
+async def _answer(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
+    """The bank's answer to one order (`return LP…`), or all open orders are paid (`settle`)."""
+    action, _, reference = request.form.get("answer", "").partition(" ")
+    if action not in ("settle", "return") or (action == "return" and not reference):
+        return FormProblem(422, "Choose an order, and whether the bank paid or returned it.")
+    content = await request.backend.ask(_content, run.id)
+    order = next((each for each in content.orders if each.reference == reference), None)
+    if reference and order is None:
+        return request.missing()
+    if problem := await request.confirm():
+        return problem
+    answered = [
+        each
+        for each in content.payouts
+        if (each.status == "sent" if order is None else each.id == order.payout_id)
+    ]
+    if not answered:
+        return FormProblem(409, "No order waits for an answer.")
+    kind: Literal["settle", "return"] = "settle" if action == "settle" else "return"
+    for payout in answered:
+        tenant = content.tenants[payout.tenant_id]
+        outcome = await request.submit(
+            AnswerPayout(tenant, request.actor, payout.id, kind, reference or None)
+        )
+        if isinstance(outcome, FormProblem):
+            return outcome
+    return request.redirect(f"/payouts/{run.number}", done=f"bank_{kind}")
+
+
+async def _cancel_one(request: OperatorRequest) -> Reply | Problem:
+    """Cancels a payout of a run, or one that waits for a run."""
+    ask, number = request.backend.ask, ids.read_id(ids.PAYOUT, request.params["id"])
+    payout = None if number is None else (await ask(payouts.by_id, [number])).get(number)
+    if payout is None:
+        return request.missing()
+    tenant = (await ask(tenants.by_id, [payout.tenant_id]))[payout.tenant_id]
+    if problem := await request.confirm():
+        return problem
+    outcome = await request.submit(CancelPayout(tenant, request.actor, payout.id))
+    if isinstance(outcome, FormProblem):
+        return outcome
+    where = "/payouts"
+    if payout.run_id is not None:
+        run = (await ask(payouts.run_by_id, [payout.run_id]))[payout.run_id]
+        where = f"/payouts/{run.number}"
+    return request.redirect(where, done="payout_cancelled")
+
+
+def _form(
+    path: str, handler: RunHandler[Reply | Problem], needs: Permission = "payouts.run"
+) -> PageRoute[OperatorRequest]:
+    return PageRoute(
+        OperatorRequest,
+        f"/payouts/{{number}}{path}",
+        post=for_run(handler),
+        page=show,
+        needs=needs,
+    )
+
+
+ROUTES: Routes = [
+    PageRoute(OperatorRequest, "/payouts", get=show_list, needs="payouts.read"),
+    PageRoute(
+        OperatorRequest, "/payouts/preview", get=show_preview, post=_create, needs="payouts.run"
+    ),
+    PageRoute(OperatorRequest, "/payouts/{number}", get=show, needs="payouts.read"),
+    _form("/approve", _approve),
+    _form("/send", _send),
+    _form("/cancel", _cancel),
+    _form("/answer", _answer),
+    PageRoute(
+        OperatorRequest,
+        "/payouts/{number}/file.csv",
+        get=for_run(_download),
+        hands_out=True,
+        needs="payouts.run",
+    ),
+    PageRoute(
+        OperatorRequest,
+        "/payouts/one/{id}/cancel",
+        post=_cancel_one,
+        page=show_list,
+        needs="payouts.run",
+    ),
+]
