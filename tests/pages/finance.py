@@ -1,0 +1,51 @@
+"""Live merchants with payments of yesterday, for the operator's pages about money."""
+
+import secrets
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from laari.rules import payments
+from laari.rules.actors import Payer
+from laari.rules.calendar import local_day
+from laari.store.batch.runner import BatchRunner
+from laari.store.people import bank_accounts
+from laari.store.postgres.pool import connection_to
+from laari.store.reads import balances, tenants
+from tests.actors import OPERATOR
+from tests.pages.people import new_customer
+from tests.serving import Merchant, Service
+
+TODAY = local_day(datetime.now(UTC))
+YESTERDAY = TODAY - timedelta(days=1)
+HEADER = "date,reference,description,debit,credit,balance\n"
+
+
+async def paid_shop(
+    service: Service, amount: int, *, with_bank: bool = True, fee_bps: int = 0, **given: Any
+) -> Merchant:
+    """A live merchant that was paid this amount a day ago."""
+    shop = service.merchant(mode="live", fee_bps=fee_bps, **given)
+    payer = await new_customer(service, balance=amount, tier="business")
+    async with connection_to(service.dsn) as connection:
+        tenant = await tenants.of_merchant(connection, shop.id, "live")
+        if with_bank:
+            await bank_accounts.add(
+                *(connection, tenant.id, "Seagull Cafe", "BML", "7730000012345", OPERATOR)
+            )
+    runner = BatchRunner(
+        service.dsn, service.origin, clock=lambda: datetime.now(UTC) - timedelta(days=1)
+    )
+    draft = payments.PaymentDraft(secrets.token_hex(8), amount)
+    [made] = await runner.run([payments.CreatePayment(tenant, draft)], 1.0)
+    payer_of = Payer(payer.account, "live")
+    [paid] = await runner.run([payments.PayPayment(tenant, made.id, payer_of)], 1.0)
+    assert paid.status == "paid"
+    await runner.close()
+    return shop
+
+
+async def balance_of(shop: Merchant) -> balances.Balance:
+    async with connection_to(shop.service.dsn) as connection:
+        found = (await balances.of_merchant(connection, shop.id))["live"]
+    assert found is not None
+    return found

@@ -1,0 +1,168 @@
+"""The operator's pages for the bank's statement and the float, by their forms."""
+
+import secrets
+from datetime import timedelta
+from typing import Any
+
+import pytest_asyncio
+
+from tests.pages.finance import HEADER, TODAY, YESTERDAY, paid_shop
+from tests.pages.operators import Desk, desk_of
+from tests.pages.people import new_customer
+from tests.serving import Service
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def finance(service: Service) -> Desk:
+    return await desk_of(service, "finance")
+
+
+def new_reference() -> str:
+    return f"FT{secrets.token_hex(6)}"
+
+
+def lines_of(service: Service, *references: str) -> list[str]:
+    rows = service.execute(
+        "SELECT use FROM bank_lines WHERE reference = ANY($1) ORDER BY reference", [*references]
+    )
+    return [row["use"] for row in rows]
+
+
+def unknown_line(desk: Desk, laari: int = 700) -> str:
+    """The reference of an unallocated receipt."""
+    reference = new_reference()
+    amount = f"{laari // 100}.{laari % 100:02}"
+    statement = f"{HEADER}{YESTERDAY},{reference},No idea <i>who</i>,,{amount},{amount}\n"
+    assert "is imported" in desk.send("/bank/book", "", statement=statement).text
+    return reference
+
+
+async def test_a_statement_is_checked_and_then_booked_once(service: Service, finance: Desk) -> None:
+    customer = await new_customer(service, balance=0)
+    first, second, third = sorted(new_reference() for _ in range(3))
+    statement = (
+        f"{HEADER}{TODAY},{first},Aisha {customer.account},,50.00,50.00\n"
+        f"{TODAY},{second},Who <b>knows</b>,,7.00,57.00\n"
+        f"{TODAY},{third},Charges,2.00,,55.00\n"
+    )
+    checked = finance.send("/bank", "", statement=statement).text
+    assert "3 lines, 3 new" in checked
+    assert "Who &lt;b&gt;knows&lt;/b&gt;" in checked
+    assert lines_of(service, first, second, third) == []
+    assert "is imported" in finance.send("/bank/book", "", statement=statement).text
+    assert lines_of(service, first, second, third) == ["topup", "receipt", "none"]
+    assert "3 lines, 0 new" in finance.send("/bank", "", statement=statement).text
+    assert "is imported" in finance.send("/bank/book", "", statement=statement).text
+    [row] = service.execute("SELECT balance FROM wallets WHERE account = $1", customer.account)
+    assert row["balance"] == 5_000
+    changed = statement.replace("50.00,50.00", "60.00,50.00")
+    for action in ("", "/book"):
+        refused = finance.send("/bank", action, statement=changed)
+        assert refused.status_code == 409
+        assert "Line 2" in refused.text
+
+
+async def test_a_wrong_statement_is_shown_again(service: Service, finance: Desk) -> None:
+    reference = new_reference()
+    wrong = f"{HEADER}{TODAY},{reference},Fine,,1.00,1.00\n{TODAY},X,</textarea><b>,one,,\n"
+    for action in ("", "/book"):
+        refused = finance.send("/bank", action, statement=wrong)
+        assert refused.status_code == 422
+        assert "&lt;/textarea&gt;&lt;b&gt;,one" in refused.text
+    assert finance.send("/bank", "", statement="").status_code == 422
+    assert lines_of(service, reference) == []
+
+
+async def test_a_statement_may_be_longer_than_other_forms(finance: Desk) -> None:
+    rows = [f"{TODAY},{new_reference()},{'x' * 200},,1.00,\n" for _ in range(200)]
+    long = finance.send("/bank", "", statement=HEADER + "".join(rows))
+    assert long.status_code == 200
+    assert "200 lines, 200 new" in long.text
+    assert finance.send("/bank", "", statement="x" * 410 * 1024).status_code == 400
+    assert finance.send("/bank/return", "", reference="x" * 30 * 1024).status_code == 400
+
+
+async def test_an_unknown_receipt_is_assigned_once(service: Service, finance: Desk) -> None:
+    customer = await new_customer(service, balance=0)
+    reference = unknown_line(finance)
+    assert reference in finance.get("/bank").text.split('id="lines"')[0]
+    given = {"reference": reference, "account": str(customer.account)}
+    for fields, status in (
+        ({"account": given["account"]}, 422),
+        ({**given, "account": "12x"}, 422),
+        ({**given, "account": "123"}, 404),
+        ({**given, "reference": "unknown"}, 404),
+    ):
+        assert finance.send("/bank/assign", "", **fields).status_code == status
+    assert "added to the wallet" in finance.send("/bank/assign", "", **given).text
+    assert finance.send("/bank/assign", "", **given).status_code == 409
+    assert finance.send("/bank/return", "", reference=reference).status_code == 409
+    [row] = service.execute("SELECT balance FROM wallets WHERE account = $1", customer.account)
+    assert row["balance"] == 700
+    assert reference not in finance.get("/bank").text.split('id="lines"')[0]
+
+
+async def test_an_unknown_receipt_is_returned_once(service: Service, finance: Desk) -> None:
+    reference = unknown_line(finance)
+    assert "sent back" in finance.send("/bank/return", "", reference=reference).text
+    assert finance.send("/bank/return", "", reference=reference).status_code == 409
+    assert lines_of(service, reference) == ["sent_back"]
+    rows = service.execute("SELECT action FROM journal WHERE object_id = $1", reference)
+    assert {row["action"] for row in rows} == {"bank_line.import", "bank_line.return"}
+
+
+# == The float ====================================================================================
+
+
+def sign(desk: Desk, **fields: Any) -> Any:
+    return desk.send("/float", "", **{"day": str(YESTERDAY), **fields})
+
+
+async def test_a_day_is_signed_off_once(service: Service, finance: Desk) -> None:
+    day = str(YESTERDAY - timedelta(days=400))  # before all movements
+    for fields in ({"bank_closing": "x"}, {"bank_closing": ""}, {"bank_closing": "1"}):
+        assert sign(finance, day=day, **fields).status_code in (400, 422)  # the last has no note
+    for other in (str(TODAY), "9999-12-31", "soon", ""):
+        assert sign(finance, day=other, bank_closing="0").status_code == 422
+    assert service.execute("SELECT FROM float_signoffs WHERE day = $1::text::date", day) == []
+    fields = {"day": day, "bank_closing": "1,000.50", "note": "Deposit <i>late</i>"}
+    shown = sign(finance, **fields).text
+    assert "The day is signed off." in shown
+    assert "Deposit &lt;i&gt;late&lt;/i&gt;" in shown
+    assert shown.count("1,000.50") == 2  # the bank's closing balance, and the difference
+    assert sign(finance, **fields).status_code == 200
+    rows = service.execute(
+        "SELECT closing, bank_closing FROM float_signoffs WHERE day = $1::text::date", day
+    )
+    assert [tuple(row) for row in rows] == [(0, 100_050)]
+    assert "is signed off" in sign(finance, day=day, bank_closing="0").text
+    assert finance.get("/float", day=day).text.count("1,000.50") == 0
+
+
+async def test_the_float_shows_a_day_of_the_books(finance: Desk) -> None:
+    def closing(text: str) -> str:
+        return text.split("Closing in the books")[1].split("</dd>")[0]
+
+    unknown_line(finance, 12_345)
+    shown = finance.get("/float", day=str(TODAY)).text
+    assert "In: Unallocated receipts" in shown
+    assert "The day has not ended yet." in shown
+    tomorrow = finance.get("/float", day=str(TODAY + timedelta(days=1))).text
+    assert closing(tomorrow) == closing(shown)
+    for day in ("never", "0001-01-01", "9999-12-31", ""):
+        assert finance.get("/float", day=day).status_code == 200
+
+
+async def test_fees_are_swept_once(service: Service, finance: Desk) -> None:
+    await paid_shop(service, 30_000, fee_bps=1_000)
+    last = finance.get("/float").text.split('name="last" value="')[1].split('"')[0]
+    for amount in ("", "x", "0", "-1"):
+        assert finance.send("/float/sweep", "", amount=amount, last=last).status_code == 422
+    assert finance.send("/float/sweep", "", amount="999999999", last=last).status_code == 409
+    assert finance.send("/float/sweep", "", amount="1").status_code == 409
+    assert "sweep is recorded" in finance.send("/float/sweep", "", amount="1.50", last=last).text
+    again = finance.send("/float/sweep", "", amount="1.50", last=last)
+    assert again.status_code == 409
+    assert "decide again" in again.text
+    rows = service.execute("SELECT amount FROM fee_sweeps WHERE number = $1", int(last) + 1)
+    assert [row["amount"] for row in rows] == [150]
