@@ -7,6 +7,7 @@ request that asked for it, and only a few times.
 import hmac
 import secrets
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from asyncpg import Connection
@@ -21,6 +22,15 @@ from laari.store.secrets import derive, digest, new_secret
 LIFE = timedelta(minutes=30)
 MOST_ATTEMPTS = 3  # wrong codes
 CODE_DIGITS = 6
+
+
+class HandedOver(NamedTuple):
+    """A link that an operator asked for: sent to this address, or to be forwarded."""
+
+    sent_to: str | None
+    link: str | None
+    expires_at: datetime
+
 
 _ISSUE = """
 INSERT INTO password_links (digest, {column}, code_digest, expires_at) VALUES ($1, $2, $3, $4)
@@ -76,6 +86,29 @@ async def send(
         held = _code_digest(master, handle, code)
         await _issue(connection, whose, digest(handle), held, now)
         await notices.write(connection, to, "password_code", CodeContent(code, now + LIFE), now)
+
+
+async def hand_over(
+    connection: Connection,
+    actor: Actor,
+    whose: Whose,
+    now: datetime,
+    channels: frozenset[str],
+    origin: str,
+) -> HandedOver:
+    """A link for somebody who asked the operator: sent by a message, or else shown to be forwarded.
+
+    If it is sent, nobody at the operator sees it.
+    """
+    async with connection.transaction():
+        link = link_to(origin, whose, await _issue_link(connection, whose, now))
+        to = await notices.reached(connection, whose, channels)
+        if to is not None:
+            await notices.write(connection, to, "password_link", LinkContent(link, now + LIFE), now)
+        sent_to = None if to is None else to.recipient
+        after = {"sent_to": sent_to, "expires_at": now + LIFE}
+        await _note(connection, actor, "issue", whose, after)
+    return HandedOver(sent_to, link if to is None else None, now + LIFE)
 
 
 async def _issue(

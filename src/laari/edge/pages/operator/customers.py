@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.operator.request import OperatorRequest, hand_over_link
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.home import usage_of
@@ -16,7 +16,7 @@ from laari.rules.permissions import Permission
 from laari.rules.records import Transaction
 from laari.rules.wallets import counted
 from laari.rules.world import local_time
-from laari.store.people import logins, notes
+from laari.store.people import customers, logins, notes
 from laari.store.people.logins import CustomerId
 from laari.store.people.sessions import list_of
 from laari.store.reads import authorizations, holders, payment_requests, wallets
@@ -31,6 +31,8 @@ LINES = 25  # of history
 ROWS = 10  # of requests and authorizations
 NOTES = 50
 MAX_REASON = 255
+
+NO_LOGIN = FormProblem(409, "The customer of a merchant's sandbox has no log-in.")
 
 CustomerHandler = Callable[[OperatorRequest, Holder], Awaitable[T]]
 
@@ -165,6 +167,12 @@ async def _end_sessions(request: OperatorRequest, holder: Holder) -> Reply | Pro
     return request.redirect(_page_of(holder), done="sessions")
 
 
+async def _password_link(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+    if await request.backend.ask(customers.mode_of, holder.customer_id) is None:
+        return NO_LOGIN
+    return await hand_over_link(request, CustomerId(holder.customer_id), _page_of(holder))
+
+
 def _form(
     path: str, handler: CustomerHandler[Reply | Problem], needs: Permission
 ) -> PageRoute[OperatorRequest]:
@@ -184,5 +192,6 @@ ROUTES: Routes = [
     _form("/tier", _set_tier, needs="customers.change"),
     _form("/note", _add_note, needs="customers.read"),
     _form("/verify", _verify, needs="customers.read"),
+    _form("/password-link", _password_link, needs="customers.change"),
     _form("/end-sessions", _end_sessions, needs="sessions.end"),
 ]

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from datetime import date
 from typing import TypeVar
 
-from laari.edge.pages.operator.request import OperatorRequest, in_words
+from laari.edge.pages.operator.request import OperatorRequest, hand_over_link, in_words
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
@@ -156,6 +156,15 @@ async def _set_active(
     )
 
 
+async def _password_link(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+    email = request.form.get("email", "")
+    try:
+        member = await request.backend.ask(memberships.find_member, merchant.id, email)
+    except LaariError:
+        return FormProblem(404, "This person does not log in to this merchant.")
+    return await hand_over_link(request, member.person_id, f"/merchants/{merchant.id}")
+
+
 def _form(
     path: str, handler: MerchantHandler[Reply | Problem], needs: Permission
 ) -> PageRoute[OperatorRequest]:
@@ -177,4 +186,5 @@ ROUTES: Routes = [
     _form("/cancel-fees", _cancel_fees, needs="fees.change"),
     _form("/pause", _pause, needs="merchants.change"),
     _form("/resume", _resume, needs="merchants.change"),
+    _form("/password-link", _password_link, needs="people.manage"),
 ]

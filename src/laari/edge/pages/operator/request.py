@@ -11,7 +11,8 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.permissions import Permission, may
 from laari.rules.refusals import Refusal
-from laari.store.people import memberships, sessions
+from laari.store.people import memberships, password_links, sessions
+from laari.store.people.logins import Whose
 from laari.store.people.memberships import Membership
 from laari.store.people.sessions import PersonSession
 
@@ -31,6 +32,7 @@ DONE = {
     "tier": "The tier is changed.",
     "noted": "The note is added.",
     "sessions": "All sessions of this customer have ended.",
+    "link": "A message with a link that sets a new password is on its way.",
     "approved": "The merchant is approved. Its people can switch to live mode.",
     "refused": "The application is refused. The merchant reads the reason.",
     "fees": "The fees are set.",
@@ -154,6 +156,18 @@ class OperatorRequest(OperatorVisitor):
 
     def missing(self) -> Reply:
         return self.page("missing.html", 404)
+
+
+async def hand_over_link(request: OperatorRequest, whose: Whose, back: str) -> Reply:
+    """Sends a link that sets a password; without a way to send it, shows it once."""
+    made = await request.backend.write(
+        password_links.hand_over,
+        *(request.actor, whose, request.now),
+        *(request.backend.settings.channels, request.backend.origin),
+    )
+    if made.link is None:
+        return request.redirect(back, done="link")
+    return request.page("password_link.html", made=made, back=back)
 
 
 def in_words(error: LaariError) -> FormProblem:
