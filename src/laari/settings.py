@@ -316,6 +316,11 @@ class Settings:
         "(off)",
         "amount in laari above which a top-up or adjustment waits for a second operator",
     )
+    contact_delay_hours: int = _setting(
+        _whole(0, 720),
+        "24",
+        "hours from the confirmation of a customer's new mobile number or email address to its use",
+    )
     vpa_suffixes: tuple[str, ...] = _setting(_list_of(_word), "fp,fahipay", "accepted VPA suffixes")
     webhook_allow_private: bool = _setting(
         _switch,

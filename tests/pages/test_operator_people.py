@@ -19,7 +19,7 @@ from tests.serving import Service, serving
 
 @pytest.fixture(scope="module")
 def mailing(engine: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service whose messages wait, and whose changed contacts take effect at once."""
+    """A service whose messages wait: nobody answers at its mail server."""
     settings = {
         "LAARI_SMTP_URL": "smtp://127.0.0.1:9",
         "LAARI_MAIL_FROM": "Laari <pay@example.com>",
@@ -129,3 +129,108 @@ async def test_only_an_admin_makes_a_link_for_a_person_of_this_merchant(service:
     [link] = re.findall(r'id="link"[^>]* value="([^"]+)"', shown)
     assert link.startswith(f"{service.origin}/dashboard/forgotten/")
     assert set_new(link).status_code == 303
+
+
+def change_in(page: str) -> str:
+    """The id of the open change on the customer's page."""
+    return re.findall(r'name="change" value="([0-9a-f]{32})"', page)[0]
+
+
+async def test_a_caller_reads_out_the_code_of_the_new_mobile_number(
+    mailing: Service, sender: Desk
+) -> None:
+    customer = await new_customer(mailing)
+    page = page_of(mailing, customer)
+    new = "7660011"
+    asked = sender.send(page, "/contact", contact="mobile", value=f"+960 {new}", reason="New SIM")
+    assert "A code is on its way" in asked.text
+    again = sender.send(page, "/contact", contact="mobile", value=new, reason="New SIM")
+    assert (again.status_code, "is open: cancel it first" in again.text) == (409, True)
+    code = message_to(mailing, f"+960{new}", "contact_code")["code"]
+    assert code not in asked.text
+    change = {"contact": "mobile", "change": change_in(asked.text)}
+    wrong = f"{(int(code) + 1) % 10**6:06}"
+    assert sender.send(page, "/confirm-contact", **change, code=wrong).status_code == 422
+    left_out = sender.send(page, "/confirm-contact", **change, reason="I know the voice")
+    assert (left_out.status_code, "needs the code" in left_out.text) == (409, True)
+    done = sender.send(page, "/confirm-contact", **change, code=f"{code[:3]} {code[3:]}")
+    assert "takes effect after the delay" in done.text
+    assert "in effect from" in done.text
+    link = message_to(mailing, customer.email, "contact_change")["link"]
+    forms = Forms()
+    shown = forms.http.get(link)
+    assert "Stop the change" in shown.text
+    assert new not in shown.text
+    stopped = forms.send(link, {"form_token": forms.token(link)})
+    assert "The change is stopped" in stopped.text
+    assert forms.http.get(link).status_code == 410
+    assert "stopped" in sender.get(page).text
+    late = sender.send(page, "/cancel-contact", **change, reason="late")
+    assert (late.status_code, "no such change" in late.text) == (409, True)
+
+
+async def test_a_change_without_a_transport_is_confirmed_by_a_reason(
+    service: Service, support: Desk
+) -> None:
+    customer, other = await new_customer(service), await new_customer(service)
+    page = page_of(service, customer)
+    for fields in (
+        {"contact": "mobile", "value": "12", "reason": "x"},
+        {"contact": "email", "value": "no address", "reason": "x"},
+        {"contact": "vpa", "value": "name", "reason": "x"},
+        {"contact": "email", "value": "new@example.mv", "reason": " "},
+    ):
+        assert support.send(page, "/contact", **fields).status_code == 422
+    taken = support.send(page, "/contact", contact="email", value=other.email, reason="x")
+    assert (taken.status_code, "Another customer has this" in taken.text) == (409, True)
+    new = f"n{customer.email}"
+    asked = support.send(page, "/contact", contact="email", value=new, reason="<b>moved</b>")
+    assert "&lt;b&gt;moved&lt;/b&gt;" in asked.text
+    change = {"contact": "email", "change": change_in(asked.text)}
+    foreign = page_of(service, other)
+    assert support.send(foreign, "/confirm-contact", **change, reason="x").status_code == 409
+    assert support.send(foreign, "/cancel-contact", **change, reason="x").status_code == 409
+    assert support.send(page, "/confirm-contact", **change, reason="").status_code == 422
+    done = support.send(page, "/confirm-contact", **change, reason="Saw the passport")
+    assert "The change is confirmed" in done.text
+    finance = await desk_of(service, "finance")
+    assert finance.send(page, "/cancel-contact", **change, reason="x").status_code == 403
+    service.execute(
+        "UPDATE contact_changes SET confirmed_at = now() - interval '1 day', "
+        "effective_at = now() WHERE id = $1::uuid",
+        change["change"],
+    )
+    for _ in range(100):
+        if f"<dd>{new}" in support.get(page).text or new == _email(service, customer.id):
+            break
+        await asyncio.sleep(0.2)
+    assert _email(service, customer.id) == new
+    login = f"{service.origin}/app/login"
+    assert Forms().log_in(login, customer.email, customer.password).status_code == 422
+    assert Forms().log_in(login, new, customer.password).status_code == 303
+
+
+def _email(service: Service, customer_id: Any) -> object:
+    [row] = service.execute("SELECT email FROM customers WHERE id = $1", customer_id)
+    return row["email"]
+
+
+async def test_contacts_on_the_command_line(service: Service) -> None:
+    customer = await new_customer(service)
+    customer_id = f"cus_{customer.id.hex}"
+
+    async def run(command: str, *arguments: str) -> tuple[int, dict[str, Any], str]:
+        done = await asyncio.to_thread(
+            service.laari, "customer", command, customer_id, *arguments, "--json"
+        )
+        return done.returncode, json.loads(done.stdout or "{}"), done.stderr
+
+    assert (await run("set-contact", "--reason", "x"))[0] == 1
+    status, change, _ = await run("set-contact", "--email", f"c{customer.email}", "--reason", "x")
+    assert (status, change["status"], change["code_sent"]) == (0, "waiting", False)
+    assert "needs a reason" in (await run("confirm-contact", "email"))[2]
+    _, change, _ = await run("confirm-contact", "email", "--reason", "saw it")
+    assert (change["status"], change["effective_at"] is None) == ("confirmed", False)
+    _, change, _ = await run("cancel-contact", "email", "--reason", "wrong")
+    assert change["status"] == "cancelled"
+    assert "no open change" in (await run("cancel-contact", "email", "--reason", "again"))[2]

@@ -32,6 +32,7 @@ DIGESTS = {
     "0011_desk.sql": "9592306e627a4e86577846391103735c877804bd2840438d85adf0e73be3e756",
     "0012_till_closings.sql": "3cf9a27044f9150a655e100b50b6cfa3a9e97a48dd7c8a40b6f605867d7cea97",
     "0013_watched_people.sql": "abd021c902ed045baa5628568663417166e81c44ceeb769e7865681d204af69d",
+    "0014_contact_changes.sql": "2e38e295aec2bbd33325420c8ee8967dd871bbb8a394a56938707863f502310f",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release
 FILES = Path(__file__).parent / "released"

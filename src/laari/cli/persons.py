@@ -17,7 +17,6 @@ from laari.store.people import customers, notices, password_links, persons, seco
 from laari.store.people.logins import CustomerId, PersonId, Whose
 from laari.store.postgres.pool import Connection, connection_to
 
-
 _send_option = click.option(
     "--send", is_flag=True, help="Send it by email or SMS instead; it is not printed."
 )

@@ -64,6 +64,21 @@ class CodeContent(Struct, frozen=True):
     expires_at: datetime
 
 
+class ContactCodeContent(Struct, frozen=True):
+    """The values for the code that proves a new mobile number or email address."""
+
+    code: str
+    expires_at: datetime
+
+
+class ContactChangeContent(Struct, frozen=True):
+    """The values for the notice of a new contact, mostly hidden. The link stops the change."""
+
+    new_contact: str
+    effective_at: datetime
+    link: str
+
+
 class BankAccountContent(Struct, frozen=True):
     """The values for the notice of a new bank account; most of its number is hidden."""
 
@@ -82,6 +97,8 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
     "new_device": DeviceContent,
     "password_link": LinkContent,
     "password_code": CodeContent,
+    "contact_code": ContactCodeContent,
+    "contact_change": ContactChangeContent,
     "bank_account_changed": BankAccountContent,
 }
 

@@ -658,6 +658,8 @@ MessageKind = Literal[
     "new_device",
     "password_link",
     "password_code",
+    "contact_code",
+    "contact_change",
     "bank_account_changed",
 ]
 Channel = Literal["email", "sms"]

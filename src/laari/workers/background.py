@@ -13,7 +13,7 @@ from laari.spine.engine import Spine
 from laari.store import purge
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import fees
+from laari.store.people import contact_changes, fees
 from laari.store.postgres.pool import Connection, Pool, open_pool
 from laari.store.reads import figures
 from laari.workers import expiry, purging, sealing
@@ -30,6 +30,7 @@ CONNECTIONS = 4
 JOB_SECONDS = 60.0  # nobody waits for a job
 FIGURES_EVERY_SECONDS = 2.0  # each reading adds newer rows itself
 FEES_EVERY_SECONDS = 5.0  # how late scheduled fees may begin
+CONTACTS_EVERY_SECONDS = 5.0  # how late a changed contact may take effect
 FIRST_RETRY_SECONDS = 1.0
 LAST_RETRY_SECONDS = 60.0
 SEND_EVERY_SECONDS = 1.0  # messages
@@ -81,6 +82,11 @@ async def run(
         Job("purge invitations", 3600, purge_by(purge.purge_invitations)),
         Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests),
         Job("start fees", FEES_EVERY_SECONDS, lambda: pool.write(fees.start_due)),
+        Job(
+            "change contacts",
+            CONTACTS_EVERY_SECONDS,
+            lambda: pool.write(contact_changes.apply_due),
+        ),
         Job("add up the days", FIGURES_EVERY_SECONDS, lambda: pool.write(figures.add_up)),
         Job("seal the ledger", sealing.EVERY_SECONDS, sealer.step),
     ]

@@ -21,7 +21,7 @@ from laari.store.people.wallet_keys import PREFIX, add_key
 from laari.store.secrets import new_secret
 from laari.store.tables import WALLETS
 
-_TAKEN = {
+TAKEN = {
     "customers_mobile": "another customer has this mobile number",
     "customers_email": "another customer has this email address",
     "customers_vpa": "another customer has this virtual payment address",
@@ -78,7 +78,7 @@ async def create(
             await open_wallet(connection, actor, customer_id, account, mode, tier, balance)
             await add_key(connection, actor, account, api_key)
     except asyncpg.UniqueViolationError as error:
-        raise LaariError(_TAKEN[error.constraint_name]) from error
+        raise LaariError(TAKEN[error.constraint_name]) from error
     return NewCustomer(customer_id, mode, account, api_key, password)
 
 

@@ -3,6 +3,7 @@
 from laari.edge.pages.operator import (
     account,
     bank,
+    contacts,
     customers,
     float,
     health,
@@ -20,6 +21,7 @@ ROUTES: Routes = [
     *second_factor.ROUTES,
     *search.ROUTES,
     *customers.ROUTES,
+    *contacts.ROUTES,
     *merchants.ROUTES,
     *merchant_money.ROUTES,
     *money.ROUTES,

@@ -16,7 +16,7 @@ from laari.rules.permissions import Permission
 from laari.rules.records import Transaction
 from laari.rules.wallets import counted
 from laari.rules.world import local_time
-from laari.store.people import customers, logins, notes
+from laari.store.people import contact_changes, customers, logins, notes
 from laari.store.people.logins import CustomerId
 from laari.store.people.sessions import list_of
 from laari.store.reads import authorizations, holders, payment_requests, wallets
@@ -30,6 +30,7 @@ T = TypeVar("T")
 LINES = 25  # of history
 ROWS = 10  # of requests and authorizations
 NOTES = 50
+CHANGES = 10  # of contacts
 MAX_REASON = 255
 
 NO_LOGIN = FormProblem(409, "The customer of a merchant's sandbox has no log-in.")
@@ -79,6 +80,8 @@ async def _show(request: OperatorRequest, holder: Holder) -> Reply:
         tenants=await backend.ask(tenant_names, wanted),
         sessions=await backend.ask(list_of, CustomerId(holder.customer_id), request.now, b""),
         notes=await backend.ask(notes.of_customer, holder.customer_id, NOTES),
+        contact_changes=await backend.ask(contact_changes.of_customer, holder.customer_id, CHANGES),
+        channels=backend.settings.channels,
         freezes=await backend.ask(holders.freezes, account),
         tiers=sorted(await backend.ask(all_tiers)),
         state_of=shown_state,
@@ -105,7 +108,7 @@ def _questions(holder: Holder, history: list[Transaction]) -> list[tuple[str, st
 show = for_customer(_show)
 
 
-def _page_of(holder: Holder) -> str:
+def page_of(holder: Holder) -> str:
     return f"/customers/{ids.show_id(ids.CUSTOMER, holder.customer_id)}"
 
 
@@ -117,7 +120,7 @@ async def _freeze(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     outcome = await request.submit(FreezeWallet(request.actor, holder.account, reason, silent))
     if isinstance(outcome, FormProblem):
         return outcome
-    return request.redirect(_page_of(holder), done="frozen")
+    return request.redirect(page_of(holder), done="frozen")
 
 
 async def _unfreeze(request: OperatorRequest, holder: Holder) -> Reply | Problem:
@@ -127,7 +130,7 @@ async def _unfreeze(request: OperatorRequest, holder: Holder) -> Reply | Problem
     outcome = await request.submit(UnfreezeWallet(request.actor, holder.account, reason))
     if isinstance(outcome, FormProblem):
         return outcome
-    return request.redirect(_page_of(holder), done="unfrozen")
+    return request.redirect(page_of(holder), done="unfrozen")
 
 
 async def _set_tier(request: OperatorRequest, holder: Holder) -> Reply | Problem:
@@ -138,7 +141,7 @@ async def _set_tier(request: OperatorRequest, holder: Holder) -> Reply | Problem
     outcome = await request.submit(SetTier(request.actor, holder.account, tier, reason))
     if isinstance(outcome, FormProblem):
         return outcome
-    return request.redirect(_page_of(holder), done="tier")
+    return request.redirect(page_of(holder), done="tier")
 
 
 async def _add_note(request: OperatorRequest, holder: Holder) -> Reply | Problem:
@@ -146,7 +149,7 @@ async def _add_note(request: OperatorRequest, holder: Holder) -> Reply | Problem
     if not 1 <= len(text) <= notes.LONGEST or not all(c.isprintable() or c == "\n" for c in text):
         return FormProblem(422, f"A note has 1 to {notes.LONGEST} printable characters.")
     await request.backend.write(notes.add, request.actor, holder.customer_id, text)
-    return request.redirect(_page_of(holder), done="noted")
+    return request.redirect(page_of(holder), done="noted")
 
 
 async def _verify(request: OperatorRequest, holder: Holder) -> Reply | Problem:
@@ -158,22 +161,22 @@ async def _verify(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     if result is None or not asked.isprintable():
         return FormProblem(422, "Choose whether the caller knew the answers.")
     await request.backend.write(notes.add, request.actor, holder.customer_id, f"{result}: {asked}.")
-    return request.redirect(_page_of(holder), done="noted")
+    return request.redirect(page_of(holder), done="noted")
 
 
 async def _end_sessions(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     whose = CustomerId(holder.customer_id)
     await request.backend.write(logins.end_of_other, request.actor, whose)
-    return request.redirect(_page_of(holder), done="sessions")
+    return request.redirect(page_of(holder), done="sessions")
 
 
 async def _password_link(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     if await request.backend.ask(customers.mode_of, holder.customer_id) is None:
         return NO_LOGIN
-    return await hand_over_link(request, CustomerId(holder.customer_id), _page_of(holder))
+    return await hand_over_link(request, CustomerId(holder.customer_id), page_of(holder))
 
 
-def _form(
+def form(
     path: str, handler: CustomerHandler[Reply | Problem], needs: Permission
 ) -> PageRoute[OperatorRequest]:
     return PageRoute(
@@ -187,11 +190,11 @@ def _form(
 
 ROUTES: Routes = [
     PageRoute(OperatorRequest, "/customers/{id}", get=show, needs="customers.read"),
-    _form("/freeze", _freeze, needs="wallets.freeze"),
-    _form("/unfreeze", _unfreeze, needs="wallets.freeze"),
-    _form("/tier", _set_tier, needs="customers.change"),
-    _form("/note", _add_note, needs="customers.read"),
-    _form("/verify", _verify, needs="customers.read"),
-    _form("/password-link", _password_link, needs="customers.change"),
-    _form("/end-sessions", _end_sessions, needs="sessions.end"),
+    form("/freeze", _freeze, needs="wallets.freeze"),
+    form("/unfreeze", _unfreeze, needs="wallets.freeze"),
+    form("/tier", _set_tier, needs="customers.change"),
+    form("/note", _add_note, needs="customers.read"),
+    form("/verify", _verify, needs="customers.read"),
+    form("/password-link", _password_link, needs="customers.change"),
+    form("/end-sessions", _end_sessions, needs="sessions.end"),
 ]

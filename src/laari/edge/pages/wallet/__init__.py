@@ -1,11 +1,20 @@
 """The customer's wallet application at `/app`."""
 
 from laari.edge.pages.routes import Routes
-from laari.edge.pages.wallet import account, authorizations, forgotten, home, keys, requests
+from laari.edge.pages.wallet import (
+    account,
+    authorizations,
+    contact,
+    forgotten,
+    home,
+    keys,
+    requests,
+)
 
 ROUTES: Routes = [
     *account.ROUTES,
     *forgotten.ROUTES,
+    *contact.ROUTES,
     *home.ROUTES,
     *requests.ROUTES,
     *authorizations.ROUTES,
