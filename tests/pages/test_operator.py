@@ -141,9 +141,6 @@ async def test_support_finds_freezes_and_notes(
     noted = support.send(page, "/note", note="Two lines\r\nof <i>text</i>").text
     assert "of &lt;i&gt;text&lt;/i&gt;" in noted
     assert support.send(page, "/note", note="").status_code == 422
-    verified = support.send(page, "/verify", result="no", asked="asked for the mobile number")
-    assert "Caller NOT verified: asked for the mobile number." in verified.text
-    assert support.send(page, "/verify", result="perhaps").status_code == 422
     assert "sessions of this customer have ended" in support.send(page, "/end-sessions").text
 
 

@@ -234,3 +234,28 @@ async def test_contacts_on_the_command_line(service: Service) -> None:
     _, change, _ = await run("cancel-contact", "email", "--reason", "wrong")
     assert change["status"] == "cancelled"
     assert "no open change" in (await run("cancel-contact", "email", "--reason", "again"))[2]
+
+
+async def test_the_server_chooses_the_questions_to_a_caller(
+    service: Service, support: Desk
+) -> None:
+    customer, other = await new_customer(service), await new_customer(service)
+    page = page_of(service, customer)
+
+    def call() -> dict[str, str]:
+        return dict(re.findall(r'name="(asked|seal)" value="([^"]+)"', support.get(page).text))
+
+    assert len({call()["asked"] for _ in range(12)}) > 1
+    asked = call()
+    noted = support.send(page, "/verify", result="no", **asked)
+    assert f"Caller NOT verified: {asked['asked']}." in noted.text
+    assert "Caller verified" in support.send(page, "/verify", result="yes", **asked).text
+    colleague = await desk_of(service, "support")
+    for refused in (
+        support.send(page, "/verify", result="perhaps", **asked),
+        support.send(page, "/verify", result="yes", asked="asked for nothing", seal=asked["seal"]),
+        support.send(page, "/verify", result="yes", asked=asked["asked"], seal="\u00e9"),
+        support.send(page_of(service, other), "/verify", result="yes", **asked),
+        colleague.send(page, "/verify", result="yes", **asked),
+    ):
+        assert refused.status_code == 422

@@ -106,7 +106,7 @@ async def hand_over(
         if to is not None:
             await notices.write(connection, to, "password_link", LinkContent(link, now + LIFE), now)
         sent_to = None if to is None else to.recipient
-        after = {"sent_to": sent_to, "expires_at": now + LIFE}
+        after: dict[str, object] = {"sent_to": sent_to, "expires_at": now + LIFE}
         await _note(connection, actor, "issue", whose, after)
     return HandedOver(sent_to, link if to is None else None, now + LIFE)
 

@@ -1,8 +1,9 @@
 """The page of a customer: wallet, limits, history, requests, authorizations, sessions, notes."""
 
+import hmac
 import secrets
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from laari.edge.pages.operator.request import OperatorRequest, hand_over_link
 from laari.edge.pages.request import FormProblem, Problem
@@ -24,6 +25,7 @@ from laari.store.reads.find import tenant_names
 from laari.store.reads.holders import Holder
 from laari.store.reads.listing import Window
 from laari.store.reads.tiers import all_tiers
+from laari.store.secrets import derive
 
 T = TypeVar("T")
 
@@ -85,13 +87,21 @@ async def _show(request: OperatorRequest, holder: Holder) -> Reply:
         freezes=await backend.ask(holders.freezes, account),
         tiers=sorted(await backend.ask(all_tiers)),
         state_of=shown_state,
-        questions=_questions(holder, history[0]),
+        call=_call(request, holder, history[0]),
         tid_of_page=before,
     )
 
 
-def _questions(holder: Holder, history: list[Transaction]) -> list[tuple[str, str]]:
-    """Two facts that the operator can ask a caller for, chosen at random."""
+class Call(NamedTuple):
+    """Facts to ask a caller for, and a proof that the server chose them for this customer."""
+
+    facts: list[tuple[str, str]]  # question and answer
+    asked: str  # the questions, as a note keeps them
+    seal: str
+
+
+def _call(request: OperatorRequest, holder: Holder, history: list[Transaction]) -> Call:
+    """Two facts, chosen at random for each call."""
     facts = [
         ("the email address", holder.email),
         ("the mobile number", holder.mobile),
@@ -102,7 +112,15 @@ def _questions(holder: Holder, history: list[Transaction]) -> list[tuple[str, st
     if paid:
         facts.append(("the shop of the last payment", paid[0].name))
     known = [(question, answer) for question, answer in facts if answer is not None]
-    return secrets.SystemRandom().sample(known, min(2, len(known)))
+    chosen = secrets.SystemRandom().sample(known, min(2, len(known)))
+    asked = "asked for " + " and ".join(question for question, _ in chosen)
+    return Call(chosen, asked, _seal(request, holder, asked))
+
+
+def _seal(request: OperatorRequest, holder: Holder, asked: str) -> str:
+    """Bound to the session: an operator cannot write other questions into the note."""
+    value = f"{request.person.digest.hex()} {holder.customer_id} {asked}"
+    return derive(request.backend.master_key, "caller", value).hex()
 
 
 show = for_customer(_show)
@@ -157,9 +175,13 @@ async def _verify(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     result = {"yes": "Caller verified", "no": "Caller NOT verified"}.get(
         request.form.get("result", "")
     )
-    asked = request.form.get("asked", "").strip()[:200]
-    if result is None or not asked.isprintable():
+    asked, seal = request.form.get("asked", ""), request.form.get("seal", "")
+    if result is None:
         return FormProblem(422, "Choose whether the caller knew the answers.")
+    if not hmac.compare_digest(_seal(request, holder, asked).encode(), seal.encode()):
+        return FormProblem(
+            422, "These questions are not of this page. Ask those that it shows now."
+        )
     await request.backend.write(notes.add, request.actor, holder.customer_id, f"{result}: {asked}.")
     return request.redirect(page_of(holder), done="noted")
 
