@@ -165,16 +165,32 @@ def test_what_laari_cannot_take_is_refused(browser, laari_merchant, currency, to
     assert list(laari_merchant.client.payments.list()) == []
 
 
-def test_refunds_are_not_made_here(bought, browser, laari_merchant):
+def test_a_part_is_refunded_and_then_the_rest(bought, laari_merchant, changes):
+    payment, hosted = bought
+    laari_merchant.customer.pay(hosted)
+    laari_merchant.webhooks.wait_for("payment.paid", hosted)
+    payment.refresh_from_db()
+    payment.refund(Decimal("25.50"))
+    assert (status(payment), payment.captured_amount) == ("confirmed", Decimal("100.00"))
+    payment.refund()
+    assert (status(payment), payment.captured_amount) == ("refunded", 0)
+    refunds = laari_merchant.client.payments.refunds(hosted.id)
+    assert [refund.amount for refund in refunds] == [10_000, 2_550]
+    assert laari_merchant.client.payments.get(hosted.id).status == "refunded"
+    assert changes == ["confirmed", "refunded"]
+
+
+def test_a_refund_that_laari_refuses_changes_nothing(bought, laari_merchant):
     from payments import PaymentError  # noqa: PLC0415
 
     payment, hosted = bought
     laari_merchant.customer.pay(hosted)
     laari_merchant.webhooks.wait_for("payment.paid", hosted)
+    laari_merchant.client.payments.refund(hosted.id, amount=12_000)
     payment.refresh_from_db()
-    with pytest.raises(PaymentError, match="no refunds yet"):
+    with pytest.raises(PaymentError, match="did not refund"):
         payment.refund()
-    assert status(payment) == "confirmed"
+    assert (status(payment), payment.captured_amount) == ("confirmed", Decimal("125.50"))
 
 
 def test_a_refund_on_the_dashboard_is_taken_over(bought, laari_merchant, changes):
