@@ -141,7 +141,7 @@ async def test_a_day_is_signed_off_once(service: Service, finance: Desk) -> None
 
 async def test_the_float_shows_a_day_of_the_books(finance: Desk) -> None:
     def closing(text: str) -> str:
-        return text.split("Closing in the books")[1].split("</dd>")[0]
+        return text.split("Closing in the books")[1].split("</dd>", maxsplit=1)[0]
 
     unknown_line(finance, 12_345)
     shown = finance.get("/float", day=str(TODAY)).text

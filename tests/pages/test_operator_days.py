@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page, expect
 
+from tests.pages.finance import HEADER, TODAY, YESTERDAY, balance_of, paid_shop
 from tests.pages.operators import COOKIE, new_operator, open_desk, session_of
 from tests.pages.people import (
     Visitors,
@@ -153,3 +154,98 @@ async def test_a_finance_day(visitors: Visitors, careful: Service) -> None:
         await asyncio.sleep(0.1)
     await expect(page.get_by_role("row", name="Total")).to_contain_text("200.00")
     await look(page, "sales")
+
+
+@pytest.fixture
+def banking(engine, tmp_path: Path) -> Iterator[Service]:
+    """A service whose large runs need a second person."""
+    settings = {"LAARI_PAYOUT_APPROVAL_ABOVE": "1000"}
+    with serving(engine.migrated("banking"), tmp_path, **settings) as service:
+        yield service
+
+
+async def test_a_finance_day_at_the_bank(  # noqa: PLR0915  # one day from morning to evening
+    visitors: Visitors, banking: Service
+) -> None:
+    """A run with one return, an import with one unknown line, and the sign-off."""
+    service = visitors.service = banking
+    first = await paid_shop(service, 30_000, name="First Café", fee_bps=100)
+    second = await paid_shop(service, 20_000, name="A rather long name of a guest house, Malé")
+    await paid_shop(service, 5_000, name="Without a bank", with_bank=False)
+    customer = await new_customer(service, balance=0)
+    page = await open_desk(visitors, service, "finance", "/payouts")
+    await look(page, "payouts-empty")
+
+    # The run.
+    await page.get_by_role("button", name="Preview").click()
+    await expect(page.get_by_text("There is no bank account.")).to_be_visible()
+    await look(page, "payouts-preview")
+    await page.get_by_role("button", name="Create the run").click()
+    await expect(page.get_by_text("another person has to approve")).to_be_visible()
+    await expect(page.get_by_role("button", name="Approve the run")).to_have_count(0)
+    await look(page, "run-requested")
+    other = await session_of(service, await new_operator(service, "finance"))
+    await page.context.add_cookies([{"name": COOKIE, "value": other, "url": service.origin}])
+    await page.reload()
+    await page.get_by_role("button", name="Approve the run").click()
+    await expect(page.get_by_role("status")).to_contain_text("The run is approved.")
+    await page.get_by_role("button", name="Make the bank's file").click()
+    async with page.expect_download() as download:
+        await page.get_by_role("link", name="Download the bank's file").click()
+    content = Path(await (await download.value).path()).read_text()
+    assert "297.00" in content
+    await look(page, "run-sent")
+    orders = {
+        row["amount"]: row["reference"]
+        for row in service.execute("SELECT amount, reference FROM bank_orders")
+    }
+    await page.get_by_role("button", name=f"The bank has returned {orders[20_000]}").click()
+    await expect(page.get_by_role("status")).to_contain_text("returned money is available")
+    await look(page, "run-returned")
+    assert (await balance_of(second)).available == 20_000
+
+    # The statement: a payment, a top-up and a line that nobody knows.
+    await page.get_by_role("link", name="Bank", exact=True).click()
+    await page.get_by_role("textbox", name="Statement").fill(
+        f"{HEADER}{TODAY},FT1,Payout {orders[29_700]},297.00,,703.00\n"
+        f"{TODAY},FT2,Aisha {customer.account},,50.00,753.00\n"
+        f"{TODAY},FT3,No idea,,7.00,760.00\n"
+    )
+    await page.get_by_role("button", name="Check the statement").click()
+    await expect(page.get_by_role("heading", name="3 lines, 3 new")).to_be_visible()
+    await look(page, "bank-preview")
+    await page.get_by_role("button", name="Book the statement").click()
+    await expect(page.get_by_role("status")).to_have_text("The statement is imported.")
+    await look(page, "bank")
+    await page.get_by_role("radio").check()
+    await page.get_by_label("Number of the wallet").fill(str(customer.account))
+    await page.get_by_role("button", name="Assign to the wallet").click()
+    await expect(page.get_by_role("status")).to_have_text("The money is added to the wallet.")
+    [row] = service.execute("SELECT balance FROM wallets WHERE account = $1", customer.account)
+    assert row["balance"] == 5_700
+
+    # The sign-off of yesterday.
+    await page.get_by_role("link", name="Float", exact=True).click()
+    await page.get_by_label("The bank's closing balance").fill("12.34")
+    await page.get_by_role("button", name="Sign off").click()
+    await expect(page.get_by_role("alert")).to_contain_text("A difference needs a note.")
+    await page.get_by_label("Note, which a difference needs").fill("A deposit came late")
+    await page.get_by_role("button", name="Sign off").click()
+    await expect(page.get_by_role("status")).to_have_text("The day is signed off.")
+    await expect(page.get_by_label("Day", exact=True)).to_have_value(str(YESTERDAY))
+    await look(page, "float")
+
+    # A part of the returned money is held.
+    await page.goto(f"{service.origin}/operator/merchants/{second.id}")
+    await page.get_by_text("Hold, release or correct …").click()
+    await page.get_by_label("Amount to move").fill("50")
+    await page.get_by_label("Reason of the movement").fill("Account closed")
+    await look(page, "merchant-hold")
+    await page.get_by_role("button", name="Change the balance").click()
+    await expect(page.get_by_role("status")).to_have_text("The balance is changed.")
+    assert (await balance_of(second)).held == 5_000
+    assert (await balance_of(first)).in_transit == 0
+    await page.get_by_text("Change the terms …").click()
+    await look(page, "merchant-terms")
+    audited = await asyncio.to_thread(service.laari, "audit")
+    assert audited.returncode == 0, audited.stdout
