@@ -81,6 +81,7 @@ def test_a_merchant_is_made_shown_and_listed(laari: Laari) -> None:
     shown = laari("merchant", "show", made["merchant_id"], "--json").json
     assert shown.pop("balance") == {"live": 0, "sandbox": 0}
     assert shown.pop("old_key_until") is None
+    assert (shown.pop("approved"), shown.pop("inactive_reason")) == (True, None)
     assert shown == {name: value for name, value in made.items() if name not in secrets}
     assert shown.pop("created_at").endswith("+05:00")
     assert shown == {

@@ -50,7 +50,7 @@ def test_a_genuine_event_is_returned() -> None:
 
 
 def test_an_event_of_a_new_type_is_genuine_too() -> None:
-    body = json.dumps({**SAMPLE, "type": "payout.sent", "more": 1}).encode()
+    body = json.dumps({**SAMPLE, "type": "loan.granted", "more": 1}).encode()
     event = verify_webhook(body, header(sign(body)), SECRET, now=NOW)
     assert isinstance(event, models.UnknownEvent)
     assert event.unknown_fields == {"more": 1}

@@ -1,7 +1,7 @@
 """Whom a customer with a blocked wallet is told to contact."""
 
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -18,4 +18,5 @@ def test_the_contact_is_told_or_the_provider(contact: str | None, told: str) -> 
     settings = SimpleNamespace(support_contact=contact)
     request = SimpleNamespace(language=ENGLISH, backend=SimpleNamespace(settings=settings))
     words = "Your wallet is blocked, so it cannot pay. Contact"
-    assert frozen_words(cast(PageRequest, request)) == f"{words} {told}."
+    wallet: Any = SimpleNamespace(frozen_silently=False)
+    assert frozen_words(cast(PageRequest, request), wallet) == f"{words} {told}."

@@ -105,3 +105,5 @@ def test_a_payout_on_request_needs_the_operators_agreement(owner: Owner, forms: 
     assert done.status_code == 303
     page = forms.http.get(listed).text
     assert "requested" in page
+    entries = shop.service.laari("journal", "list", "--merchant", shop.id, "--json").stdout
+    assert "payout.request" in entries

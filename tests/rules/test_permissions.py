@@ -25,7 +25,8 @@ CHANGING = {
 
 
 def test_a_cashier_has_links_and_sales_alone() -> None:
-    assert ROLES["cashier"] == {"payments.read", "payments.create", "payments.cancel"}
+    links = {"payments.read", "payments.create", "payments.cancel"}
+    assert ROLES["cashier"] == links | {"tills.close"}
 
 
 def test_an_accountant_reads_and_exports_and_changes_nothing() -> None:

@@ -117,8 +117,8 @@ SMALL = """
     wallet_keys
 """.split()
 SMALL += """
-    applications contact_changes customer_notes fee_history identities pending_movements
-    scheduled_fees
+    applications contact_changes customer_notes fee_history pending_movements scheduled_fees
+    till_closings
 """.split()
 
 

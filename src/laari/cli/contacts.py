@@ -33,7 +33,7 @@ _contact = click.argument("contact", type=click.Choice(get_args(Contact)))
 async def set_contact(
     service: Service, customer_id: UUID, mobile: str | None, email: str | None, reason: str
 ) -> dict[str, object]:
-    """Request a change of the mobile number or the email address.
+    """Request a new mobile number or email address.
 
     A code is sent to the new contact. Confirm it with `confirm-contact`. The change takes effect
     after LAARI_CONTACT_DELAY_HOURS, and the present contacts get a link that stops it.

@@ -69,6 +69,19 @@ async def _refund(api: Api, now: datetime) -> str:
     return f"/refunds/{made['id']}"
 
 
+def _payout(*answers: str) -> Scenario:
+    """Pays out all that is available; the sandbox's bank answers."""
+
+    async def scenario(api: Api, now: datetime) -> str:
+        await _then(payment, "pay")(api, now)
+        made = await api.create("/sandbox/payouts")
+        for answer in answers:
+            await api.post(f"/sandbox/payouts/{made['id']}/{answer}")
+        return f"/payouts/{made['id']}"
+
+    return scenario
+
+
 def _expiring(make: Make) -> Scenario:
     async def scenario(api: Api, now: datetime) -> str:
         path = await make(api, expires_at=(now + EXPIRES).isoformat())
@@ -94,6 +107,9 @@ SCENARIOS: dict[str, Scenario] = {
     "authorization.rejected": _then(authorization, "reject"),
     "authorization.cancelled": _then(authorization, "/cancel"),
     "authorization.revoked": _then(authorization, "approve", "/cancel"),
+    "payout.sent": _payout(),
+    "payout.settled": _payout("settle"),
+    "payout.returned": _payout("return"),
 }
 
 

@@ -17,8 +17,8 @@ LOOK_SECONDS = 0.25
 TITLE = "Made by laari trigger"
 SANDBOX_CUSTOMER = {"type": "vpa", "value": "sandbox"}
 
-# What is done with the new resource: `cancel` and `refund` by the merchant, the others
-# by the sandbox customer.
+# What is done with the new resource: `cancel` and `refund` by the merchant, `settle` and
+# `send_back` by the bank of the sandbox, the others by the sandbox customer.
 EVENTS: Dict[str, Tuple[str, ...]] = {
     "payment.created": (),
     "payment.paid": ("pay",),
@@ -35,6 +35,9 @@ EVENTS: Dict[str, Tuple[str, ...]] = {
     "authorization.rejected": ("reject",),
     "authorization.cancelled": ("cancel",),
     "authorization.revoked": ("approve", "cancel"),
+    "payout.sent": ("pay", "pay_out"),
+    "payout.settled": ("pay", "pay_out", "settle"),
+    "payout.returned": ("pay", "pay_out", "send_back"),
 }
 
 
@@ -44,12 +47,16 @@ def trigger(client: Laari, event: str) -> Json:
     if now is None:
         raise LaariError("this key is in live mode: use one of a sandbox merchant")
     kind, steps = f"{event.partition('.')[0]}s", EVENTS[event]
+    if kind == "payouts":
+        kind = "payments"  # which bring the money in
     resource_id = _create(client, kind, now, expires="expire" in steps)
     for step in steps:
         if step == "expire":
             time.sleep(EXPIRES.total_seconds())
         elif step == "refund":
             kind, resource_id = "refunds", client.payments.refund(resource_id).id
+        elif step == "pay_out":
+            kind, resource_id = "payouts", client.sandbox.payouts.create().id
         else:
             actor = client if step == "cancel" else client.sandbox
             getattr(getattr(actor, kind), step)(resource_id)
