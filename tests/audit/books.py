@@ -77,23 +77,9 @@ async def write_books(dsn: str) -> None:
     await run(rules.ExpirePayment(tomorrow, made["expired"]))
     await run(MoveMoney(OPERATOR, None, payer.account, "adjustment", -700, "Correction"))
     await run(MoveMoney(OPERATOR, None, payer.account, "adjustment", 300, "Correction"))
-    await _close_till(run, live, payer.account)
     await _ask(run, live, payer.account)
     await _charge(run, live, payer.account)
     await runner.close()
-
-
-async def _close_till(run: Any, live: Tenant, account: int) -> None:
-    """Two closings, with a refund in the second."""
-    paid = None
-    for number in (1, 2):
-        draft = rules.PaymentDraft(f"sale {number}", 10_000, terminal_label="1")
-        paid = paid or (await run(rules.CreatePayment(live, draft)))
-        if number == 1:
-            await run(rules.PayPayment(live, paid.id, Payer(account, "live")))
-        else:
-            await run(RefundPayment(live, paid.id, PERSON, 100))
-        await run(CloseTill(live, "1", PERSON, "Counted"))
 
 
 async def _ask(run: Any, live: Tenant, account: int) -> None:
@@ -290,8 +276,8 @@ async def look(dsn: str, **options: Any) -> Report:
         return await audit(connection, KEY, **options)
 
 
-async def pay(dsn: str, reference: str, amount: int = 100) -> None:
-    """One more payment of the books' shop."""
+async def _shop_and_payer(dsn: str) -> tuple[Tenant, Payer]:
+    """The books' shop and the customer who pays there."""
     async with connection_to(dsn) as connection:
         shop = await connection.fetchval("SELECT id FROM merchants ORDER BY created_at LIMIT 1")
         live = await tenants.of_merchant(connection, shop, "live")
@@ -299,7 +285,30 @@ async def pay(dsn: str, reference: str, amount: int = 100) -> None:
             "SELECT w.account FROM wallets w JOIN customers c ON c.id = w.customer_id "
             "WHERE c.vpa = 'aisha'"
         )
+    return live, Payer(account, "live")
+
+
+async def pay(dsn: str, reference: str, amount: int = 100) -> None:
+    """One more payment of the books' shop."""
+    live, payer = await _shop_and_payer(dsn)
     runner = BatchRunner(dsn, ORIGIN)
     [made] = await runner.run([rules.CreatePayment(live, rules.PaymentDraft(reference, amount))], 1)
-    await runner.run([rules.PayPayment(live, made.id, Payer(account, "live"))], 1)
+    await runner.run([rules.PayPayment(live, made.id, payer)], 1)
+    await runner.close()
+
+
+async def close_till(dsn: str) -> None:
+    """Two closings of a till of the books' shop, with a refund in the second."""
+    live, payer = await _shop_and_payer(dsn)
+    runner = BatchRunner(dsn, ORIGIN)
+    draft = rules.PaymentDraft("sale", 10_000, terminal_label="1")
+    [made] = await runner.run([rules.CreatePayment(live, draft)], 1)
+    movements: list[Any] = [
+        rules.PayPayment(live, made.id, payer),
+        RefundPayment(live, made.id, PERSON, 100),
+    ]
+    for movement in movements:
+        await runner.run([movement], 1)
+        [closing] = await runner.run([CloseTill(live, "1", PERSON, "Counted")], 1)
+        assert not isinstance(closing, Refusal)
     await runner.close()

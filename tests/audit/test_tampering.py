@@ -14,7 +14,7 @@ from laari.store.audit import CHECKS, Report, audit
 from laari.store.ledger.last_seal_file import KnownSeal
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures
-from tests.audit.books import KEY, seal_all, write_books, write_more
+from tests.audit.books import KEY, close_till, seal_all, write_books, write_more
 from tests.audit.payout_books import write_payouts
 
 pytestmark = pytest.mark.ci
@@ -44,6 +44,7 @@ def sealed(engine: Any) -> Sealed:
     async def make() -> Sealed:
         await write_books(dsn)
         await write_more(dsn)
+        await close_till(dsn)
         await write_payouts(dsn)
         await add_up_days(dsn)
         last = (await seal_all(dsn))[-1]
