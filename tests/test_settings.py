@@ -31,6 +31,7 @@ def test_defaults() -> None:
         sandbox_signups_per_minute=60.0,
         sandbox_merchants=10_000,
         second_operator_above=None,
+        contact_delay_hours=24,
         support_contact=None,
         vpa_suffixes=("fp", "fahipay"),
         webhook_allow_private=False,

@@ -66,7 +66,7 @@ async def test_a_support_day_of_ten_calls(
     await look(page, "customer")
     # 4. "I lost my phone": the wallet is frozen, and nothing leaves it.
     await page.get_by_text("Freeze the wallet …").click()
-    await page.get_by_label("Reason, which only operators read").fill("Phone lost")
+    await page.get_by_label("Reason, which only operators read").first.fill("Phone lost")
     await page.get_by_role("button", name="Freeze the wallet").click()
     await expect(page.get_by_text("Frozen since")).to_contain_text("Phone lost")
     await look(page, "customer-frozen")

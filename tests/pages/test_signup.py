@@ -52,7 +52,7 @@ async def test_signing_up_opens_the_overview_with_the_key(
     await page.get_by_role("link", name="Overview").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
     assert key not in await page.content()
-    assert await page.get_by_role("link", name="Live").count() == 0
+    assert await page.get_by_role("link", name="Live", exact=True).count() == 0
     home = page.url
     for path in ("/dashboard/live", "/dashboard/live/payments/new", "/dashboard/live/keys"):
         await page.goto(open_service.origin + path)

@@ -54,12 +54,14 @@ LOOKUP_KEYS: dict[str, Any] = {
     "answers": "LP000001R0001",
     "last_run_numbers": "live",
     "earned_fees": "live",
+    "fund_movement_counts": 1,
 }
 # The other look-ups find nothing. A merchant without any movement has a balance too.
 FOUND: dict[str, Any] = {
     "balances": {1: 0},
     "bank_accounts": {1: ()},
     "earned_fees": {"live": EarnedFees(0, 0)},
+    "fund_movement_counts": {1: 0},
 }
 
 

@@ -78,7 +78,7 @@ async def _find(request: DashboardRequest) -> Payout | None:
 async def show_one(request: DashboardRequest) -> Reply:
     payout = await _find(request)
     if payout is None:
-        return request.no_such_page()
+        return request.missing()
     backend, tenant = request.backend, request.tenant
     listing = f"{_LISTING} {payout.id.hex}"
     place = backend.cursors.read(listing, tenant.id, request.query.get("after", ""))
@@ -100,7 +100,7 @@ async def show_one(request: DashboardRequest) -> Reply:
 async def export(request: DashboardRequest) -> Reply:
     payout = await _find(request)
     if payout is None:
-        return request.no_such_page()
+        return request.missing()
 
     async def find(after: Position | None) -> tuple[list[PayoutMovement], Position | None]:
         found = await request.backend.ask(payouts.movements, payout, ROWS_AT_ONCE, after)
