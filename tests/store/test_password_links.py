@@ -140,7 +140,7 @@ async def test_a_customer_without_email_gets_a_code(connection: asyncpg.Connecti
     kind, recipient, values = await sent(connection)
     assert (kind, recipient) == ("password_code", "+9607771234")
     code = values["code"]
-    assert len(code) == 6
+    assert len(code) == password_links.CODE_DIGITS
     # The code needs the secret of its request, and the request needs the code.
     assert await password_links.exchange_code(connection, KEY, "another", code, NOW) is None
     assert await password_links.find(connection, HANDLE, NOW) is None

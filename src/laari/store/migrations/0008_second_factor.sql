@@ -57,7 +57,7 @@ CREATE TABLE password_links (
     digest bytea PRIMARY KEY CHECK (length(digest) = 32),  -- of the link, or of the code's request
     customer_id uuid UNIQUE REFERENCES customers ON DELETE CASCADE,
     person_id uuid UNIQUE REFERENCES persons ON DELETE CASCADE,
-    -- Of the six digits in an SMS, made with the master key; null for a link, which is the secret.
+    -- Of the digits in an SMS, made with the master key; null for a link, which is the secret.
     code_digest bytea CHECK (length(code_digest) = 32),
     attempts integer NOT NULL DEFAULT 0 CHECK (attempts >= 0),  -- wrong codes
     expires_at timestamptz NOT NULL,

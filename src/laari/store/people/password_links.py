@@ -1,6 +1,6 @@
 """Links and codes that set a forgotten password: one at a time for each customer and person.
 
-A link is its own secret. A code has six digits, so it counts only together with the secret of the
+A link is its own secret. A code has eight digits, so it counts only together with the secret of the
 request that asked for it, and only a few times.
 """
 
@@ -21,7 +21,7 @@ from laari.store.secrets import derive, digest, new_secret
 
 LIFE = timedelta(minutes=30)
 MOST_ATTEMPTS = 3  # wrong codes
-CODE_DIGITS = 6
+CODE_DIGITS = 8  # against guesses at one customer over many requests
 
 
 class HandedOver(NamedTuple):
