@@ -6,7 +6,7 @@ import httpx
 import pytest
 from playwright.async_api import Page, expect
 
-from laari.edge.pages.dashboard.request import clock_words
+from laari.edge.pages.dashboard.request import TABS, clock_words
 from laari.edge.pages.language import DHIVEHI, ENGLISH
 from laari.edge.pages.render import last_moment
 from laari.rules.calendar import read_timestamp
@@ -128,7 +128,7 @@ async def test_on_a_phone_nothing_is_out_of_sight(visitors: Visitors, owner: Own
     page = await owner.open(visitors, "/sandbox/requests", "phone")
     await expect(page.get_by_text(asked["customer"]["value"]).first).to_be_visible()
     tabs = page.get_by_role("navigation", name="Dashboard").get_by_role("link")
-    assert await tabs.count() == 7
+    assert await tabs.count() == len(TABS)
     for tab in await tabs.all():
         box = await tab.bounding_box()
         assert box is not None
