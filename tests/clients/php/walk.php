@@ -114,4 +114,22 @@ foreach ([['x'], ['http://shop.example', 'k'], [$origin], [$origin, "k\n"], [$or
     } catch (InvalidArgumentException) {
     }
 }
+$sold = $client->sandbox->payments->pay($client->payments->create(reference: 'm-1', amount: 700)['id']);
+$refund = $client->payments->refund($sold['id'], amount: 50);
+check($client->refunds->get($refund['id'])['amount'] === 50, 'refund');
+foreach ($client->payments->refunds($sold['id']) as $each) {
+    check($each['id'] === $refund['id'], 'refunds');
+}
+$money = $client->balance->get();
+$payout = $client->sandbox->payouts->create();
+check($payout['amount'] === $money['available'], 'payout');
+check($client->sandbox->payouts->settle($payout['id'])['status'] === 'settled', 'settled');
+check($client->payouts->get($payout['id'])['status'] === 'settled', 'one payout');
+foreach ($client->payouts->list() as $each) {
+    check($each['id'] === $payout['id'], 'payouts');
+}
+check(iterator_count($client->payouts->movements($payout['id'])) > 0, 'movements');
+$client->sandbox->payments->pay($client->payments->create(reference: 'm-2', amount: 700)['id']);
+$back = $client->sandbox->payouts->create();
+check($client->sandbox->payouts->sendBack($back['id'])['status'] === 'returned', 'returned');
 echo "done\n";
