@@ -227,15 +227,11 @@ async def test_many_refunds_at_once_never_exceed_the_payment_or_the_balance(
 ) -> None:
     shop = await asyncio.to_thread(service.merchant, fee_bps=1_000)
     first, second = [await asyncio.to_thread(paid, shop) for _ in range(2)]
-    # As if a payout had left 4,000 laari.
-    tenant = await tenant_of(shop, "sandbox")
-    await asyncio.to_thread(
-        service.execute,
-        "INSERT INTO transfers (id, kind, debit_account, credit_account, amount, tid, created_at) "
-        "VALUES (gen_random_uuid(), 'payout', $1, 6, 14000, gen_random_uuid()::text, now())",
-        1_000_000_000 + tenant.id,
-    )
-    assert await asyncio.to_thread(balance, shop) == 4_000
+    # A hold leaves 4,000 laari.
+    words = ("merchant", "hold", shop.id, "14000", "--mode", "sandbox", "--reason", "test")
+    held = await asyncio.to_thread(service.laari, *words)
+    assert held.returncode == 0, held.stderr
+    assert shop.get("/balance").json()["data"]["available"] == 4_000
     async with httpx.AsyncClient(
         base_url=shop.http.base_url, headers=shop.http.headers, timeout=30
     ) as client:
@@ -251,4 +247,4 @@ async def test_many_refunds_at_once_never_exceed_the_payment_or_the_balance(
     assert set(outcomes) <= {201, 409, 429, 503}
     # Each payment's fee of 1,000 counts with its first refund.
     assert made == 12
-    assert await asyncio.to_thread(balance, shop) == -2_000
+    assert shop.get("/balance").json()["data"]["available"] == -2_000
