@@ -125,7 +125,6 @@ def write_configuration(
         "checkpoint_timeout": "10min",
         "random_page_cost": "1.1",  # flash
         "effective_io_concurrency": "64",
-        "jit": "off",  # statements are short
         "timezone": "UTC",
         "log_timezone": "UTC",
         "log_checkpoints": "off",

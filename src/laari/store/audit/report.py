@@ -111,7 +111,7 @@ async def settle(connection: Connection, since_seal: bool) -> None:
     # The connections already share the processors. The search path keeps unqualified names
     # PostgreSQL's own or our tables, whatever somebody has set for this role.
     await connection.execute(
-        f"SET LOCAL work_mem = '{MEMORY}'; SET LOCAL jit = off; "
+        f"SET LOCAL work_mem = '{MEMORY}'; "
         "SET LOCAL max_parallel_workers_per_gather = 0; "
         "SET LOCAL search_path = pg_catalog, public; SET LOCAL row_security = off; "
         "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL datestyle = 'ISO, YMD'; "

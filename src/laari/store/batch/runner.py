@@ -30,7 +30,6 @@ T = TypeVar("T")
 # A process that is stopped during a batch must not keep its locks. Every row is found by a key, so
 # one plan fits all.
 _SESSION = {
-    "jit": "off",
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
     "enable_hashjoin": "off",

@@ -209,7 +209,8 @@ def _explained(error: BaseException) -> BaseException:
 
 async def _prepare(connection: Connection, settings: Mapping[str, str], standby: bool) -> None:
     _keep_alive(connection)
-    columns = ["pg_is_in_recovery()"]
+    # Statements are short: compiling one takes longer than running it.
+    columns = ["pg_is_in_recovery()", "set_config('jit', 'off', false)"]
     columns += [f"set_config('{name}', '{value}', false)" for name, value in settings.items()]
     is_standby = await connection.fetchval(f"SELECT {', '.join(columns)}")
     if is_standby and not standby:

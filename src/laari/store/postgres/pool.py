@@ -32,7 +32,7 @@ GRACE_SECONDS = 0.5  # then the connection counts as dead
 FAIL_FAST_SECONDS = 0.25  # without a new attempt after a failed connection
 PING_SECONDS = 1.0  # for the test of an idle connection
 # Each statement has one good plan.
-_SESSION = {"jit": "off", "plan_cache_mode": "force_generic_plan"}
+_SESSION = {"plan_cache_mode": "force_generic_plan"}
 READ_CONNECTIONS = 6  # per process; look-ups are coalesced, so only listings need more than one
 WRITE_CONNECTIONS = 2  # per process, for what is not money: sessions, keys, windows
 SECOND_TRY_SECONDS = 2.5  # to connect again and repeat a read whose connection was dead
