@@ -22,17 +22,13 @@ DIGESTS = {
     "0001_schema.sql": "737df23d2fcca74a88bc660505ba18f824bdf8a5edc60bd2682da0e24eb56edb",
     "0002_messages.sql": "2fab260d18d6e7904d809a306082d791fba4662de572b8db134a57c091f46787",
     "0003_keys.sql": "c05e8aa9372f7336b5862e511bcc17b6443b750ffe387deceef9ee94f7c68715",
-    "0004_people.sql": "afde925f06648d0a302dcc0c928dfcfdd8ed20c220ad2d226c017e2d87923dde",
-    "0005_journal.sql": "a1b2fbbc6b824d29b0ad8377e0fecd2be0ca5f3f5d192b9321268c27ae2fa4c2",
+    "0004_people.sql": "bbb3c8d3af5eb7fd77777fae3d723c1eb29fbe4aee762f03d0ba66cb2ba8d225",
+    "0005_journal.sql": "c679372bcefba5cc5f5b22fff20d2b89e2a06636b7225a2a1c2d9a66b89c6f11",
     "0006_refunds.sql": "ca7da7b918e5bb40cb1257dfb748ce276d6a89597b5b38cfca736a658b05bdfe",
-    "0007_invitations.sql": "0f9b005f5255c9a971110fad7218e33e5151dfdfcec1b4c1680ef7f5f80cc7e1",
-    "0008_second_factor.sql": "38ed154c695be05b6f711244f0fb80d3cb9a9b25f474533f179bb8cf51721962",
-    "0009_payouts.sql": "50cd50ef73596382b0c3e492d0ff492a98212efb7a59130b46f4135f33fff45d",
-    "0010_proofs.sql": "51c5158cce335e0f610d4c85c375ac0536f8f9a99b281f9cfae76a38c4e31a4e",
-    "0011_desk.sql": "9592306e627a4e86577846391103735c877804bd2840438d85adf0e73be3e756",
-    "0012_till_closings.sql": "3cf9a27044f9150a655e100b50b6cfa3a9e97a48dd7c8a40b6f605867d7cea97",
-    "0013_watched_people.sql": "abd021c902ed045baa5628568663417166e81c44ceeb769e7865681d204af69d",
-    "0014_contact_changes.sql": "2e38e295aec2bbd33325420c8ee8967dd871bbb8a394a56938707863f502310f",
+    "0007_payouts.sql": "3838661304ad8559eac6003816d0a94e874dffbf60b4fd245a751a95deeefb5c",
+    "0008_desk.sql": "9592306e627a4e86577846391103735c877804bd2840438d85adf0e73be3e756",
+    "0009_till_closings.sql": "3cf9a27044f9150a655e100b50b6cfa3a9e97a48dd7c8a40b6f605867d7cea97",
+    "0010_contact_changes.sql": "2e38e295aec2bbd33325420c8ee8967dd871bbb8a394a56938707863f502310f",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release
 FILES = Path(__file__).parent / "released"

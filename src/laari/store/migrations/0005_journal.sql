@@ -68,7 +68,7 @@ LANGUAGE plpgsql SET timezone = 'UTC' SET bytea_output = 'hex' AS $$
 DECLARE
     actor jsonb := nullif(current_setting('laari.actor', true), '')::jsonb;
     watched text[] := TG_ARGV[1:];
-    keys text[] := ARRAY['id', 'name', 'digest', 'person_id', 'merchant_id'];
+    keys text[] := ARRAY['id', 'name', 'digest', 'person_id', 'merchant_id', 'tenant_id', 'day'];
     found jsonb := CASE TG_OP WHEN 'DELETE' THEN to_jsonb(OLD) ELSE to_jsonb(NEW) END;
     state_before jsonb := CASE WHEN TG_OP <> 'INSERT' THEN journal_state(to_jsonb(OLD), watched) END;
     state_after jsonb := CASE WHEN TG_OP <> 'DELETE' THEN journal_state(to_jsonb(NEW), watched) END;
@@ -119,6 +119,17 @@ BEGIN
                 (SELECT p.email FROM persons p WHERE p.id = (found ->> 'person_id')::uuid));
             state_before := state_before || email;
             state_after := state_after || email;
+        WHEN 'invitations' THEN
+            owner := found ->> 'merchant_id';
+            object := owner || ' ' || (found ->> 'email');
+        WHEN 'second_factors' THEN
+            object := 'per_' || replace(found ->> 'person_id', '-', '');
+        WHEN 'bank_accounts', 'payout_terms' THEN
+            object := coalesce(found ->> 'id', found ->> 'tenant_id');
+            SELECT t.merchant_id, t.mode INTO owner, only_in
+            FROM tenants t WHERE t.id = (found ->> 'tenant_id')::bigint;
+        WHEN 'bank_holidays' THEN
+            object := found ->> 'day';
         WHEN 'wallet_keys' THEN
             object := substr(found ->> 'digest', 3);  -- without \x
             SELECT w.mode, t.merchant_id INTO only_in, owner
@@ -137,10 +148,11 @@ END $$;
 -- Only the columns that are watched fire a trigger: the last use of a key, the clock of a sandbox and
 -- the balance of a wallet are none of them, so no payment, charge or request of the APIs does.
 CREATE TRIGGER merchants_journal AFTER INSERT OR DELETE OR UPDATE OF id, name, mode, active, fee_bps,
-        fee_fixed, webhook_url, webhooks_enabled, secret_digest, old_secret_digest, old_secret_until
+        fee_fixed, webhook_url, webhooks_enabled, secret_digest, old_secret_digest, old_secret_until,
+        requires_factor
     ON merchants FOR EACH ROW EXECUTE FUNCTION journal_change('merchant', 'name', 'mode', 'active',
         'fee_bps', 'fee_fixed', 'webhook_url', 'webhooks_enabled', 'secret_digest',
-        'old_secret_digest', 'old_secret_until');
+        'old_secret_digest', 'old_secret_until', 'requires_factor');
 -- A merchant with a live tenant is approved for live.
 CREATE TRIGGER tenants_journal AFTER INSERT OR DELETE OR UPDATE OF id, merchant_id, mode
     ON tenants FOR EACH ROW EXECUTE FUNCTION journal_change('tenant', 'merchant_id', 'mode');
@@ -161,6 +173,16 @@ CREATE TRIGGER persons_journal AFTER INSERT OR DELETE OR UPDATE OF id, email, pa
 CREATE TRIGGER memberships_journal AFTER INSERT OR DELETE OR UPDATE OF person_id, merchant_id, role,
         till
     ON memberships FOR EACH ROW EXECUTE FUNCTION journal_change('membership', 'role', 'till');
+-- An invitation with the digest of another link would let a stranger in, and a deleted factor would
+-- open an account to everybody with its password. A code updates other columns of a factor, and the
+-- use of a recovery code deletes its digest, so a log-in fires nothing.
+CREATE TRIGGER invitations_journal AFTER INSERT OR DELETE OR UPDATE
+    ON invitations FOR EACH ROW EXECUTE FUNCTION journal_change('invitation', 'digest', 'email',
+        'role', 'till', 'expires_at', 'proves');
+CREATE TRIGGER second_factors_journal AFTER INSERT OR DELETE OR UPDATE OF person_id, created_at,
+        confirmed_at, codes_made_at
+    ON second_factors FOR EACH ROW EXECUTE FUNCTION journal_change('second_factor', 'created_at',
+        'confirmed_at', 'codes_made_at');
 -- No trigger on updates: every payment updates wallets, with the tier among the columns. Commands of
 -- the spine add the entries of tiers and freezes.
 CREATE TRIGGER wallets_journal AFTER INSERT OR DELETE

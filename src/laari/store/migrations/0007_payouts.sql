@@ -60,40 +60,14 @@ CREATE TABLE bank_holidays (
     name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 100)
 );
 
--- Writes the journal for these settings, like `journal_change` for the others.
-CREATE FUNCTION journal_money_setting() RETURNS trigger
-LANGUAGE plpgsql SET timezone = 'UTC' AS $$
-DECLARE
-    actor jsonb := nullif(current_setting('laari.actor', true), '')::jsonb;
-    watched text[] := TG_ARGV[1:];
-    found jsonb := CASE TG_OP WHEN 'DELETE' THEN to_jsonb(OLD) ELSE to_jsonb(NEW) END;
-    state_before jsonb := CASE WHEN TG_OP <> 'INSERT' THEN journal_state(to_jsonb(OLD), watched) END;
-    state_after jsonb := CASE WHEN TG_OP <> 'DELETE' THEN journal_state(to_jsonb(NEW), watched) END;
-BEGIN
-    IF TG_OP = 'UPDATE' AND state_before = state_after THEN
-        RETURN NULL;
-    END IF;
-    IF actor IS NULL THEN
-        RAISE EXCEPTION 'a change of % needs an actor for the journal', TG_TABLE_NAME
-            USING ERRCODE = 'restrict_violation', HINT = 'The setting laari.actor names it.';
-    END IF;
-    INSERT INTO journal (time, actor_kind, actor_name, actor_role, address, action, object_type,
-        object_id, merchant_id, mode, before, after, reason)
-    SELECT now(), actor ->> 'kind', actor ->> 'name', actor ->> 'role', actor ->> 'address',
-        actor ->> 'action', TG_ARGV[0],
-        coalesce(found ->> 'day', found ->> 'id', found ->> 'tenant_id'), t.merchant_id, t.mode,
-        state_before::text, state_after::text, actor ->> 'reason'
-    FROM (SELECT) AS always LEFT JOIN tenants t ON t.id = (found ->> 'tenant_id')::bigint;
-    RETURN NULL;
-END $$;
 CREATE TRIGGER bank_accounts_journal AFTER INSERT ON bank_accounts FOR EACH ROW
-    EXECUTE FUNCTION journal_money_setting('bank_account', 'tenant_id', 'holder', 'bank',
+    EXECUTE FUNCTION journal_change('bank_account', 'tenant_id', 'holder', 'bank',
         'account_number', 'effective_at');
 CREATE TRIGGER payout_terms_journal AFTER INSERT OR UPDATE OR DELETE ON payout_terms FOR EACH ROW
-    EXECUTE FUNCTION journal_money_setting('payout_terms', 'minimum', 'fee', 'on_request',
+    EXECUTE FUNCTION journal_change('payout_terms', 'minimum', 'fee', 'on_request',
         'paused_reason');
 CREATE TRIGGER bank_holidays_journal AFTER INSERT OR UPDATE OR DELETE ON bank_holidays FOR EACH ROW
-    EXECUTE FUNCTION journal_money_setting('bank_holiday', 'name');
+    EXECUTE FUNCTION journal_change('bank_holiday', 'name');
 
 -- == Payouts ======================================================================================
 
