@@ -38,7 +38,6 @@ COOKIE_PATHS = ("/dashboard", "/app", "/pay/nothing", "/dashboard/login")
 LOG_INS_PER_SECOND = 20
 LOG_IN_ADDRESSES = 100
 READERS = 8  # of each kind
-EXPORT = "/dashboard/live/payments/export.csv"
 HEADER_BYTES = 1 << 30  # in all
 HEADER_CONNECTIONS = 16
 HEADER_PIECE = b"".join(b"X-Filler-%04d: %s\r\n" % (n, b"x" * 1000) for n in range(16))
@@ -167,10 +166,11 @@ async def reading(attack: Attack) -> None:
             wait = re.search(rb"(?i)\r\nretry-after: (\d+)", head)
             await asyncio.sleep(min(int(wait[1]), 1) if wait else 0.005)
 
+    pages: str = attack.arguments["pages"]
     kinds: dict[str, Callable[[], str]] = {
-        "overview": lambda: "/dashboard/live",
-        "export": lambda: EXPORT,
-        "search": lambda: f"/dashboard/live/payments?q={quote(f'fill-{secrets.randbelow(99)}')}",
+        "overview": lambda: pages,
+        "export": lambda: f"{pages}/payments/export.csv",
+        "search": lambda: f"{pages}/payments?q={quote(f'fill-{secrets.randbelow(99)}')}",
     }
     await asyncio.gather(
         *(read(number, name, path) for name, path in kinds.items() for number in range(READERS))

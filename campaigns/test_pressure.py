@@ -23,7 +23,10 @@ import pytest
 import bench.fill
 from campaigns.attacks import READERS
 from laari.engine.embedded import embedded_server
-from laari.store.people import sessions
+from laari.store.people import memberships, sessions
+from laari.store.people.persons import NewLogin
+from laari.store.postgres.pool import Connection
+from tests.actors import OPERATOR
 from tests.serving import Service, serving
 
 PAYMENTS_PER_SECOND = 40
@@ -44,7 +47,7 @@ SHORT_SCALE = 0.02
 class Place(NamedTuple):
     service: Service
     secret_key: str  # of the merchant that takes payments
-    cookies: list[str]  # of people of the merchant with many payments
+    reading: dict[str, Any]  # the pages of the merchant with many payments, and their readers
     email: str  # of somebody who can log in
     password: str
 
@@ -78,19 +81,19 @@ def furnished(service: Service, payments: int) -> Place:
     service.merchant(name="Other", email=email, password=password)
     paying = service.merchant(name="Paying")
     paying.control("wallet", {"balance": 10**12, "tier": "business"})
-    return Place(service, paying.secret_key, cookies, email, password)
+    reading = {"cookies": cookies, "pages": f"/dashboard/{large.id}/live"}
+    return Place(service, paying.secret_key, reading, email, password)
 
 
 def _log_in(service: Service, merchant_id: str, email: str) -> str:
     """The cookie of one of the merchant's people."""
-    service.execute(
-        "INSERT INTO merchant_users (email, merchant_id, password_hash) VALUES ($1, $2, '')",
-        email,
-        merchant_id,
-    )
-    now = datetime.now(UTC)
-    token = service.database.run(lambda connection: sessions.open_for(connection, email, now, ""))
-    return f"laari-dashboard={token}"
+
+    async def log_in(connection: Connection) -> str | None:
+        place = (merchant_id, email, "owner", None)
+        person = await memberships.add(connection, OPERATOR, *place, NewLogin(""))
+        return await sessions.open_for(connection, person.id, datetime.now(UTC), "")
+
+    return f"laari-dashboard={service.database.run(log_in)}"
 
 
 @contextmanager
@@ -201,7 +204,7 @@ def test_payments_go_on_under_a_little_of_each(small_place: Place) -> None:
     """In short: without figures, which a few seconds do not give."""
     place, came = small_place, {}
     host, port = place.service.origin.removeprefix("http://").split(":")
-    arguments = json.dumps({"cookies": place.cookies, "scale": SHORT_SCALE})
+    arguments = json.dumps({**place.reading, "scale": SHORT_SCALE})
     with beside("payer", host, port, place.secret_key, str(PAYMENTS_PER_SECOND)) as paid:
         for name in ("half_sent", "headers", "cookies", "log_ins", "reading"):
             with beside("attacks", name, host, port, arguments) as attacking:
@@ -252,7 +255,7 @@ def true_log_in(place: Place) -> float:
 
 @pytest.mark.campaign
 def test_overviews_exports_and_searches(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = alternate(place, "reading", {"cookies": place.cookies})
+    outcome = alternate(place, "reading", place.reading)
     hold(outcome, capsys)
     for came in outcome.came:  # and people are served
         assert came.get("overview 200", 0) > 0, came

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -137,7 +137,8 @@ class Tree(NamedTuple):
         pid = self.process.pid
         found: set[int] = set()
         for task in Path(f"/proc/{pid}/task").iterdir():  # a child belongs to the thread it is of
-            found.update(map(int, (task / "children").read_text().split()))
+            with suppress(FileNotFoundError):  # a thread that ended meanwhile
+                found.update(map(int, (task / "children").read_text().split()))
         return found
 
     def end(self) -> int:

@@ -192,6 +192,8 @@ def _wanted_events(found: Found) -> Iterator[tuple[str, str]]:
             yield "payment.created", row.id
         if row.state in ("paid", "refunded"):
             yield "payment.paid", row.id
+            if row.state == "refunded":
+                yield "payment.refunded", row.id
         elif row.state != "pending":
             yield f"payment.{row.state}", row.id
     for request in found.requests:

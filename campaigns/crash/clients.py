@@ -63,7 +63,10 @@ def new_operation(kind: str, shop: Shop) -> Operation:
 
 
 def about(kind: str, made: Operation, shown: str, expected: str | None = None) -> Operation:
-    return Operation(kind, made.merchant, made.reference, payment_id=shown, expected_state=expected)
+    key = f"refund-{shown}" if kind == "refund" else None  # other decisions take no key
+    return Operation(
+        kind, made.merchant, made.reference, key=key, payment_id=shown, expected_state=expected
+    )
 
 
 @dataclass

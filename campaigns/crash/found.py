@@ -131,7 +131,8 @@ async def _read(connection: asyncpg.Connection, received: set[str]) -> Found:
         "SELECT kind, payment_id, debit_account, credit_account, amount FROM transfers"
     )
     events = await connection.fetch(
-        "SELECT e.id, e.type, e.object_id, d.status FROM events e "
+        "SELECT e.id, e.type, coalesce(r.payment_id, e.object_id), d.status FROM events e "
+        "LEFT JOIN refunds r ON r.id = e.object_id "
         "LEFT JOIN deliveries d ON d.event_id = e.id"
     )
     saved = await connection.fetch(

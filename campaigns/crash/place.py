@@ -18,7 +18,6 @@ from tests.serving import Database, Service, await_ready, free_port
 
 BALANCE = 10_000_000_000  # laari: more than all payments of a campaign
 DAILY_CHARGES = 150_000  # laari: the limit of each merchant's limited authorization
-PASSWORD = "correct horse battery staple"
 STOP_SECONDS = 45
 
 
@@ -28,9 +27,8 @@ class Shop:
 
     id: str
     secret_key: str
-    email: str
     authorization_id: str  # without limits
-    limited_id: str  # so much a day
+    limited_id: str  # with a limit for a day
 
 
 @dataclass(frozen=True)
@@ -106,14 +104,11 @@ async def installed(data_dir: Path, shops: int = 4, **settings: str) -> AsyncIte
 
 def open_shop(service: Service, webhook_url: str, number: int) -> Shop:
     """The last of four has a customer with the limits of an ordinary wallet."""
-    email = f"owner{number}@shop.example"
-    merchant = service.merchant(
-        name=f"Shop {number}", webhook_url=webhook_url, email=email, password=PASSWORD
-    )
+    merchant = service.merchant(name=f"Shop {number}", webhook_url=webhook_url)
     tier = "basic" if number == 3 else "business"
     merchant.control("wallet", {"balance": BALANCE, "tier": tier})
     free = merchant.approved()
     limits = {"period": {"interval": "day", "amount": DAILY_CHARGES}}
     limited = merchant.approved(limits=limits)
     merchant.http.close()
-    return Shop(merchant.id, merchant.secret_key, email, free["id"], limited["id"])
+    return Shop(merchant.id, merchant.secret_key, free["id"], limited["id"])
