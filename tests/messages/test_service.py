@@ -124,9 +124,12 @@ def test_a_receipt_is_sent_on_demand_once_a_minute(
     token = {"form_token": token_in(shown)}
     assert forms.send(f"{page}/receipt", token).status_code == 303  # nothing is paid yet
     assert forms.send(f"{page}/pay", token).status_code == 303
-    until(lambda: mail_for(mailbox[0], "ali@example.mv"))
-    mailbox[0].received.clear()
 
+    def receipts() -> list[str]:
+        subjects = [email["Subject"] for email in mail_for(mailbox[0], "ali@example.mv")]
+        return [subject for subject in subjects if subject.startswith("Receipt")]
+
+    assert receipts() == []
     shown = forms.http.get(page).text
     assert "Send receipt by email" in shown
     answer = forms.send(f"{page}/receipt", token)
@@ -137,9 +140,8 @@ def test_a_receipt_is_sent_on_demand_once_a_minute(
     assert again.status_code == 429
     assert "less than a minute ago" in again.text
     assert 0 < int(again.headers["retry-after"]) <= 60
-    until(lambda: mail_for(mailbox[0], "ali@example.mv"))
-    [email] = mail_for(mailbox[0], "ali@example.mv")
-    assert email["Subject"] == "Receipt: MVR 125.00 to Seagull Café"
+    until(receipts)
+    assert receipts() == ["Receipt: MVR 125.00 to Seagull Café"]
     stranger = Forms()
     other = service.customer(email="eve@example.mv")
     assert stranger.log_in(f"{service.origin}/app/login", "eve@example.mv", other.password)
