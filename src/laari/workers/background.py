@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import NamedTuple, TypeAlias
@@ -60,58 +60,20 @@ async def run(
 ) -> None:
     """Runs until `stop` is set, then finishes the deliveries in flight."""
     pool = await open_pool(dsn, CONNECTIONS, JOB_SECONDS)
+    # Other jobs may keep the connections of `pool` busy, and a result that is not recorded in time
+    # means a second message.
+    outbox = Pool(dsn, 1)
     announcer = Announcer(pool)
     runner = BatchRunner(dsn, settings.public_url, announce=announcer)
     spine = Spine(runner.run)
     spine.start()
-
-    def purge_by(query: Callable[[Connection, datetime], Awaitable[object]]) -> Run:
-        async def run() -> None:
-            await pool.write_each(query, datetime.now(UTC))
-
-        return run
-
-    async def expire_requests() -> None:
-        await expiry.expire_overdue_requests(pool, spine)
-
     sealer = sealing.Sealer(pool, master_key, settings.data_dir)
     jobs = [
-        Job("purge saved responses", 60, purge_by(purge.purge_saved_responses)),
-        Job("purge expired tokens", 60, purge_by(purge.purge_access_tokens)),
-        Job("purge sessions", 300, purge_by(purge.purge_sessions)),
-        Job("purge invitations", 3600, purge_by(purge.purge_invitations)),
-        Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests),
-        Job("start fees", FEES_EVERY_SECONDS, lambda: pool.write(fees.start_due)),
-        Job(
-            "change contacts",
-            CONTACTS_EVERY_SECONDS,
-            lambda: pool.write(contact_changes.apply_due),
-        ),
-        Job("add up the days", FIGURES_EVERY_SECONDS, lambda: pool.write(figures.add_up)),
+        *_usual(pool, spine),
         Job("seal the ledger", sealing.EVERY_SECONDS, sealer.step),
+        *_purging(pool, settings),
+        *_sending(outbox, settings),
     ]
-    ages: dict[purging.Ended, int] = {
-        "deliveries": settings.retention_deliveries_days,
-        "messages": settings.retention_deliveries_days,
-        "addresses": settings.retention_addresses_days,
-    }
-    for rows, days in ages.items():
-        if days:
-            run = partial(purging.purge_ended, pool, rows, timedelta(days=days))
-            jobs.append(Job(f"purge {rows}", purging.ENDED_EVERY_SECONDS, run))
-    if days := settings.retention_sandbox_days:
-        sandboxes = purging.SandboxPurger(pool, timedelta(days=days))
-        jobs.append(Job("purge sandboxes", purging.SANDBOXES_EVERY_SECONDS, sandboxes.step))
-    # Other jobs may keep the connections of `pool` busy, and a result that is not recorded in time
-    # means a second message.
-    outbox = Pool(dsn, 1)
-    if settings.smtp_url is not None and settings.mail_from is not None:
-        mailer = Mailer(settings.smtp_url, settings.mail_from)
-        run = partial(send_due, outbox, "email", mailer.send)
-        jobs.append(Job("send emails", SEND_EVERY_SECONDS, run))
-    if settings.sms_command:
-        run = partial(send_due, outbox, "sms", partial(sms.send, settings.sms_command))
-        jobs.append(Job("send SMS", SEND_EVERY_SECONDS, run))
     try:
         delivering = delivery.run(dsn, master_key, settings, stop, limits)
         await asyncio.gather(delivering, run_jobs(jobs, stop))
@@ -126,6 +88,57 @@ async def run(
         await announcer.close()
         await outbox.close()
         await pool.close()
+
+
+def _usual(pool: Pool, spine: Spine) -> Iterator[Job]:
+    """The jobs of every installation."""
+
+    def purge_by(query: Callable[[Connection, datetime], Awaitable[object]]) -> Run:
+        async def run() -> None:
+            await pool.write_each(query, datetime.now(UTC))
+
+        return run
+
+    async def expire_requests() -> None:
+        await expiry.expire_overdue_requests(pool, spine)
+
+    yield Job("purge saved responses", 60, purge_by(purge.purge_saved_responses))
+    yield Job("purge expired tokens", 60, purge_by(purge.purge_access_tokens))
+    yield Job("purge sessions", 300, purge_by(purge.purge_sessions))
+    yield Job("purge invitations", 3600, purge_by(purge.purge_invitations))
+    yield Job("expire payment requests", expiry.EVERY_SECONDS, expire_requests)
+    yield Job("start fees", FEES_EVERY_SECONDS, lambda: pool.write(fees.start_due))
+    apply = contact_changes.apply_due
+    yield Job("change contacts", CONTACTS_EVERY_SECONDS, lambda: pool.write(apply))
+    yield Job("add up the days", FIGURES_EVERY_SECONDS, lambda: pool.write(figures.add_up))
+
+
+def _purging(pool: Pool, settings: Settings) -> Iterator[Job]:
+    """The jobs that remove old rows, if the settings name an age."""
+    ages: dict[purging.Ended, int] = {
+        "deliveries": settings.retention_deliveries_days,
+        "messages": settings.retention_deliveries_days,
+        "addresses": settings.retention_addresses_days,
+    }
+    for rows, days in ages.items():
+        if days:
+            run = partial(purging.purge_ended, pool, rows, timedelta(days=days))
+            yield Job(f"purge {rows}", purging.ENDED_EVERY_SECONDS, run)
+    if days := settings.retention_sandbox_days:
+        sandboxes = purging.SandboxPurger(pool, timedelta(days=days))
+        yield Job("purge sandboxes", purging.SANDBOXES_EVERY_SECONDS, sandboxes.step)
+
+
+def _sending(outbox: Pool, settings: Settings) -> Iterator[Job]:
+    """The jobs that send messages, if the settings name a transport."""
+    if settings.smtp_url is not None and settings.mail_from is not None:
+        mailer = Mailer(settings.smtp_url, settings.mail_from)
+        yield Job(
+            "send emails", SEND_EVERY_SECONDS, partial(send_due, outbox, "email", mailer.send)
+        )
+    if settings.sms_command:
+        send = partial(sms.send, settings.sms_command)
+        yield Job("send SMS", SEND_EVERY_SECONDS, partial(send_due, outbox, "sms", send))
 
 
 async def run_jobs(jobs: list[Job], stop: asyncio.Event) -> None:
