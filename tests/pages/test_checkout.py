@@ -104,7 +104,6 @@ async def test_paying_and_declining_need_no_script(
     assert status_of(live_shop, to_decline) == "rejected"
 
 
-@pytest.mark.journey
 async def test_wrong_passwords_and_strangers_are_told_the_same(
     visitors: Visitors, service: Service, live_shop: Merchant
 ) -> None:

@@ -86,7 +86,6 @@ async def test_what_a_closed_shop_asks_for_can_be_declined(
     assert live_shop.get(resource).json()["data"]["status"] == "rejected"
 
 
-@pytest.mark.journey
 @pytest.mark.parametrize("kind", ["checkout", "approval", "request"])
 async def test_an_open_page_follows_the_shop(
     visitors: Visitors, live_shop: Merchant, kind: str

@@ -51,7 +51,6 @@ async def test_a_wrong_password_is_told_and_a_foreign_address_not_followed(
     await expect(page).to_have_url(owner.url("/sandbox"))
 
 
-@pytest.mark.journey
 async def test_modes_are_apart_and_visible(visitors: Visitors, owner: Owner) -> None:
     owner.shop.payment(reference="in the sandbox")
     page = await owner.open(visitors, "/sandbox/payments")

@@ -33,7 +33,6 @@ def owner(service: Service) -> Owner:
     return new_owner(service, fee_bps=150)
 
 
-@pytest.mark.journey
 async def test_the_filtered_payments_are_downloaded(visitors: Visitors, owner: Owner) -> None:
     paid = owner.shop.payment(
         reference="=1+2", title='A "cake", big', amount=20_000, metadata={"till": "=1"}

@@ -159,7 +159,6 @@ async def test_a_refund_wants_a_recent_password(visitors: Visitors, owner: Owner
     await expect(page.get_by_role("status")).to_contain_text("Refunded")
 
 
-@pytest.mark.journey
 async def test_a_live_refund_always_wants_the_password(
     visitors: Visitors, service: Service
 ) -> None:
@@ -341,7 +340,6 @@ async def test_a_pending_payment_is_cancelled_and_an_overdue_one_left_alone(
     ]
 
 
-@pytest.mark.journey
 @both_sizes
 async def test_requests_and_authorizations_are_followed_and_ended(
     visitors: Visitors, owner: Owner, size: str

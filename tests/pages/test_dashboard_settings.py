@@ -101,7 +101,6 @@ async def test_a_webhook_goes_to_public_addresses_only_and_is_switched_off(
     await expect(page.get_by_label("URL for both modes")).to_have_value("")
 
 
-@pytest.mark.journey
 @both_sizes
 async def test_the_secret_key_is_rotated_after_a_confirmation_and_shown_once(
     visitors: Visitors, owner: Owner, size: str
@@ -290,7 +289,6 @@ async def test_a_form_sent_many_times_at_once_makes_one_secret(
     assert sorted(answer.status for answer in answers) == [200, *[409] * 7]
 
 
-@pytest.mark.journey
 async def test_the_mode_of_the_credentials_is_changed_after_a_confirmation(
     visitors: Visitors, owner: Owner
 ) -> None:
@@ -308,7 +306,6 @@ async def test_the_mode_of_the_credentials_is_changed_after_a_confirmation(
     await expect(page.locator(".band")).to_contain_text("Live")
 
 
-@pytest.mark.journey
 @both_sizes
 async def test_the_sandboxs_wallet_and_clock_are_set(
     visitors: Visitors, owner: Owner, size: str

@@ -119,7 +119,6 @@ async def test_tabs_work_with_the_keyboard(visitors: Visitors) -> None:
     await expect(page.locator('[data-language="sh"]').first).to_be_hidden()
 
 
-@pytest.mark.journey
 async def test_everything_can_be_read_without_javascript(visitors: Visitors) -> None:
     page = await visitors.page("phone", java_script_enabled=False)
     await page.goto(f"{visitors.service.origin}{CHECKOUT}")

@@ -131,7 +131,6 @@ async def trade_live(owner: Owner) -> None:
             await refund(owner, "live", payment)
 
 
-@pytest.mark.journey
 @pytest.mark.parametrize("mode", ["sandbox", "live"])
 async def test_overview_list_and_file_agree_for_the_same_days(
     visitors: Visitors, service: Service, mode: Mode

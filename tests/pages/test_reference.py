@@ -78,7 +78,6 @@ async def test_shows_everything_and_asks_no_other_host(service: Service, browser
     assert reference.hosts == {urlsplit(service.origin).netloc}
 
 
-@pytest.mark.journey
 async def test_an_operation_is_refused_without_a_key_and_done_with_one(
     service: Service, shop: Merchant, browser: Browser
 ) -> None:

@@ -156,7 +156,6 @@ def test_every_answer_carries_the_headers(service: Service, shop: Merchant) -> N
     assert "immutable" in httpx.get(service.origin + style[1]).headers["cache-control"]
 
 
-@pytest.mark.journey
 async def test_the_session_cookie_is_out_of_reach(service: Service, live_shop: Merchant) -> None:
     customer = await new_customer(service)
     address = live_shop.payment()["payment_url"]
@@ -182,7 +181,6 @@ async def test_the_session_cookie_is_out_of_reach(service: Service, live_shop: M
             assert not any(part.startswith("domain") for part in parts)
 
 
-@pytest.mark.journey
 async def test_guessing_a_password_is_throttled(service: Service, live_shop: Merchant) -> None:
     customer = await new_customer(service)
     address = live_shop.payment()["payment_url"]

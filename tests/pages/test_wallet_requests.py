@@ -53,7 +53,6 @@ async def test_a_request_is_paid(
     await expect(page.locator(".amount")).to_contain_text("375.00")
 
 
-@pytest.mark.journey
 @with_and_without_scripts
 async def test_a_request_is_rejected_without_a_password(
     visitors: Visitors, service: Service, live_shop: Merchant, scripts: bool
