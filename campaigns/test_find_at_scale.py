@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from statistics import median
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -15,9 +16,11 @@ from laari.store.reads.find import find
 from tests.actors import OPERATOR
 
 PAYMENTS = int(os.environ.get("LAARI_FIND_PAYMENTS", "10000000"))
-MERCHANTS = 3_000
+MERCHANTS = 2_000
 MOST_MS = 50
 SAMPLES = 15
+RECEIPT = "0123456789ABCDEF"
+TOKEN = "a" * 24
 ACTING = '{"kind": "service", "name": "test", "action": "test.fill"}'
 
 
@@ -38,6 +41,26 @@ async def _merchants(dsn: str) -> str:
     return made.merchant.id
 
 
+async def _receipt(dsn: str, filled: Filled, n: int) -> None:
+    """A payment with a receipt and a link as the service makes them, in a transaction of its own.
+
+    All filled rows are of one transaction, and a receipt is found by its transaction.
+    """
+    payment_id = UUID(filled.payment_id(n).removeprefix("pay_"))
+    async with connection_to(dsn) as connection, connection.transaction():
+        await connection.execute("UPDATE payments SET token = $2 WHERE id = $1", payment_id, TOKEN)
+        await connection.execute(
+            "INSERT INTO transfers (id, kind, debit_account, credit_account, amount, payment_id, "
+            "tid, created_at) VALUES (gen_random_uuid(), 'refund', $3, $4, 1, $1, $2, now())",
+            *(payment_id, RECEIPT, 1_000_000_000 + filled.tenant, filled.first_account + 1),
+        )
+        await connection.execute(
+            "INSERT INTO transactions (tid, account, time, type, name, details, amount, status) "
+            "VALUES ($1, $2, now(), 'refund', 'Bench', 'Order', 1, 'success')",
+            *(RECEIPT, filled.first_account + 1),
+        )
+
+
 async def _milliseconds(connection: asyncpg.Connection, text: str) -> float:
     taken = []
     for _ in range(SAMPLES):
@@ -52,12 +75,14 @@ def _texts(filled: Filled) -> dict[str, str]:
     return {
         "mobile": "7000123",
         "email": "customer123@example.com",
+        "VPA": "customer123",
         "account": str(filled.first_account + 123),
         "name": "customer 99",
         "common name": "customer",
         "payment id": filled.payment_id(n),
-        "link": f"https://laari.test/pay/{filled.token(n)}",
+        "link": f"https://laari.test/pay/{TOKEN}",
         "reference": f"fill-{n}",
+        "receipt": RECEIPT,
         "nothing": "no such reference",
     }
 
@@ -66,6 +91,8 @@ def _texts(filled: Filled) -> dict[str, str]:
 def test_each_way_to_search_stays_within_its_time(dsn: str) -> None:
     merchant_id = asyncio.run(_merchants(dsn))
     filled, _ = fill(dsn, merchant_id, Size(PAYMENTS, min(PAYMENTS, 100_000), 100, bodies=False))
+
+    asyncio.run(_receipt(dsn, filled, PAYMENTS // 3))
 
     async def measure() -> dict[str, float]:
         async with connection_to(dsn) as connection:

@@ -149,23 +149,75 @@ async def fill(connection: asyncpg.Connection) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "text", ["7000123", "123@b.mv", "v123", "family12 name", "r77", "0123456789ABCDEF"]
+async def fill_merchants(connection: asyncpg.Connection, number: int) -> None:
+    """Merchants with a reference of their own, and two that all of them use."""
+    await connection.execute("SELECT set_config('laari.actor', $1, false)", ACTING)
+    await connection.execute(
+        "INSERT INTO merchants (id, name, mode, secret_digest, secret_encrypted, fee_bps, "
+        "fee_fixed, sandbox_account) SELECT 'mer_' || lpad(n::text, 20, 'a'), 'Shop' || n, "
+        "'live', sha256(n::text::bytea), '', 0, 0, n FROM generate_series(1, $1) n",
+        number,
+    )
+    await connection.execute(
+        "INSERT INTO tenants (merchant_id, mode) SELECT id, 'live' FROM merchants "
+        "WHERE sandbox_account <= $1",
+        number,
+    )
+    await connection.execute(
+        "INSERT INTO reference_claims (tenant_id, reference, kind, resource_id) "
+        "SELECT t.id, unnest(ARRAY['of' || t.id, 'COMMON', 'Common']), 'payment', "
+        "gen_random_uuid() FROM tenants t; ANALYZE"
+    )
+
+
+READ = (
+    "SELECT sum(seq_tup_read)::bigint, sum(idx_tup_fetch)::bigint, sum(idx_scan)::bigint "
+    "FROM pg_stat_xact_user_tables"
 )
-async def test_no_search_reads_a_whole_table(dsn: str, text: str) -> None:
-    """The large tables have counters for the rows that were read in their order."""
+TEXTS = ("7000123", "123@b.mv", "v123", "family12 name", "r77", "common", "0123456789ABCDEF")
+
+
+async def rows_and_lookups(connection: asyncpg.Connection, text: str) -> tuple[int, int]:
+    """The rows that a search read in all tables, and its look-ups in all indexes."""
+    async with connection.transaction():
+        # Small tables in the same statements are read as a whole; these would never be.
+        await connection.execute("SET LOCAL enable_seqscan = on")
+        before = await connection.fetchrow(READ)
+        await find(connection, text, 20, vpa_suffixes=SUFFIXES)
+        after = await connection.fetchrow(READ)
+    scanned, fetched, lookups = (new - old for new, old in zip(after, before, strict=True))
+    return scanned + fetched, lookups
+
+
+@pytest.mark.parametrize("text", TEXTS)
+async def test_no_search_reads_a_whole_table_or_a_row_of_each_merchant(dsn: str, text: str) -> None:
     await write_books(dsn)
     async with connection_to(dsn) as connection:
         await fill(connection)
-        scanned = (
-            "SELECT coalesce(sum(seq_tup_read), 0) FROM pg_stat_xact_user_tables WHERE relname IN "
-            "('customers', 'wallets', 'reference_claims', 'payments', 'transactions', "
-            "'transfers', 'authorizations', 'payment_requests')"
+        await fill_merchants(connection, 3_000)
+        rows, lookups = await rows_and_lookups(connection, text)
+    assert (rows < 1_500, lookups < 100) == (True, True), (rows, lookups)
+
+
+async def test_more_merchants_do_not_make_a_search_longer(dsn: str) -> None:
+    await write_books(dsn)
+    async with connection_to(dsn) as connection:
+        await fill(connection)
+        few = [(await rows_and_lookups(connection, text))[1] for text in TEXTS]
+        await fill_merchants(connection, 1_000)
+        many = [(await rows_and_lookups(connection, text))[1] for text in TEXTS]
+    assert all(after <= before + 5 for before, after in zip(few, many, strict=True)), (few, many)
+
+
+async def test_the_newest_of_a_reference_that_several_merchants_use_is_shown(dsn: str) -> None:
+    await write_books(dsn)
+    async with connection_to(dsn) as connection:
+        ids = [id for (id,) in await connection.fetch("SELECT id FROM payments ORDER BY id")]
+        await connection.execute(
+            "INSERT INTO reference_claims (tenant_id, reference, kind, resource_id) "
+            "SELECT 1000 + n, 'Same', 'payment', id FROM unnest($1::uuid[]) "
+            "WITH ORDINALITY AS paid (id, n)",
+            ids,
         )
-        async with connection.transaction():
-            # Small tables in the same statements are read as a whole; these would never be.
-            await connection.execute("SET LOCAL enable_seqscan = on")
-            before = await connection.fetchval(scanned)
-            await find(connection, text, 20, vpa_suffixes=SUFFIXES)
-            read = await connection.fetchval(scanned) - before
-    assert read < 1_000
+        found = await find(connection, "same", 2)
+    assert (list(found.payments), found.more) == (ids[:-3:-1], ["payments"])

@@ -47,8 +47,12 @@ SELECT coalesce(sum(p.amount - coalesce((
 ), 0)), 0)::bigint
 FROM payouts p WHERE p.tenant_id = $1 AND p.status IN ('requested', 'approved', 'sent')
 """
-# The newer rows are found by their transaction, whatever the planner knows about the table.
-_FINDING = "SET LOCAL enable_seqscan = off"
+# Rows are found by their transaction, whatever the planner knows about the table. It would start
+# more processes for the many rows that it expects.
+FINDING = """
+SET LOCAL enable_seqscan = off;
+SET LOCAL max_parallel_workers_per_gather = 0
+"""
 
 
 class Balance(NamedTuple):
@@ -69,7 +73,7 @@ async def of_tenants(connection: Connection, tenant_ids: Collection[int]) -> dic
 
 async def of_tenant(connection: Connection, tenant_id: int) -> Balance:
     async with connection.transaction(isolation="repeatable_read", readonly=True):
-        await connection.execute(_FINDING)
+        await connection.execute(FINDING)
         found = (await of_tenants(connection, [tenant_id]))[tenant_id]
         return found._replace(in_transit=await connection.fetchval(_IN_TRANSIT, tenant_id))
 

@@ -1,7 +1,7 @@
 """The operator's search over everything: one text, and an index for each way to read it.
 
-References are unique for a tenant. An index over all tenants would cost every payment a write, so
-each tenant's own index is looked up: a few thousand look-ups take some milliseconds.
+Each way is a constant number of look-ups and a limited number of rows, whatever the number of
+merchants, payments and customers is.
 """
 
 import re
@@ -29,19 +29,19 @@ _ACCOUNT = re.compile(r"[0-9]{1,18}", re.ASCII)
 _LINK = re.compile(r".*/(pay|approve)/([A-Za-z0-9_-]{24})(?:[/?#].*)?", re.ASCII)
 _MERCHANT = re.compile(r"mer_[a-z2-7]{20}", re.ASCII)
 
-# `OFFSET 0` forces a look-up for each tenant: a plan for few tenants would read all references.
-_CLAIMS = """
-SELECT kind, resource_id FROM tenants t CROSS JOIN LATERAL (
-    SELECT kind, resource_id FROM reference_claims c
-    WHERE c.tenant_id = t.id AND c.reference = ANY($1) OFFSET 0
+# Many merchants may use the same reference, such as `1`. Of very many, any are read, and the newest
+# of those are shown.
+_MOST_READ = 1_000
+_CLAIMS = f"""
+SELECT kind, resource_id FROM (
+    SELECT kind, resource_id FROM reference_claims WHERE reference = ANY($1) LIMIT {_MOST_READ}
 ) AS found ORDER BY resource_id DESC LIMIT $2
 """
 _AUTHORIZATIONS = f"""
-SELECT found.* FROM tenants t CROSS JOIN LATERAL (
-    {AUTHORIZATIONS.select} WHERE tenant_id = t.id AND reference = ANY($1) OFFSET 0
-) AS found ORDER BY found.id DESC LIMIT $2
+SELECT * FROM (
+    {AUTHORIZATIONS.select} WHERE reference = ANY($1) LIMIT {_MOST_READ}
+) AS found ORDER BY id DESC LIMIT $2
 """
-
 
 KINDS = ("customers", "merchants", "payments", "requests", "authorizations", "transactions")
 _MERCHANTS = "SELECT id, name, mode, active, created_at FROM merchants"
@@ -161,8 +161,10 @@ async def _by_reference(connection: Connection, text: str, most: int, found: Fin
     wanted: dict[bool, list[UUID]] = {True: [], False: []}
     for kind, resource_id in await connection.fetch(_CLAIMS, written, most):
         wanted[kind == "request"].append(resource_id)
-    found.payments.update(await payments.by_id(connection, wanted[False]))
-    found.requests.update(await payment_requests.by_id(connection, wanted[True]))
+    paid = await payments.by_id(connection, wanted[False])
+    found.payments.update({id: paid[id] for id in wanted[False] if id in paid})
+    asked = await payment_requests.by_id(connection, wanted[True])
+    found.requests.update({id: asked[id] for id in wanted[True] if id in asked})
     for row in await connection.fetch(_AUTHORIZATIONS, written, most):
         found.authorizations[row["id"]] = AUTHORIZATIONS.read(row)
 

@@ -7,6 +7,7 @@ from asyncpg import Connection
 
 from laari.rules.ids import is_tid
 from laari.rules.records import Payment, PaymentRequest
+from laari.store.reads.balances import FINDING
 from laari.store.tables import PAYMENTS, REQUESTS
 
 _LAST = "\U0010ffff"  # no character comes after it: the end of everything that begins alike
@@ -76,9 +77,11 @@ def _of_till(rows: Iterable[P], till: str | None) -> list[P]:
 
 async def payments_of_receipt(connection: Connection, tid: str) -> list[Payment]:
     """The payment of a receipt, of any merchant, found through the customer's history."""
-    rows = await connection.fetch(
-        f"{PAYMENTS.select} WHERE id IN (SELECT payment_id FROM transfers "
-        "WHERE xid = (SELECT xid FROM transactions WHERE tid = $1) AND tid = $1)",
-        tid,
-    )
+    async with connection.transaction(readonly=True):
+        await connection.execute(FINDING)
+        rows = await connection.fetch(
+            f"{PAYMENTS.select} WHERE id IN (SELECT payment_id FROM transfers "
+            "WHERE xid = (SELECT xid FROM transactions WHERE tid = $1) AND tid = $1)",
+            tid,
+        )
     return [PAYMENTS.read(row) for row in rows]
