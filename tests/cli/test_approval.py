@@ -67,6 +67,44 @@ def test_an_application_is_reviewed_and_approved(laari: Laari, stranger: str) ->
     assert laari("audit", "--json").json["ok"] is True
 
 
+def test_an_approval_sets_terms_and_the_bank_account(laari: Laari, stranger: str) -> None:  # noqa: F811
+    wrong = dict(zip(OPTIONS[::2], OPTIONS[1::2], strict=True)) | {"--bank-account": "MV12"}
+    refused = laari("application", "submit", stranger, *sum(wrong.items(), ()))
+    assert (refused.status, "4 to 20 digits" in refused.err) == (1, True)
+    laari("application", "submit", stranger, *OPTIONS)
+    terms = ("--max-payment", "500000", "--minimum", "10000", "--hold", "First month")
+    assert laari("merchant", "approve", stranger, *terms).status == 0
+    [account] = laari("merchant", "bank", stranger, "--json").json
+    assert {name: account[name] for name in ("holder", "bank", "number")} == {
+        "holder": ANSWERS["bank_holder"],
+        "bank": ANSWERS["bank_name"],
+        "number": ANSWERS["bank_account"],
+    }
+    assert datetime.fromisoformat(account["effective_at"]) <= datetime.now(UTC)
+    found = laari("payout", "terms", stranger, "--json").json
+    assert (found["minimum"], found["paused_reason"]) == (10_000, "First month")
+    entries = laari("journal", "list", "--merchant", stranger, "--json").json
+    actions = {entry["action"] for entry in entries}
+    assert {"merchant.approve", "payout_terms.change", "bank_account.add"} <= actions
+    [limit] = [each["after"] for each in entries if each["action"] == "merchant.approve"]
+    assert limit["max_payment"] == "500000"
+    assert laari("audit", "--json").json["ok"] is True
+
+
+async def test_an_approval_tells_the_owners_about_the_bank_account(dsn: str) -> None:
+    async with connection_to(dsn) as connection:
+        async with connection.transaction():
+            made = await sign_up(
+                *(connection, OPERATOR, bytes(32), 10), name="Boat", email="aisha@shop.example"
+            )
+        assert made is not None
+        answers = applications.ApplicationFields(**ANSWERS)
+        await applications.submit(connection, OPERATOR, made.merchant.id, answers)
+        await applications.approve(connection, OPERATOR, made.merchant.id, channels=["email"])
+        rows = await connection.fetch("SELECT kind, recipient FROM messages")
+    assert [tuple(row) for row in rows] == [("bank_account_changed", "aisha@shop.example")]
+
+
 def test_a_switch_to_live_on_the_command_line_approves(laari: Laari, stranger: str) -> None:  # noqa: F811
     assert laari("merchant", "update", stranger, "--mode", "live", "--json").json["mode"] == "live"
     assert laari("merchant", "show", stranger, "--json").json["approved"] is True

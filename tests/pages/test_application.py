@@ -12,7 +12,7 @@ from tests.logins import opened
 from tests.pages.forms import token_in
 from tests.serving import Service
 
-FORM = {**ANSWERS, "monthly_volume": "250,000"}
+FORM = {**ANSWERS, "monthly_volume": "250,000", "bank_account": "7730 0000 12345"}
 
 
 class Shop:
@@ -50,7 +50,7 @@ async def shop(service: Service) -> Shop:
 
 async def test_a_shop_applies_and_reads_the_decision(service: Service, shop: Shop) -> None:
     assert "Before you take real money" in shop.get().text
-    for wrong in ({"legal_name": " "}, {"monthly_volume": "much"}, {"address": "x" * 501}):
+    for wrong in ({"legal_name": " "}, {"monthly_volume": "much"}, {"bank_holder": "=1+1"}):
         refused = shop.send("/application", **{**FORM, **wrong})
         assert refused.status_code == 422
         assert ANSWERS["contact"] in refused.text  # nothing has to be typed again
@@ -73,6 +73,12 @@ async def test_a_shop_applies_and_reads_the_decision(service: Service, shop: Sho
             "('application', 'tenant') AND action <> 'merchant.create' ORDER BY id",
             shop.id,
         )
+        accounts = await connection.fetch(
+            "SELECT account_number FROM bank_accounts b JOIN tenants t ON t.id = b.tenant_id "
+            "WHERE t.merchant_id = $1 AND t.mode = 'live'",
+            shop.id,
+        )
+    assert [row["account_number"] for row in accounts] == [ANSWERS["bank_account"]]
     assert "is approved for live mode" in shop.get("/application").text
     assert shop.get().url.path.endswith("/sandbox")
     found_actions = [row["action"] for row in actions]

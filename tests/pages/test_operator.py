@@ -203,8 +203,17 @@ async def test_an_application_is_approved_once(service: Service, admin: Desk) ->
     assert admin.send(page, "/refuse", reason="Again").status_code == 409
     again = await asyncio.to_thread(service.laari, "application", "submit", merchant_id, *options)
     assert again.returncode == 0
-    assert "is approved" in admin.send(page, "/approve").text
+    for wrong in ({"live_max": "much"}, {"live_minimum": "0"}, {"live_hold": "\x07"}):
+        assert admin.send(page, "/approve", **wrong).status_code == 422
+    terms = {"live_max": "5,000", "live_minimum": "100", "live_hold": "First <b>month</b>"}
+    approved = admin.send(page, "/approve", **terms).text
+    for text in ("is approved", "First &lt;b&gt;month", "MVR\u00a05,000.00", "MVR\u00a0100.00"):
+        assert text in approved
+    assert ANSWERS["bank_account"] in approved.partition('id="payouts"')[2]
     assert admin.send(page, "/approve").status_code == 409
+    limit = {"reason": "Grown", "mode": "live"}
+    assert admin.send(page, "/limit", max_payment="-5", **limit).status_code == 422
+    assert "no limit" in admin.send(page, "/limit", max_payment="", **limit).text
     rows = service.execute("SELECT mode FROM tenants WHERE merchant_id = $1", merchant_id)
     assert sorted(row["mode"] for row in rows) == ["live", "sandbox"]
 

@@ -23,7 +23,7 @@ DIGESTS = {
     "0002_messages.sql": "2fab260d18d6e7904d809a306082d791fba4662de572b8db134a57c091f46787",
     "0003_keys.sql": "c05e8aa9372f7336b5862e511bcc17b6443b750ffe387deceef9ee94f7c68715",
     "0004_people.sql": "bbb3c8d3af5eb7fd77777fae3d723c1eb29fbe4aee762f03d0ba66cb2ba8d225",
-    "0005_journal.sql": "c679372bcefba5cc5f5b22fff20d2b89e2a06636b7225a2a1c2d9a66b89c6f11",
+    "0005_journal.sql": "2bf6502525df55192985aa2cea6a2426357dab0d9d726a8eda80271ad2d84a88",
     "0006_refunds.sql": "ca7da7b918e5bb40cb1257dfb748ce276d6a89597b5b38cfca736a658b05bdfe",
     "0007_payouts.sql": "3838661304ad8559eac6003816d0a94e874dffbf60b4fd245a751a95deeefb5c",
     "0008_desk.sql": "13a05eaf14c0a94b20f07eeccd4d833ccae98cf833706dbc0eac7c2f716eb529",

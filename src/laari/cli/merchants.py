@@ -12,12 +12,17 @@ from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
+from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
+from laari.rules.records import Mode
 from laari.rules.webhooks import check_webhook_url
 from laari.store.people import applications, merchants
 from laari.store.people import fees as fee_terms
+from laari.store.people.applications import LiveTerms
 from laari.store.people.merchants import described
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import balances
+
+_max_payment = fields.integer(1, MAX_PAYMENT_AMOUNT)
 
 
 @click.group()
@@ -98,7 +103,8 @@ async def update(
             changes["mode"] == "live"
             and not (await merchants.show(connection, merchant_id)).has_live
         ):
-            await applications.approve(connection, actor(), merchant_id)
+            channels = service.settings.channels
+            await applications.approve(connection, actor(), merchant_id, channels=channels)
         changed = await merchants.update(
             connection,
             actor(),
@@ -134,16 +140,46 @@ async def show(service: Service, merchant_id: str) -> dict[str, object]:
 @merchant.command()
 @click.argument("merchant_id")
 @click.option("--reason", type=fields.text(500), help="Shown to the merchant.")
+@click.option("--max-payment", type=_max_payment, help="Largest payment in laari.")
+@click.option(
+    "--minimum", type=fields.integer(1, MAX_MONEY), default=1, help="Smallest payout in laari."
+)
+@click.option(
+    "--hold", type=fields.reason, metavar="REASON", help="Pay out nothing; shown to the merchant."
+)
 @operation
 @needs("merchants.approve")
-async def approve(service: Service, merchant_id: str, reason: str | None) -> dict[str, object]:
+async def approve(
+    service: Service, /, merchant_id: str, reason: str | None, **terms: Any
+) -> dict[str, object]:
     """Let a merchant that signed up go live.
 
-    Its own people choose the mode of the credentials then. An open application ends as approved.
+    Its own people choose the mode of the credentials then. An open application ends as approved,
+    and payouts go to its bank account. `laari payout terms` ends a hold.
     """
     async with connection_to(service.dsn) as connection:
-        await applications.approve(connection, actor(), merchant_id, reason)
+        await applications.approve(
+            *(connection, actor(), merchant_id, reason),
+            *(LiveTerms(**terms), service.settings.channels),
+        )
         return {**described(await merchants.show(connection, merchant_id)), "approved": True}
+
+
+@merchant.command("set-limit")
+@click.argument("merchant_id")
+@click.option("--max-payment", type=_max_payment, help="In laari; omit it for no limit.")
+@click.option("--mode", type=fields.MODE, default="live", help="Mode of the limit.")
+@click.option("--reason", type=fields.reason, help="Only operators see it.")
+@operation
+@needs("merchants.change")
+async def set_limit(
+    service: Service, merchant_id: str, max_payment: int | None, mode: Mode, reason: str | None
+) -> dict[str, object]:
+    """Limit the amount of a merchant's new payments, requests and charges."""
+    async with connection_to(service.dsn) as connection:
+        tenant = await merchants.tenant_of(connection, merchant_id, mode)
+        await merchants.set_limit(connection, actor(), tenant.id, max_payment, reason)
+    return {"merchant_id": merchant_id, "mode": mode, "max_payment": max_payment}
 
 
 @merchant.command("set-fees")

@@ -11,7 +11,7 @@ from laari.rules.command import TenantCommand
 from laari.rules.lifecycle import AuthorizationAction
 from laari.rules.limits import counted, current_period, exceeded, remaining, usage_after
 from laari.rules.payment_commands import PAYMENTS, announce
-from laari.rules.payments import PaymentDraft, book_payment, new_payment
+from laari.rules.payments import PaymentDraft, book_payment, new_payment, too_large
 from laari.rules.records import Authorization, Payment, ReferenceClaim, Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.authorizations import RemainingLimits
@@ -54,6 +54,9 @@ class ChargeAuthorization(TenantCommand[Payment]):
         claim = world.references.get((tenant.id, draft.reference))
         if claim is not None:
             return self._retry(world, claim)
+        refusal = too_large(tenant, draft.amount)
+        if refusal is not None:
+            return refusal
         period = current_period(authorization, moment)
         refusal = may_charge(authorization, draft.amount, remaining(authorization, period))
         if refusal is not None:

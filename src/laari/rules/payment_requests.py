@@ -25,7 +25,7 @@ from laari.rules.payment_commands import (
     announce,
     move,
 )
-from laari.rules.payments import book_payment, default_deadline, new_payment
+from laari.rules.payments import book_payment, default_deadline, new_payment, too_large
 from laari.rules.records import Contact, CustomerType, PaymentRequest, ReferenceClaim, Tenant
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.world import Needs, World
@@ -90,6 +90,9 @@ class CreateRequest(TenantCommand[PaymentRequest]):
             return self._retry(world, claim)
         if draft.expires_at is not None and draft.expires_at <= now:
             return invalid("expires_at", "expires_at must be in the future.")
+        refusal = too_large(tenant, draft.amount)
+        if refusal is not None:
+            return refusal
         account = self._resolve(world)
         if isinstance(account, Refusal):
             return account

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from laari.rules import ledger, references
 from laari.rules.command import TenantCommand
-from laari.rules.money import fee_for
+from laari.rules.money import fee_for, rufiyaa
 from laari.rules.payment_commands import (
     PAYMENTS,
     Cancel,
@@ -102,6 +102,9 @@ class CreatePayment(TenantCommand[Payment]):
             return self._retry(world, claim)
         if draft.expires_at is not None and draft.expires_at <= now:
             return invalid("expires_at", "expires_at must be in the future.")
+        refusal = too_large(tenant, draft.amount)
+        if refusal is not None:
+            return refusal
         deadline = draft.expires_at or default_deadline(now)
         payment = new_payment(
             world, tenant, "hosted", draft, expires_at=deadline, metadata=draft.metadata
@@ -118,6 +121,14 @@ class CreatePayment(TenantCommand[Payment]):
         if original.amount != self.draft.amount:
             return references.differs(claim, "amount")
         return original
+
+
+def too_large(tenant: Tenant, amount: int) -> Refusal | None:
+    """A new payment above the operator's limit for the merchant; a retry is none."""
+    if tenant.max_payment is None or amount <= tenant.max_payment:
+        return None
+    limit = f"MVR {rufiyaa(tenant.max_payment)}"
+    return invalid("amount", f"amount must not exceed the limit of this merchant, {limit}.")
 
 
 def book_payment(

@@ -33,6 +33,7 @@ class Tenant(Struct, frozen=True):
     clock_offset_seconds: int
     sandbox_account: int
     active: bool
+    max_payment: int | None = None  # the operator's limit for new payments, in laari
 
 
 class MerchantActivity(Struct, frozen=True):

@@ -30,7 +30,7 @@ WATCHED = {
             *("secret_digest", "old_secret_digest", "old_secret_until", "requires_factor"),
         ),
     ),
-    "tenants": Watched("tenant", "r.id::text", ("merchant_id", "mode")),
+    "tenants": Watched("tenant", "r.id::text", ("merchant_id", "mode", "max_payment")),
     "oauth_clients": Watched(
         "oauth_client",
         "r.id",

@@ -153,9 +153,19 @@ CREATE TRIGGER merchants_journal AFTER INSERT OR DELETE OR UPDATE OF id, name, m
     ON merchants FOR EACH ROW EXECUTE FUNCTION journal_change('merchant', 'name', 'mode', 'active',
         'fee_bps', 'fee_fixed', 'webhook_url', 'webhooks_enabled', 'secret_digest',
         'old_secret_digest', 'old_secret_until', 'requires_factor');
+-- The largest payment of a merchant in this mode, beside the general one; null for no limit.
+ALTER TABLE tenants
+    ADD COLUMN max_payment bigint CHECK (max_payment BETWEEN 1 AND 9999999999);
+CREATE OR REPLACE VIEW tenant_details AS
+SELECT t.id, t.merchant_id, m.name AS merchant_name, t.mode, m.fee_bps, m.fee_fixed,
+       t.clock_offset_seconds, m.sandbox_account, m.active, t.max_payment
+FROM tenants t
+JOIN merchants m ON m.id = t.merchant_id;
 -- A merchant with a live tenant is approved for live.
-CREATE TRIGGER tenants_journal AFTER INSERT OR DELETE OR UPDATE OF id, merchant_id, mode
-    ON tenants FOR EACH ROW EXECUTE FUNCTION journal_change('tenant', 'merchant_id', 'mode');
+CREATE TRIGGER tenants_journal AFTER INSERT OR DELETE OR UPDATE OF id, merchant_id, mode,
+        max_payment
+    ON tenants FOR EACH ROW EXECUTE FUNCTION journal_change('tenant', 'merchant_id', 'mode',
+        'max_payment');
 CREATE TRIGGER oauth_clients_journal AFTER INSERT OR DELETE OR UPDATE OF id, merchant_id, name, scope,
         secret_digest, expires_at, revoked_at
     ON oauth_clients FOR EACH ROW EXECUTE FUNCTION journal_change('oauth_client', 'merchant_id',

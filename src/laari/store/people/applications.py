@@ -5,6 +5,7 @@ mode of the credentials then.
 """
 
 import os
+from collections.abc import Collection
 from datetime import UTC, datetime
 from typing import Literal
 from uuid import UUID
@@ -17,6 +18,8 @@ from msgspec.structs import astuple
 from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.actors import Actor
+from laari.rules.refusals import Refusal
+from laari.store.people import bank_accounts, payout_terms
 from laari.store.people.acting import acting, note
 
 ApplicationStatus = Literal["submitted", "approved", "refused", "withdrawn"]
@@ -49,6 +52,17 @@ class Application(Struct, frozen=True):
     reason: str | None
 
 
+class LiveTerms(Struct, frozen=True):
+    """What the operator sets with an approval, beside the fees."""
+
+    minimum: int = 1  # of a payout, in laari
+    hold: str | None = None  # the reason why payouts wait; the merchant reads it
+    max_payment: int | None = None
+
+
+NO_TERMS = LiveTerms()
+
+
 class ApplicationError(LaariError):
     """The state of the merchant or its application does not allow this."""
 
@@ -71,6 +85,9 @@ async def submit(
     connection: Connection, actor: Actor, merchant_id: str, answers: ApplicationFields
 ) -> Application:
     """Opens an application; it replaces one that is open."""
+    refusal = bank_accounts.not_valid(answers.bank_holder, answers.bank_name, answers.bank_account)
+    if refusal is not None:
+        raise ApplicationError(refusal.message)
     application_id = ids.new_id(datetime.now(UTC), os.urandom)
     async with acting(connection, actor, "application.submit"):
         await _refuse_live(connection, merchant_id)
@@ -134,19 +151,41 @@ async def _refuse_live(connection: Connection, merchant_id: str) -> None:
 
 
 async def approve(
-    connection: Connection, actor: Actor, merchant_id: str, reason: str | None = None
+    connection: Connection,
+    actor: Actor,
+    merchant_id: str,
+    reason: str | None = None,
+    terms: LiveTerms = NO_TERMS,
+    channels: Collection[str] = (),
 ) -> None:
-    """Makes the merchant's live side, and ends an open application as approved."""
+    """Makes the merchant's live side with its terms, and ends an open application as approved.
+
+    Payouts go to the bank account of the application, and the owners get a notice of it.
+    """
     async with acting(connection, actor, "merchant.approve", reason):
         await _refuse_live(connection, merchant_id)
-        await connection.execute(
-            "INSERT INTO tenants (merchant_id, mode) VALUES ($1, 'live')", merchant_id
+        tenant_id = await connection.fetchval(
+            "INSERT INTO tenants (merchant_id, mode, max_payment) VALUES ($1, 'live', $2) "
+            "RETURNING id",
+            *(merchant_id, terms.max_payment),
         )
-        await connection.execute(
+        if (terms.minimum, terms.hold) != (NO_TERMS.minimum, NO_TERMS.hold):
+            await payout_terms.change(
+                connection, tenant_id, actor, minimum=terms.minimum, paused_reason=terms.hold
+            )
+        bank = await connection.fetchrow(
             "UPDATE applications SET status = 'approved', decided_at = now(), decided_by = $2, "
-            "reason = $3 WHERE merchant_id = $1 AND status = 'submitted'",
+            "reason = $3 WHERE merchant_id = $1 AND status = 'submitted' "
+            "RETURNING bank_holder, bank_name, bank_account",
             *(merchant_id, actor.name, reason),
         )
+        if bank is not None:
+            holder, name, number = bank
+            added = await bank_accounts.add(
+                connection, tenant_id, holder, name, number, actor, channels
+            )
+            if isinstance(added, Refusal):
+                raise ApplicationError(added.message)
 
 
 async def refuse(

@@ -301,6 +301,20 @@ async def require_factor(
         )
 
 
+async def set_limit(
+    connection: Connection,
+    actor: Actor,
+    tenant_id: int,
+    max_payment: int | None,
+    reason: str | None = None,
+) -> None:
+    """The largest new payment of a merchant in one mode; None for no limit of its own."""
+    async with acting(connection, actor, "merchant.set_limit", reason):
+        await connection.execute(
+            "UPDATE tenants SET max_payment = $2 WHERE id = $1", tenant_id, max_payment
+        )
+
+
 async def key_mark(connection: Connection, merchant_id: str) -> str:
     """Identifies the present secret key without revealing it."""
     held: bytes = await connection.fetchval(

@@ -5,8 +5,9 @@ from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
+from laari.rules.bank_file import MAX_HOLDER
 from laari.rules.money import MAX_MONEY, read_rufiyaa
-from laari.store.people import applications
+from laari.store.people import applications, bank_accounts
 from laari.store.people.applications import ApplicationFields
 
 PATH = "/application"
@@ -16,8 +17,8 @@ TEXTS = {
     "registration_number": ("Registration number", 100),
     "tax_number": ("Tax number, if registered for tax", 100),
     "address": ("Address of the business", 500),
-    "bank_name": ("Bank", 100),
-    "bank_holder": ("Holder of the bank account", 255),
+    "bank_name": ("Bank", MAX_HOLDER),
+    "bank_holder": ("Holder of the bank account", MAX_HOLDER),
     "bank_account": ("Number of the bank account", 40),
     "contact": ("Contact person, with phone or email", 255),
 }
@@ -54,6 +55,11 @@ def read_answers(form: dict[str, str]) -> ApplicationFields | FormProblem:
             return FormProblem(422, f"{label}: enter 1 to {longest} printable characters.")
         else:
             texts[name] = text
+    bank = str(texts["bank_holder"]), str(texts["bank_name"])
+    texts["bank_account"] = number = str(texts["bank_account"]).replace(" ", "")
+    refusal = bank_accounts.not_valid(*bank, number)
+    if refusal is not None:
+        return FormProblem(422, refusal.message)
     volume = read_rufiyaa(form.get("monthly_volume", ""))
     if volume is None or not 0 <= volume <= MAX_MONEY:
         return NO_VOLUME

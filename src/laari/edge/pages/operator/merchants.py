@@ -10,11 +10,12 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day, read_timestamp, start_of
-from laari.rules.money import read_rufiyaa
+from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.payouts import in_effect
 from laari.rules.permissions import Permission
 from laari.rules.records import Mode
 from laari.store.people import applications, fees, memberships, merchants
+from laari.store.people.applications import NO_TERMS, LiveTerms
 from laari.store.people.merchants import Merchant
 from laari.store.reads import balances, payouts, tenants
 
@@ -59,6 +60,7 @@ async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
         "merchant.html",
         merchant=merchant,
         mode=mode,
+        max_payment=tenant.max_payment,
         payout_terms=await ask(payouts.terms, tenant.id),
         earlier=(await ask(balances.movement_counts, [tenant.id]))[tenant.id],
         bank_account=in_effect(accounts, request.now),
@@ -75,13 +77,48 @@ show = for_merchant(_show)
 
 
 async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+    minimum = _optional(request, "live_minimum", MAX_MONEY)
+    if isinstance(minimum, FormProblem):
+        return minimum
+    max_payment = _optional(request, "live_max", MAX_PAYMENT_AMOUNT)
+    if isinstance(max_payment, FormProblem):
+        return max_payment
+    hold = request.text_of("live_hold", MAX_REASON) if request.form.get("live_hold") else None
+    if isinstance(hold, FormProblem):
+        return FormProblem(422, "The reason of a hold must be printable characters.")
     if problem := await request.confirm():
         return problem
+    terms = LiveTerms(minimum or NO_TERMS.minimum, hold, max_payment)
+    channels = request.backend.settings.channels
     try:
-        await request.backend.write(applications.approve, request.actor, merchant.id)
+        await request.backend.write(
+            applications.approve, request.actor, merchant.id, None, terms, channels
+        )
     except LaariError as error:
         return in_words(error)
     return request.redirect(f"/merchants/{merchant.id}", done="approved")
+
+
+def _optional(request: OperatorRequest, name: str, highest: int) -> int | FormProblem | None:
+    """An amount of the form in laari; None if the field is empty."""
+    written = request.form.get(name, "").strip()
+    amount = read_rufiyaa(written)
+    if written and (amount is None or not 1 <= amount <= highest):
+        return FormProblem(422, "An amount must be in rufiyaa, such as 100.00.")
+    return amount
+
+
+async def _set_limit(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+    max_payment = _optional(request, "max_payment", MAX_PAYMENT_AMOUNT)
+    if isinstance(max_payment, FormProblem):
+        return max_payment
+    reason = request.text_of("reason", MAX_REASON)
+    if isinstance(reason, FormProblem):
+        return reason
+    mode = _mode(request, merchant)
+    tenant = await request.backend.ask(tenants.of_merchant, merchant.id, mode)
+    await request.backend.write(merchants.set_limit, request.actor, tenant.id, max_payment, reason)
+    return request.redirect(f"/merchants/{merchant.id}", mode=mode, done="limit")
 
 
 async def _refuse(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
@@ -182,6 +219,7 @@ ROUTES: Routes = [
     PageRoute(OperatorRequest, "/merchants/{merchant}", get=show, needs="merchants.read"),
     _form("/approve", _approve, needs="merchants.approve"),
     _form("/refuse", _refuse, needs="merchants.approve"),
+    _form("/limit", _set_limit, needs="merchants.change"),
     _form("/fees", _set_fees, needs="fees.change"),
     _form("/cancel-fees", _cancel_fees, needs="fees.change"),
     _form("/pause", _pause, needs="merchants.change"),

@@ -39,6 +39,7 @@ DONE = {
     "uncontact": "The change is cancelled.",
     "approved": "The merchant is approved. Its people can switch to live mode.",
     "refused": "The application is refused. The merchant reads the reason.",
+    "limit": "The limit is set.",
     "fees": "The fees are set.",
     "unscheduled": "The scheduled fees are cancelled.",
     "paused": "The merchant is paused and takes no payments.",
