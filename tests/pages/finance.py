@@ -7,6 +7,7 @@ from typing import Any
 from laari.rules import payments
 from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
+from laari.rules.records import Tenant
 from laari.store.batch.runner import BatchRunner
 from laari.store.people import bank_accounts
 from laari.store.postgres.pool import connection_to
@@ -25,23 +26,30 @@ async def paid_shop(
 ) -> Merchant:
     """A live merchant that was paid this amount a day ago."""
     shop = service.merchant(mode="live", fee_bps=fee_bps, **given)
-    payer = await new_customer(service, balance=amount, tier="business")
     async with connection_to(service.dsn) as connection:
         tenant = await tenants.of_merchant(connection, shop.id, "live")
         if with_bank:
             await bank_accounts.add(
                 *(connection, tenant.id, "Seagull Cafe", "BML", "7730000012345", OPERATOR)
             )
+    await take(service, tenant, amount)
+    return shop
+
+
+async def take(service: Service, tenant: Tenant, amount: int) -> None:
+    """A payment of a day ago."""
+    payer = tenant.sandbox_account
+    if tenant.mode == "live":
+        payer = (await new_customer(service, balance=amount, tier="business")).account
     runner = BatchRunner(
         service.dsn, service.origin, clock=lambda: datetime.now(UTC) - timedelta(days=1)
     )
     draft = payments.PaymentDraft(secrets.token_hex(8), amount)
     [made] = await runner.run([payments.CreatePayment(tenant, draft)], 1.0)
-    payer_of = Payer(payer.account, "live")
+    payer_of = Payer(payer, tenant.mode)
     [paid] = await runner.run([payments.PayPayment(tenant, made.id, payer_of)], 1.0)
     assert paid.status == "paid"
     await runner.close()
-    return shop
 
 
 async def balance_of(shop: Merchant) -> balances.Balance:

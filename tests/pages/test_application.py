@@ -1,14 +1,18 @@
 """A shop applies to go live on its dashboard, and reads the operator's decision."""
 
+import re
+
 import httpx
 import pytest
 
-from laari.store.people import applications
+from laari.store.people import applications, merchants
 from laari.store.people.signup import sign_up
 from laari.store.postgres.pool import connection_to
-from tests.actors import OPERATOR
+from laari.store.reads import tenants
+from tests.actors import OPERATOR, change
 from tests.cli.test_approval import ANSWERS
 from tests.logins import opened
+from tests.pages.finance import take
 from tests.pages.forms import token_in
 from tests.serving import Service
 
@@ -90,6 +94,46 @@ async def test_a_shop_applies_and_reads_the_decision(service: Service, shop: Sho
         "application.submit",
         "merchant.approve",
     ]
+
+
+async def test_a_checklist_follows_the_data(service: Service, shop: Shop) -> None:
+    def steps() -> dict[str, bool]:
+        found = re.findall(r'badge \w+">(done|to do)</span> (?:<a [^>]+>)?([^<]+)', shop.get().text)
+        return {" ".join(text.split()[:3]): state == "done" for state, text in found}
+
+    before = {"A payment in": False, "A webhook that": False, "Your second factor": False}
+    assert steps() == before | {"The application to": False}
+    shop.send("/application", **FORM)
+    async with connection_to(service.dsn) as connection:
+        hook = "https://shop.example/hook"
+        await merchants.update(connection, OPERATOR, shop.id, webhook_url=hook)
+        await take(service, await tenants.of_merchant(connection, shop.id, "sandbox"), 100)
+    attempt = (
+        "INSERT INTO delivery_attempts (event_id, lease, started_at, duration_ms, url, http_status)"
+        " SELECT e.id, $2, now(), 1, $3, $4 FROM events e JOIN tenants t ON t.id = e.tenant_id "
+        "WHERE t.merchant_id = $1 LIMIT 1"
+    )
+    # Neither a failure nor the answer of another address counts.
+    service.execute(attempt, shop.id, 101, hook, 500)
+    service.execute(attempt, shop.id, 102, "https://other.example/hook", 204)
+    paid = {"A payment in": True, "The application to": True}
+    assert steps() == before | paid
+    service.execute(attempt, shop.id, 103, hook, 204)
+    assert steps() == before | paid | {"A webhook that": True}
+    async with connection_to(service.dsn) as connection:
+        await applications.approve(connection, OPERATOR, shop.id)
+    live = {"A webhook that": True, "Your second factor": False, "Your bank account": True}
+    assert steps() == live | {"A first live": False}
+    async with connection_to(service.dsn) as connection:
+        await take(service, await tenants.of_merchant(connection, shop.id, "live"), 100)
+        assert steps() == live | {"A first live": True}
+        await change(
+            connection,
+            "INSERT INTO second_factors (person_id, seed_encrypted, created_at, confirmed_at) "
+            "SELECT person_id, '', now(), now() FROM memberships WHERE merchant_id = $1",
+            shop.id,
+        )
+    assert steps() == {}
 
 
 async def test_a_pause_shows_its_reason(service: Service, shop: Shop) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from laari.edge.pages.dashboard.chart import bars, stacked
 from laari.edge.pages.dashboard.days import read_days
-from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.dashboard.request import FACTOR, DashboardRequest, home_of
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day
@@ -17,7 +17,7 @@ from laari.rules.day_ranges import last_days
 from laari.rules.lifecycle import shown_state
 from laari.rules.money import money_text
 from laari.rules.refusals import Refusal, invalid
-from laari.store.reads import payments
+from laari.store.reads import checklist, payments
 from laari.store.reads.figures import Figures, Span
 from laari.store.reads.listing import Window
 
@@ -54,6 +54,7 @@ async def show(request: DashboardRequest, secret_key: str | None = None) -> Repl
     return await request.long_page(
         "overview.html",
         secret_key=secret_key,
+        checklist=await _checklist(request),
         period=period,
         is_newest=is_newest,
         chosen=request.query.get("preset", ""),
@@ -71,6 +72,37 @@ async def show(request: DashboardRequest, secret_key: str | None = None) -> Repl
         rows=newest.rows,
         state_of=shown_state,
     )
+
+
+class Step(NamedTuple):
+    """A line of the checklist."""
+
+    done: bool
+    text: str
+    url: str | None = None  # of the page on which to do it
+
+
+async def _checklist(request: DashboardRequest) -> list[Step]:
+    """For owners, until everything is done. A live shop may have no webhooks."""
+    if not request.may("bank.manage"):
+        return []
+    merchant, url = request.merchant, request.url
+    found = await request.backend.ask(checklist.of_merchant, merchant.id)
+    answered = "A webhook that your server has answered with 2xx"
+    webhook = Step(found.webhook, answered, url("/webhooks"))
+    factor = Step(request.person.has_factor, "Your second factor", url(FACTOR))
+    if not merchant.has_live:
+        apply = "The application to go live, with your bank account"
+        applied = Step(found.applied, apply, url("/application"))
+        return [Step(found.sandbox_payment, "A payment in the sandbox"), webhook, factor, applied]
+    live = home_of(merchant.id, "live")
+    steps = [webhook] if merchant.webhook_url else []
+    steps += [
+        factor,
+        Step(found.bank_account, "Your bank account for payouts", f"{live}/money/bank"),
+        Step(found.live_payment, "A first live payment, such as MVR 1.00 from your own wallet"),
+    ]
+    return [] if all(step.done for step in steps) else steps
 
 
 class Days(NamedTuple):
