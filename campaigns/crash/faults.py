@@ -148,7 +148,7 @@ async def _backends(place: Place, statement: str = "SELECT pid FROM all_of_them"
     try:
         rows = await connection.fetch(
             "WITH all_of_them AS (SELECT pid FROM pg_stat_activity "
-            f"WHERE application_name = 'laari' AND pid <> pg_backend_pid()) {statement}"
+            f"WHERE application_name LIKE 'laari%' AND pid <> pg_backend_pid()) {statement}"
         )
     finally:
         await connection.close()

@@ -74,7 +74,8 @@ NOBODY = {
     "bps": "150",
     "fixed": "0",
     **dict.fromkeys(("legal_name", "registration_number", "address", "contact"), "Shop"),
-    **dict.fromkeys(("bank_name", "bank_holder", "bank_account"), "Shop"),
+    **dict.fromkeys(("bank_name", "bank_holder"), "Shop"),
+    "bank_account": "7730000012345",
     "monthly_volume": "5",
 }
 

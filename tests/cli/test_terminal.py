@@ -396,6 +396,8 @@ def test_only_one_place_prints(path: Path) -> None:
 READING = ("list", "show", "history")
 UNJOURNALLED = {
     "audit": "reads",
+    "health": "reads",
+    "volume": "reads",
     "customer note": "a note has its author and is never changed",
     "merchant balance": "reads",
     "backup": "copies the database",
@@ -412,6 +414,7 @@ UNJOURNALLED = {
 # What changes something on the stage, if the least arguments do not.
 CHANGING: dict[str, list[str]] = {
     "merchant update": ["{merchant_id}", "--fee-bps", "7"],
+    "merchant set-limit": ["{merchant_id}", "--max-payment", "7"],
     "tier set": ["basic", "--daily", "7"],
     "merchant user set-role": ["{merchant_id}", "second@shop.mv", "--role", "accountant"],
     "merchant user remove": ["{merchant_id}", "second@shop.mv"],

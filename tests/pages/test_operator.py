@@ -1,8 +1,10 @@
 """The operator's desk by its forms: search, customers, merchants, money and health."""
 
 import asyncio
+import json
 import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, get_args
 
 import httpx
@@ -16,6 +18,7 @@ from laari.rules.permissions import OperatorRole, may
 from laari.store.people import memberships
 from laari.store.people.signup import sign_up
 from laari.store.postgres.pool import connection_to
+from laari.store.reads import volume
 from tests.actors import OPERATOR
 from tests.cli.test_approval import ANSWERS
 from tests.logins import whose
@@ -276,7 +279,9 @@ async def test_money_is_moved_by_finance(service: Service) -> None:
     assert slip in finance.get("/money").text
 
 
-async def test_sales_by_day_as_a_page_and_as_csv(service: Service) -> None:
+async def test_sales_by_day_as_a_page_and_as_csv(
+    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     finance = await desk_of(service, "finance")
     shop = service.merchant(name="=Formula Café")
     asked = shop.payment(amount=20_000)
@@ -292,6 +297,17 @@ async def test_sales_by_day_as_a_page_and_as_csv(service: Service) -> None:
     assert line.startswith(f"{day},sandbox,{shop.id},'=Formula Café,1,200.00,")
     assert "Formula Café" in finance.get("/money/volume", mode="sandbox").text
     assert finance.get("/money/volume", first="x", last="y").status_code == 200
+    target = tmp_path / "sales.csv"
+    options = ("--mode", "sandbox", "--csv", str(target), "--json")
+    listed = await asyncio.to_thread(service.laari, "volume", *options)
+    [row] = [row for row in json.loads(listed.stdout) if row["merchant_id"] == shop.id]
+    assert (row["day"], row["payments"], row["gross"]) == (str(day), 1, 20_000)
+    assert line in target.read_text("utf-8-sig").splitlines()
+    for wrong in (options[:4], ("--from", "2026-01-01", "--to", "2025-01-01")):
+        assert (await asyncio.to_thread(service.laari, "volume", *wrong)).returncode == 1
+    monkeypatch.setattr(volume, "MOST", 0)
+    async with connection_to(service.dsn) as connection:
+        assert len(await volume.by_day(connection, "sandbox", day, day)) == 1
 
 
 async def test_health_shows_the_last_audit(service: Service, support: Desk) -> None:
@@ -300,6 +316,15 @@ async def test_health_shows_the_last_audit(service: Service, support: Desk) -> N
     shown = support.get("/health").text
     assert "Last audit" in shown
     assert "found differences" not in shown
+    asked = await asyncio.to_thread(service.laari, "health", "--json")
+    found = json.loads(asked.stdout)
+    state = {check["name"]: check["ok"] for check in found["checks"]}
+    assert (found["ok"], state["Last audit"], state["Processes"]) == (False, True, True)
+    assert not state["Last backup"]
+    assert {each["role"] for each in found["processes"]} == {"interface", "background"}
+    for each in found["processes"]:
+        assert Path(f"/proc/{each['pid']}").exists()
+        assert f"{each['role']} {each['pid']}" in support.get("/health").text
     metrics = httpx.get(service.metrics_url).text
     assert "laari_last_audit_ok 1" in metrics
     assert "laari_last_audit_age_seconds" in metrics

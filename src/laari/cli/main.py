@@ -16,6 +16,7 @@ from laari.cli.clients import client
 from laari.cli.customers import customer
 from laari.cli.database import init_command, migrate_command
 from laari.cli.find import find_command
+from laari.cli.health import health_command, volume_command
 from laari.cli.journal import journal
 from laari.cli.merchants import merchant
 from laari.cli.messages import message
@@ -63,6 +64,7 @@ for command in (
     payment,
     payout,
     *bank.COMMANDS,
+    volume_command,
     statement_command,
     till,
     authorization,
@@ -70,6 +72,7 @@ for command in (
     message,
     listen_command,
     trigger_command,
+    health_command,
     audit_command,
     migrate_command,
     backup_command,

@@ -175,7 +175,10 @@ async def approve(
 async def set_limit(
     service: Service, merchant_id: str, max_payment: int | None, mode: Mode, reason: str | None
 ) -> dict[str, object]:
-    """Limit the amount of a merchant's new payments, requests and charges."""
+    """Limit the amount of a merchant's payments.
+
+    This applies to new payments, requests and charges.
+    """
     async with connection_to(service.dsn) as connection:
         tenant = await merchants.tenant_of(connection, merchant_id, mode)
         await merchants.set_limit(connection, actor(), tenant.id, max_payment, reason)

@@ -171,7 +171,7 @@ async def file(service: Service, number: int, out: Path | None) -> dict[str, obj
 
     The payouts are sent with the first call. Later calls write the same bytes.
     """
-    _require_absent(out)
+    require_absent(out)
     most = service.settings.payout_order_limit
     found, by_id = await _run_and_tenants(service, number)
     async with connection_to(service.dsn) as connection:
@@ -182,7 +182,7 @@ async def file(service: Service, number: int, out: Path | None) -> dict[str, obj
         made = await payouts.bank_file(connection, found)
     assert made is not None  # the run is sent
     if out is not None:
-        _write(out, made.content)
+        write_new(out, made.content)
     return {
         "run": number,
         "value_date": str(made.value_date),
@@ -193,12 +193,12 @@ async def file(service: Service, number: int, out: Path | None) -> dict[str, obj
     }
 
 
-def _require_absent(out: Path | None) -> None:
+def require_absent(out: Path | None) -> None:
     if out is not None and out.exists():
         raise LaariError(f"{path_text(out)} exists already")
 
 
-def _write(out: Path, content: bytes) -> None:
+def write_new(out: Path, content: bytes) -> None:
     with out.open("xb") as target:
         target.write(content)
         target.flush()

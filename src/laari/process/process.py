@@ -18,6 +18,7 @@ from laari.process.heartbeat import answer_with_stack, beat, tell_ready
 from laari.process.logs import configure_logs
 from laari.process.open import Service, open_service
 from laari.settings import read_settings
+from laari.store.postgres.connect import name_connections
 from laari.visible import one_line
 
 # The supervisor has reached the database before, so it will probably be back.
@@ -29,6 +30,7 @@ Work: TypeAlias = Callable[[Service, asyncio.Event], Awaitable[None]]
 def main() -> None:
     answer_with_stack()
     configure_logs()
+    name_connections(sys.argv[1])
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_work(_role(sys.argv[1])))

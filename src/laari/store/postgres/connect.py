@@ -4,6 +4,7 @@ Settings are statements: a pooler refuses start-up parameters that it does not k
 """
 
 import asyncio
+import os
 import socket
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -45,6 +46,15 @@ END
 """
 # A commit without a table or a lock. It waits for standbys like any other.
 COMMIT_NOTHING = "SELECT pg_logical_emit_message(true, 'laari', '')"
+
+
+# A pooler knows this one. The page of the person on call reads it (store/reads/health.py).
+_STARTING = {"application_name": "laari"}
+
+
+def name_connections(role: str) -> None:
+    """Names the connections that this process makes from now on."""
+    _STARTING["application_name"] = f"laari {role} {os.getpid()} {socket.gethostname()}"
 
 
 class DatabaseUnreachableError(UnavailableError):
@@ -178,7 +188,7 @@ async def _connect_to(
                 host=host.name,
                 port=host.port,
                 target_session_attrs="any",
-                server_settings={"application_name": "laari"},
+                server_settings=dict(_STARTING),
             )
             await _prepare(connection, settings, standby)
             if writing:

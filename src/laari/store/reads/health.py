@@ -1,6 +1,7 @@
 """The state of the service for the person on call, as a page and as metrics."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from asyncpg import Connection
 from msgspec import Struct
@@ -10,6 +11,9 @@ from laari.store.reads import deliveries, messages
 
 MAX_COUNTED = 10_000
 MOST_MERCHANTS = 50
+LATE = 600  # seconds that a webhook or message may wait
+AUDIT_AGE = timedelta(days=8)
+BACKUP_AGE = timedelta(days=2)
 MOST_PENDING = 2_000  # deliveries that are looked at for merchants with failures
 
 
@@ -35,6 +39,16 @@ class Noted(Struct, frozen=True):
     last_backup_at: datetime | None
 
 
+class ServiceProcess(Struct, frozen=True):
+    """A process of the service, as the database sees its connections."""
+
+    role: str  # interface or background
+    pid: str
+    machine: str
+    connected_at: datetime
+    last_used_at: datetime
+
+
 class Health(Struct, frozen=True):
     deliveries_waiting: int
     deliveries_oldest_seconds: float
@@ -42,6 +56,16 @@ class Health(Struct, frozen=True):
     messages_oldest_seconds: float
     noted: Noted
     failing: list[FailingMerchant]
+    processes: list[ServiceProcess]
+
+
+class Check(NamedTuple):
+    """A line for the person on call."""
+
+    name: str
+    ok: bool
+    text: str
+    at: datetime | None = None
 
 
 async def noted(connection: Connection) -> Noted:
@@ -64,9 +88,57 @@ async def read(connection: Connection) -> Health:
         "JOIN tenant_details d ON d.id = p.tenant_id GROUP BY 1, 2, 3 "
         f"ORDER BY 4 DESC, 1 LIMIT {MOST_MERCHANTS}"
     )
+    processes = await connection.fetch(
+        "SELECT split_part(application_name, ' ', 2), split_part(application_name, ' ', 3), "
+        "split_part(application_name, ' ', 4), min(backend_start), max(state_change) "
+        "FROM pg_stat_activity WHERE datname = current_database() AND state_change IS NOT NULL "
+        "AND application_name LIKE 'laari % % %' GROUP BY 1, 2, 3 ORDER BY 3, 1, 2"
+    )
     return Health(
         *await deliveries.backlog(connection),
         *await messages.backlog(connection),
         await noted(connection),
         [FailingMerchant(*row) for row in rows],
+        [ServiceProcess(*row) for row in processes],
     )
+
+
+def checks(found: Health, now: datetime) -> list[Check]:
+    noted = found.noted
+    roles = [process.role for process in found.processes]
+    webhooks = f"{found.deliveries_waiting} waiting, {noted.deliveries_failed} given up"
+    messages_sent = f"{found.messages_waiting} waiting, {noted.messages_failed} given up"
+    return [
+        Check("Webhooks", found.deliveries_oldest_seconds < LATE and not found.failing, webhooks),
+        Check(
+            "Messages",
+            found.messages_oldest_seconds < LATE and noted.messages_failed == 0,
+            messages_sent,
+        ),
+        _noted("Last seal", noted.last_seal_at, True, "nothing is sealed yet"),
+        _noted(
+            "Last audit",
+            noted.last_audit_at,
+            noted.last_audit_ok is True and _is_within(noted.last_audit_at, AUDIT_AGE, now),
+            "found differences" if noted.last_audit_ok is False else "never, by laari audit",
+        ),
+        _noted(
+            "Last backup",
+            noted.last_backup_at,
+            _is_within(noted.last_backup_at, BACKUP_AGE, now),
+            "never, by laari backup",
+        ),
+        Check(
+            "Processes",
+            {"interface", "background"} <= set(roles),
+            f"{roles.count('interface')} for requests, {roles.count('background')} in background",
+        ),
+    ]
+
+
+def _noted(name: str, at: datetime | None, ok: bool, otherwise: str) -> Check:
+    return Check(name, ok, "" if at is not None and ok else otherwise, at)
+
+
+def _is_within(at: datetime | None, age: timedelta, now: datetime) -> bool:
+    return at is not None and now - at < age

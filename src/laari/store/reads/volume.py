@@ -11,6 +11,7 @@ from laari.rules.records import Mode
 from laari.store.reads.figures import Figures
 
 MOST = 20_000  # rows
+MOST_DAYS = 92
 
 
 class MerchantDay(Struct, frozen=True):
@@ -21,14 +22,14 @@ class MerchantDay(Struct, frozen=True):
 
 
 async def by_day(connection: Connection, mode: Mode, first: date, last: date) -> list[MerchantDay]:
-    """The newest day first, then by the name of the merchant."""
+    """The newest day first, then by the name of the merchant; one too many if there are more."""
     rows = await connection.fetch(
         "SELECT f.day, m.id, m.name, sum(f.payments)::bigint, sum(f.gross)::bigint, "
         "sum(f.fees)::bigint, sum(f.refunds)::bigint, sum(f.refunded)::bigint "
         "FROM tenants t JOIN merchants m ON m.id = t.merchant_id "
         "JOIN daily_figures f ON f.tenant_id = t.id AND f.day >= $2 AND f.day <= $3 "
         "WHERE t.mode = $1 GROUP BY f.day, m.id, m.name ORDER BY f.day DESC, m.name, m.id "
-        f"LIMIT {MOST}",
+        f"LIMIT {MOST + 1}",
         *(mode, first, last),
     )
     return [

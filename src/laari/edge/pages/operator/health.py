@@ -8,7 +8,7 @@ from laari.store.reads import health
 
 async def show(request: OperatorRequest) -> Reply:
     found = await request.backend.ask(health.read)
-    return request.page("health.html", health=found, now=request.now)
+    return request.page("health.html", health=found, checks=health.checks(found, request.now))
 
 
 ROUTES = [PageRoute(OperatorRequest, "/health", get=show, needs="merchants.read")]

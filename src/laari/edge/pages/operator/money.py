@@ -1,10 +1,8 @@
 """Money: top-ups and adjustments, those that wait for a second person, and sales by day."""
 
-import csv
-import io
 from datetime import date, timedelta
 
-from laari.edge.pages.dashboard.export import BYTE_ORDER_MARK, guarded
+from laari.edge.pages.dashboard.export import BYTE_ORDER_MARK, csv_text, guarded
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
@@ -25,7 +23,6 @@ from laari.store.reads.figures import Figures
 from laari.store.reads.volume import MerchantDay
 
 MOST_LISTED = 500
-MOST_DAYS = 92
 MAX_DETAILS = 255
 MAX_SLIP = 100
 CSV = b"text/csv; charset=utf-8"
@@ -126,12 +123,15 @@ async def _refuse(request: OperatorRequest) -> Reply | Problem:
 async def _volume(request: OperatorRequest) -> tuple[date, date, Mode, list[MerchantDay]]:
     last, mode = _day(request, "last"), _mode(request)
     first = _day(request, "first") if "first" in request.query else last - timedelta(days=6)
-    first = max(min(first, last), last - timedelta(days=MOST_DAYS - 1))
+    first = max(min(first, last), last - timedelta(days=volume.MOST_DAYS - 1))
     return first, last, mode, await request.backend.ask(volume.by_day, mode, first, last)
 
 
 async def show_volume(request: OperatorRequest) -> Reply:
     first, last, mode, rows = await _volume(request)
+    if len(rows) > volume.MOST:
+        request.problem = FormProblem(422, "These days have too many rows. Choose fewer days.")
+        rows = []
     return await request.long_page(
         "volume.html", first=first, last=last, mode=mode, rows=rows, total=volume.total(rows)
     )
@@ -139,22 +139,25 @@ async def show_volume(request: OperatorRequest) -> Reply:
 
 async def export_volume(request: OperatorRequest) -> Reply:
     first, last, mode, rows = await _volume(request)
-    file = io.StringIO()
-    writer = csv.writer(file)
-    writer.writerow(["day", "mode", "merchant_id", "merchant", *Figures._fields, "net"])
+    if len(rows) > volume.MOST:
+        return await show_volume(request)
+    name = f"laari-{mode}-{first}-{last}.csv"
+    attached = (b"content-disposition", f'attachment; filename="{name}"'.encode())
+    return Reply(200, volume_csv(mode, rows), headers=(attached,), content_type=CSV)
+
+
+def volume_csv(mode: Mode, rows: list[MerchantDay]) -> bytes:
+    lines = [["day", "mode", "merchant_id", "merchant", *Figures._fields, "net"]]
     for row in rows:
         sums = row.figures
-        writer.writerow(
+        lines.append(
             [
-                *(row.day, mode, row.merchant_id, guarded(row.merchant_name), sums.payments),
-                *(rufiyaa(sums.gross), rufiyaa(sums.fees), sums.refunds),
+                *(str(row.day), mode, row.merchant_id, guarded(row.merchant_name)),
+                *(str(sums.payments), rufiyaa(sums.gross), rufiyaa(sums.fees), str(sums.refunds)),
                 *(rufiyaa(sums.refunded), rufiyaa(sums.net)),
             ]
         )
-    name = f"laari-{mode}-{first}-{last}.csv"
-    body = (BYTE_ORDER_MARK + file.getvalue()).encode()
-    attached = (b"content-disposition", f'attachment; filename="{name}"'.encode())
-    return Reply(200, body, headers=(attached,), content_type=CSV)
+    return (BYTE_ORDER_MARK + csv_text(lines)).encode()
 
 
 ROUTES: Routes = [
