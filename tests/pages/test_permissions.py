@@ -165,6 +165,34 @@ async def test_a_cashier_sees_and_makes_the_payments_of_one_till(
     assert shop.get(f"/payments/{pending['id']}").json()["data"]["status"] == "pending"
 
 
+async def test_only_readers_of_webhooks_see_events_and_deliveries(
+    service: Service, owner: Owner
+) -> None:
+    shop = owner.shop
+    payment = shop.payment(terminal_label=TILL)
+    shop.control(f"payments/{payment['id']}/pay")
+    asked = shop.request(terminal_label=TILL)
+    service.execute(
+        "INSERT INTO delivery_attempts (event_id, lease, started_at, duration_ms, url, error) "
+        "SELECT id, 99, now(), 7, 'https://secret-hook.example/token', 'no route to host' "
+        "FROM events WHERE object_id = $1::uuid",
+        payment["id"].partition("_")[2],
+    )
+    shown = {
+        "payment": f"/{shop.id}/sandbox/payments/{payment['id']}",
+        "request": f"/{shop.id}/sandbox/requests/{asked['id']}",
+    }
+    for role in get_args(MerchantRole):
+        client = await logged_in(service, await member(service, shop.id, role))
+        pages = {name: client.get(path) for name, path in shown.items()}
+        assert {page.status_code for page in pages.values()} == {200}
+        sees = may(role, "webhooks.read")
+        assert ("secret-hook.example" in pages["payment"].text) == sees, role
+        assert ("no route to host" in pages["payment"].text) == sees, role
+        assert ("payment.paid" in pages["payment"].text) == sees, role
+        assert ("payment_request.created" in pages["request"].text) == sees, role
+
+
 async def test_a_new_role_counts_with_the_next_request(service: Service, owner: Owner) -> None:
     email = await member(service, owner.shop.id, "manager")
     client = await logged_in(service, email)

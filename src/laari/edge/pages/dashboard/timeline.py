@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, get_args
+from uuid import UUID
 
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.rules import ids
@@ -35,11 +36,9 @@ class TimelineEntry(NamedTuple):
 async def timeline(
     request: DashboardRequest, payment: Payment, refunds: Sequence[Refund]
 ) -> list[TimelineEntry]:
-    """With the events and saved responses of its refunds."""
+    """With the saved responses of its refunds, and events for people who may read webhooks."""
     ask, mode = request.backend.ask, request.tenant.mode
     objects = [payment.id, *(refund.id for refund in refunds)]
-    sent = await ask(events.of_objects, objects)
-    attempts = await ask(events.attempts_of, [event.id for event in sent])
     shown = ids.show_id(ids.PAYMENT, payment.id)
     done = await ask(journal.actions_of, "payment", shown, MOST_ACTIONS)
     entries = _states(payment, done)
@@ -49,6 +48,16 @@ async def timeline(
     transfers = await ask(payment_history.transfers_of, payment.id)
     refunders = {refund.tid: refund.actor_name for refund in refunds}
     entries += [_moved(mode, each, refunders.get(each.tid)) for each in transfers]
+    if request.may("webhooks.read"):
+        entries += await _events(request, objects)
+    return sorted(entries, key=lambda entry: (entry.at, _ORDER.index(entry.kind)))
+
+
+async def _events(request: DashboardRequest, objects: list[UUID]) -> list[TimelineEntry]:
+    """Events with their deliveries, which show the shop's address and its answers."""
+    sent = await request.backend.ask(events.of_objects, objects)
+    attempts = await request.backend.ask(events.attempts_of, [event.id for event in sent])
+    entries = list[TimelineEntry]()
     for event in sent:
         event_id = ids.show_id(ids.EVENT, event.id)
         entries.append(
@@ -58,7 +67,7 @@ async def timeline(
             # Deliveries have real times, which are shown on the sandbox's clock here.
             at = local_time(attempt.started_at, request.tenant)
             entries.append(_delivery(event.type, attempt, at)._replace(event_id=event_id))
-    return sorted(entries, key=lambda entry: (entry.at, _ORDER.index(entry.kind)))
+    return entries
 
 
 def _states(payment: Payment, done: list[JournalEntry]) -> list[TimelineEntry]:
