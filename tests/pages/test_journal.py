@@ -361,6 +361,52 @@ def test_pages_of_the_journal_have_every_entry_once(owner: Owner) -> None:
     assert len(seen) == len(set(seen)) == 119
 
 
+def test_the_operators_people_have_no_name_and_no_address_for_a_merchant(owner: Owner) -> None:
+    shop = owner.shop
+    desk = Actor("operator", "mariyam@desk.example", "support", "203.0.113.9")
+    root = Actor("command_line", "root-ahmed", "admin", "203.0.113.8")
+
+    async def change(connection: asyncpg.Connection) -> None:
+        for number, actor in enumerate((desk, root)):
+            await merchants.update(connection, actor, shop.id, fee_bps=70 + number)
+
+    shop.service.database.run(change)
+    with client_of(owner) as client:
+        page = client.get("/journal").text
+        file = client.get("/journal.csv").content.decode("utf-8-sig")
+        by_operator = client.get("/journal", params={"actor": "operator"}).text
+        guesses = [client.get("/journal", params={"actor": each.name}) for each in (desk, root)]
+    for text in (page, file, by_operator):
+        assert not any(each in text for each in ("mariyam", "root-ahmed", "203.0.113"))
+    for text in (page, by_operator):
+        assert "<option selected>operator" in text or "<option>operator" in text
+        assert "operator, support" in text
+        assert "operator, admin" in text
+    # A guess finds nothing: that would prove the name.
+    assert all("No entries." in each.text for each in guesses)
+    rows = [row for row in csv.DictReader(io.StringIO(file)) if row["action"] == "merchant.update"]
+    assert [(row["actor"], row["kind"], row["role"], row["address"]) for row in rows] == [
+        ("operator", "operator", "admin", ""),
+        ("operator", "operator", "support", ""),
+    ]
+    listed = shop.service.laari("journal", "list", "--merchant", shop.id, "--json").stdout
+    assert "mariyam@desk.example" in listed
+    assert "203.0.113.8" in listed
+
+
+def test_the_timeline_does_not_name_the_operators_people(owner: Owner) -> None:
+    path = paid(owner.shop).removesuffix("/refund")
+    done = owner.shop.service.laari("payment", "refund", path.split("/")[-1], "--json")
+    assert done.returncode == 0, done.stderr
+    actor = owner.shop.service.execute(
+        "SELECT actor_name FROM refunds WHERE payment_id = $1::uuid", path.rpartition("_")[2]
+    )[0][0]
+    with client_of(owner) as client:
+        text = re.sub("<[^>]*>", "", client.get(path).text)
+    assert text.count("By the operator") == 2  # the refund, and its money
+    assert f"By {actor}" not in text
+
+
 def test_another_merchants_entries_are_not_shown(owner: Owner, service: Service) -> None:
     other = new_owner(service)
 

@@ -7,6 +7,8 @@ from msgspec import Struct
 from laari.rules.records import Mode, Tenant
 
 ActorKind = Literal["person", "operator", "command_line", "credential", "customer", "service"]
+# Kinds of the organisation that runs the service. Its people have no name for merchants.
+OPERATOR_KINDS: tuple[ActorKind, ...] = ("operator", "command_line")
 
 
 class Actor(Struct, frozen=True):
@@ -24,7 +26,20 @@ class Actor(Struct, frozen=True):
     @property
     def is_operator(self) -> bool:
         """The organisation that runs the service."""
-        return self.kind in ("operator", "command_line")
+        return self.kind in OPERATOR_KINDS
+
+
+def name_for_merchants(kind: str | None, name: str | None) -> str:
+    """An actor in a sentence, as the merchant's people know them."""
+    match kind:
+        case None:
+            return "not recorded"
+        case "credential":
+            return f"API, {name}"
+        case _ if kind in OPERATOR_KINDS:
+            return "the operator"
+        case _:
+            return name or ""
 
 
 class Payer(NamedTuple):

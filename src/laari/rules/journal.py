@@ -7,12 +7,13 @@ customers' own payments are not in the journal: they have events and saved respo
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from msgspec import json
+from msgspec import json, structs
 
-from laari.rules.actors import Actor
+from laari.rules.actors import OPERATOR_KINDS, Actor
 from laari.rules.records import JournalEntry, Mode, Tenant, Transaction, Wallet
 from laari.rules.world import World
 
+OPERATOR = "operator"  # the name of all its people for merchants
 _BYTES = "\\x"  # before the digits of a digest
 
 
@@ -84,6 +85,13 @@ def _shown(name: str, value: object) -> str | None:
             return f"{value.removeprefix(_BYTES)[:8]}…"
         case _:
             return str(value)
+
+
+def for_merchant(entry: JournalEntry) -> JournalEntry:
+    """As the merchant sees it: a person of the operator is a role without a name and address."""
+    if entry.actor_kind not in OPERATOR_KINDS:
+        return entry
+    return structs.replace(entry, actor_kind=OPERATOR, actor_name=OPERATOR, address=None)
 
 
 def note_of_tenant(

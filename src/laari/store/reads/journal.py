@@ -6,9 +6,15 @@ from typing import NamedTuple
 from asyncpg import Connection
 from msgspec import Struct
 
+from laari.rules.actors import OPERATOR_KINDS
+from laari.rules.journal import OPERATOR
 from laari.rules.records import JournalEntry, Mode
 
 _COLUMNS = ", ".join(JournalEntry.__struct_fields__)
+# For a filter: even a guessed name of the operator's people finds nothing.
+_ACTOR_FOR_MERCHANT = (
+    f"CASE WHEN actor_kind IN {OPERATOR_KINDS} THEN '{OPERATOR}' ELSE actor_name END"
+)
 
 
 class Filter(Struct, frozen=True):
@@ -17,6 +23,7 @@ class Filter(Struct, frozen=True):
     merchant_id: str | None = None
     mode: Mode | None = None
     actor: str | None = None
+    actor_for_merchant: str | None = None  # the name that the merchant sees
     action: str | None = None
     object_id: str | None = None
     since: datetime | None = None
@@ -37,6 +44,7 @@ _CONDITIONS = {
     "merchant_id": "merchant_id = {}",
     "mode": "(mode IS NULL OR mode = {})",
     "actor": "actor_name = {}",
+    "actor_for_merchant": f"{_ACTOR_FOR_MERCHANT} = {{}}",
     "action": "action = {}",
     "object_id": "object_id = {}",
     "since": "time >= {}",
@@ -84,11 +92,11 @@ async def actions_of(
 
 
 async def names(connection: Connection, merchant_id: str, column: str) -> list[str]:
-    """The actors or actions of a merchant's newest entries, for the choices of a filter."""
-    assert column in ("actor_name", "action")
+    """The actors or actions of a merchant's newest entries, for the choices of its filter."""
+    value = {"actor": _ACTOR_FOR_MERCHANT, "action": "action"}[column]
     rows = await connection.fetch(
-        f"SELECT DISTINCT {column} FROM (SELECT {column} FROM journal WHERE merchant_id = $1 "
-        f"ORDER BY time DESC, id DESC LIMIT 5000) AS newest ORDER BY {column} LIMIT 200",
+        f"SELECT DISTINCT name FROM (SELECT {value} AS name FROM journal WHERE merchant_id = $1 "
+        "ORDER BY time DESC, id DESC LIMIT 5000) AS newest ORDER BY name LIMIT 200",
         merchant_id,
     )
     return [row[0] for row in rows]

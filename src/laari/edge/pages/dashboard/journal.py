@@ -1,4 +1,7 @@
-"""The merchant's journal: who did what, with filters, and as a file."""
+"""The merchant's journal: who did what, with filters, and as a file.
+
+The operator's people have a role here, but no name and no address.
+"""
 
 from datetime import date, datetime, time, timedelta
 from typing import NamedTuple
@@ -12,7 +15,7 @@ from laari.http.messages import Reply
 from laari.rules.calendar import MALDIVES, local_day
 from laari.rules.calendar import show as show_time
 from laari.rules.day_ranges import read_day
-from laari.rules.journal import changes
+from laari.rules.journal import changes, for_merchant
 from laari.rules.records import JournalEntry
 from laari.rules.refusals import Refusal, invalid
 from laari.store.people import failed_logins
@@ -50,7 +53,7 @@ def _read(request: DashboardRequest) -> Asked | Refusal:
     wanted = Filter(
         merchant_id=request.merchant.id,
         mode=request.tenant.mode,
-        actor=written.get("actor"),
+        actor_for_merchant=written.get("actor"),
         action=written.get("action"),
         object_id=written.get("object"),
         since=None if first is None else _midnight(first),
@@ -82,10 +85,10 @@ async def show(request: DashboardRequest) -> Reply:
     return await request.long_page(
         "journal.html",
         written={**asked.written, **({} if after is None else {"after": ""})},
-        rows=[(entry, changes(entry.before, entry.after)) for entry in found.rows],
+        rows=[(for_merchant(entry), changes(entry.before, entry.after)) for entry in found.rows],
         older=older,
         export=urlencode(asked.written),
-        actors=await ask(journal.names, merchant_id, "actor_name"),
+        actors=await ask(journal.names, merchant_id, "actor"),
         actions=await ask(journal.names, merchant_id, "action"),
         failed=await ask(failed_logins.of_merchant, merchant_id, FAILED_DAYS),
     )
@@ -115,6 +118,7 @@ def _length(entry: JournalEntry) -> int:
 
 
 def _cells(entry: JournalEntry) -> dict[str, str]:
+    entry = for_merchant(entry)
     changed = "; ".join(
         f"{each.name}: {each.before or '-'} → {each.after or '-'}"
         for each in changes(entry.before, entry.after)

@@ -3,7 +3,7 @@
 from laari.edge.merchant import payments as api
 from laari.edge.merchant.lists import ListQuery
 from laari.edge.pages.dashboard.days import DAY_FIELDS
-from laari.edge.pages.dashboard.refunds import REASONS, actor_words
+from laari.edge.pages.dashboard.refunds import REASONS
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.timeline import timeline
 from laari.edge.pages.dashboard.views import (
@@ -20,6 +20,7 @@ from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
+from laari.rules.actors import name_for_merchants
 from laari.rules.lifecycle import shown_state
 from laari.rules.records import Payment
 from laari.rules.refunds import left_of
@@ -89,7 +90,7 @@ async def _show(request: DashboardRequest, payment: Payment) -> Reply:
         payment=payment,
         refunds=refunded,
         left=left_of(payment),
-        actor_of=actor_words,
+        actor_of=name_for_merchants,
         reasons=REASONS,
         shape=PAYMENTS.show(payment, request.backend),
         state=shown_state(payment, request.tenant_now),

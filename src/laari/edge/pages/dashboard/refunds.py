@@ -10,7 +10,7 @@ from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules.money import read_rufiyaa
-from laari.rules.records import Payment, Refund, RefundReason
+from laari.rules.records import Payment, RefundReason
 from laari.rules.refunds import RefundPayment, left_of, missing_for, not_refundable
 from laari.rules.refusals import Refusal, invalid
 from laari.store.reads import balances, refunds
@@ -23,19 +23,6 @@ REASONS: dict[RefundReason, str] = {
     "other": "Another reason",
 }
 assert REASONS.keys() == set(get_args(RefundReason))
-
-
-def actor_words(refund: Refund) -> str:
-    """Who made a refund, as the merchant's people know them."""
-    match refund.actor_kind:
-        case None:
-            return "not recorded"
-        case "person":
-            return refund.actor_name or ""
-        case "credential":
-            return f"API, {refund.actor_name}"
-        case _:
-            return "the operator"
 
 
 async def _ask(request: DashboardRequest, payment: Payment) -> Reply:

@@ -5,6 +5,7 @@ from laari.edge.pages.request import Problem
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules import ids
+from laari.rules.actors import name_for_merchants
 from laari.rules.records import OpenTill, TillClosing
 from laari.rules.refusals import invalid
 from laari.rules.tills import MOST_NOTE, CloseTill
@@ -17,7 +18,7 @@ _LISTING = "till closings"
 
 def closer(closing: TillClosing) -> str:
     """Who closed a till, as the merchant's people know them."""
-    return closing.actor_name if closing.actor_kind == "person" else "the operator"
+    return name_for_merchants(closing.actor_kind, closing.actor_name)
 
 
 async def show_list(request: DashboardRequest) -> Reply:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.rules import ids
+from laari.rules.actors import name_for_merchants
 from laari.rules.idempotency import RETENTION
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT, fee_account
 from laari.rules.records import JournalEntry, Mode, Payment, Refund, SavedResponse, Transfer
@@ -46,7 +47,11 @@ async def timeline(
         _request, await ask(payment_history.saved_responses_of, payment.tenant_id, objects)
     )
     transfers = await ask(payment_history.transfers_of, payment.id)
-    refunders = {refund.tid: refund.actor_name for refund in refunds}
+    refunders = {
+        refund.tid: name_for_merchants(refund.actor_kind, refund.actor_name)
+        for refund in refunds
+        if refund.actor_kind is not None
+    }
     entries += [_moved(mode, each, refunders.get(each.tid)) for each in transfers]
     if request.may("webhooks.read"):
         entries += await _events(request, objects)
@@ -71,7 +76,8 @@ async def _events(request: DashboardRequest, objects: list[UUID]) -> list[Timeli
 
 
 def _states(payment: Payment, done: list[JournalEntry]) -> list[TimelineEntry]:
-    who = next((each.actor_name for each in done if each.action == "payment.cancel"), None)
+    cancelled = [each for each in done if each.action == "payment.cancel"]
+    who = [name_for_merchants(each.actor_kind, each.actor_name) for each in cancelled[:1]]
     made = {
         "hosted": "Created",
         "request": "Created from a payment request",
@@ -82,7 +88,7 @@ def _states(payment: Payment, done: list[JournalEntry]) -> list[TimelineEntry]:
         (payment.reserved_at, "An attempt to pay is being processed", ""),
         (payment.paid_at, "Paid", ""),
         (payment.rejected_at, "Declined by the customer", ""),
-        (payment.cancelled_at, "Cancelled", f"By {who}" if who else ""),
+        (payment.cancelled_at, "Cancelled", f"By {who[0]}" if who else ""),
         (payment.expires_at if payment.status == "expired" else None, "Expired", ""),
         (payment.refunded_at, "All of it is refunded", ""),
     )
