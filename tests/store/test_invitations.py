@@ -269,13 +269,6 @@ async def test_the_email_is_written_with_its_cause(connection, shop: str) -> Non
     assert await connection.fetchval("SELECT count(*) FROM messages") == 1
 
 
-async def test_a_person_who_is_no_owner_anymore_invites_nobody(connection, shop: str) -> None:
-    await accept(connection, await invite(connection, shop), password_hash="x")
-    manager = (await memberships.find_member(connection, shop, "a@b.mv")).person_id
-    with pytest.raises(MembershipError, match="only an owner"):
-        await invite(connection, shop, "friend@b.mv", "owner", by=manager)
-
-
 async def test_only_an_owner_gives_the_ownership_away(connection, shop: str) -> None:
     owner = await owner_of(connection)
     await accept(connection, await invite(connection, shop), password_hash="x")

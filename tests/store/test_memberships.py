@@ -7,9 +7,11 @@ import asyncpg
 import pytest
 
 from laari.errors import LaariError
-from laari.store.people import logins, memberships, merchants, persons, sessions
+from laari.rules.actors import Actor
+from laari.store.people import invitations, logins, memberships, merchants, persons, sessions
+from laari.store.people.invitations import Offer
 from laari.store.people.logins import PersonId
-from laari.store.people.memberships import OnlyOwnerError
+from laari.store.people.memberships import MembershipError, OnlyOwnerError
 from laari.store.people.persons import EmailTakenError, NewLogin
 from laari.store.people.signup import sign_up
 from laari.store.postgres.connect import connect
@@ -115,6 +117,55 @@ async def test_two_owners_who_leave_at_once_do_not_both_leave(connection, dsn: s
         OnlyOwnerError
     ]
     assert "owner" in (await roles(connection, merchant_id)).values()
+
+
+async def waits_for_lock(connection: asyncpg.Connection) -> None:
+    async with asyncio.timeout(10):
+        while not await connection.fetchval(
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+            "AND datname = current_database()"
+        ):
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("way", ["set_role", "remove", "transfer", "invite", "withdraw", "factor"])
+async def test_an_owner_who_is_demoted_meanwhile_changes_nothing(
+    connection, dsn: str, way: str
+) -> None:
+    """The request of the second owner was allowed, then waited for the merchant's row."""
+    merchant_id = await shop(connection, email="a@b.mv")
+    first = await persons.find(connection, "a@b.mv")
+    assert first is not None
+    second = await add(connection, merchant_id, "b@b.mv", "owner")
+    late = Actor("person", "b@b.mv", "owner")
+    offer, page = Offer("c@b.mv", "owner"), {"page": "https://x"}
+    await invitations.invite(connection, OPERATOR, merchant_id, offer, NOW, **page)
+    other, watch = await connect(dsn), await connect(dsn)
+    ways = {
+        "set_role": lambda: memberships.set_role(other, late, merchant_id, first, "manager"),
+        "remove": lambda: memberships.remove(other, late, merchant_id, first),
+        "transfer": lambda: memberships.transfer_ownership(other, late, merchant_id, second, first),
+        "invite": lambda: invitations.invite(
+            other, late, merchant_id, Offer("d@b.mv", "owner"), NOW, by=second, **page
+        ),
+        "withdraw": lambda: invitations.withdraw(other, late, merchant_id, "c@b.mv"),
+        "factor": lambda: memberships.require_factor(other, late, merchant_id, True),
+    }
+    before = await connection.fetchval("SELECT count(*) FROM invitations")
+    try:
+        async with connection.transaction():
+            owner = Actor("person", "a@b.mv", "owner")
+            await memberships.set_role(connection, owner, merchant_id, second, "manager")
+            attempt = asyncio.create_task(ways[way]())
+            await waits_for_lock(watch)
+        with pytest.raises(MembershipError, match="only an owner"):
+            await attempt
+    finally:
+        await other.close()
+        await watch.close()
+    assert await roles(connection, merchant_id) == {"a@b.mv": "owner", "b@b.mv": "manager"}
+    assert await connection.fetchval("SELECT count(*) FROM invitations") == before
+    assert not await connection.fetchval("SELECT requires_factor FROM merchants")
 
 
 async def test_the_database_keeps_an_owner_too(connection) -> None:

@@ -1,7 +1,7 @@
 """Memberships: the role of a person at a merchant, or at the operator (`merchant_id` is None).
 
 A merchant with people has an owner. Every change locks the merchant's row first, so that two
-changes at once cannot remove the last two owners.
+changes at once cannot remove the last two owners. A person who makes it is still an owner then.
 """
 
 from collections.abc import AsyncIterator
@@ -94,9 +94,17 @@ def _named(merchant_id: str | None) -> str:
 
 @asynccontextmanager
 async def changing(
-    connection: Connection, actor: Actor, action: str, merchant_id: str | None
+    connection: Connection,
+    actor: Actor,
+    action: str,
+    merchant_id: str | None,
+    *,
+    only_owners: bool = True,
 ) -> AsyncIterator[bool]:
-    """A transaction that holds the merchant; gives whether real people and money are behind it."""
+    """A transaction that holds the merchant; gives whether real people and money are behind it.
+
+    A person has to be an owner now: the role may have been lost since the request came.
+    """
     async with acting(connection, actor, action):
         is_live = True
         if merchant_id is not None:
@@ -105,7 +113,19 @@ async def changing(
             )
         if is_live is None:
             raise LaariError(f"no merchant has the id {merchant_id}")
+        if only_owners and actor.kind == "person":
+            await _check_is_owner(connection, merchant_id, actor.name)
         yield is_live
+
+
+async def _check_is_owner(connection: Connection, merchant_id: str | None, email: str) -> None:
+    role = await connection.fetchval(
+        "SELECT role FROM memberships b JOIN persons p ON p.id = b.person_id "
+        "WHERE b.merchant_id = $1 AND p.email = $2",
+        *(merchant_id, email),
+    )
+    if role != "owner":
+        raise MembershipError("only an owner can change people")
 
 
 async def _check_owner(
@@ -188,19 +208,15 @@ async def transfer_ownership(
 ) -> None:
     """The receiver becomes an owner and the giver, who is one, a manager: both or neither."""
     async with changing(connection, actor, "membership.transfer", merchant_id):
-        if giver == receiver or not await is_owner(connection, merchant_id, giver):
+        role = await connection.fetchval(
+            "SELECT role FROM memberships WHERE merchant_id = $1 AND person_id = $2",
+            *(merchant_id, giver.id),
+        )
+        if giver == receiver or role != "owner":
             raise MembershipError("only an owner can transfer ownership, to another person")
         await _set_role(connection, merchant_id, giver, "manager", None)
         await _set_role(connection, merchant_id, receiver, "owner", None)
         await _withdraw_invitations(connection, merchant_id, giver)
-
-
-async def is_owner(connection: Connection, merchant_id: str, whose: PersonId) -> bool:
-    role = await connection.fetchval(
-        "SELECT role FROM memberships WHERE merchant_id = $1 AND person_id = $2",
-        *(merchant_id, whose.id),
-    )
-    return bool(role == "owner")
 
 
 async def remove(
@@ -231,6 +247,16 @@ async def remove(
         if gone == "owner" and not may_be_last and not await _has_people(connection, merchant_id):
             raise OnlyOwnerError(ONLY_OWNER)
         return await persons.remove_without_membership(connection, whose)
+
+
+async def require_factor(
+    connection: Connection, actor: Actor, merchant_id: str, required: bool
+) -> None:
+    """Sets whether all people of the merchant need a second factor."""
+    async with changing(connection, actor, "merchant.require_factor", merchant_id):
+        await connection.execute(
+            "UPDATE merchants SET requires_factor = $2 WHERE id = $1", merchant_id, required
+        )
 
 
 async def _withdraw_invitations(

@@ -291,16 +291,6 @@ async def rotate_marked_key(
         return await rotate_key(connection, actor, master_key, merchant_id, overlap)
 
 
-async def require_factor(
-    connection: Connection, actor: Actor, merchant_id: str, required: bool
-) -> None:
-    """Sets whether all people of the merchant need a second factor."""
-    async with acting(connection, actor, "merchant.require_factor"):
-        await connection.execute(
-            "UPDATE merchants SET requires_factor = $2 WHERE id = $1", merchant_id, required
-        )
-
-
 async def set_limit(
     connection: Connection,
     actor: Actor,

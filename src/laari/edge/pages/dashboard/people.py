@@ -33,7 +33,7 @@ NO_TILL = FormProblem(
 )
 
 
-def _problem(error: MembershipError) -> FormProblem:
+def problem_of(error: MembershipError) -> FormProblem:
     text = str(error)
     return FormProblem(409, f"{text[0].upper()}{text[1:]}.")
 
@@ -93,7 +93,7 @@ async def invite(request: DashboardRequest) -> Reply | Problem:
             else None,
         )
     except MembershipError as error:
-        return _problem(error)
+        return problem_of(error)
     if invited.is_sent:
         return request.redirect("/people", done="invited")
     return await show(request, invited, email)
@@ -101,7 +101,10 @@ async def invite(request: DashboardRequest) -> Reply | Problem:
 
 async def withdraw(request: DashboardRequest) -> Reply | Problem:
     email = request.form.get("email", "")
-    await request.backend.write(invitations.withdraw, request.actor, request.merchant.id, email)
+    try:
+        await request.backend.write(invitations.withdraw, request.actor, request.merchant.id, email)
+    except MembershipError as error:
+        return problem_of(error)
     return request.redirect("/people", done="withdrawn")
 
 
@@ -143,12 +146,11 @@ def _for_member(
         try:
             problem = await change(request, member.person_id)
         except MembershipError as error:
-            return _problem(error)
-        if problem is not None:
-            return problem
-        # A person who has just given away the own role may no longer open this page.
-        allowed = await request.still_may("people.manage")
-        return request.redirect("/people", done=done) if allowed else request.go(HOME)
+            problem = problem_of(error)
+        # A person who has just given away or lost the own role may no longer open this page.
+        if not await request.still_may("people.manage"):
+            return request.go(HOME)
+        return problem or request.redirect("/people", done=done)
 
     return handle
 

@@ -2,6 +2,7 @@
 
 import base64
 
+from laari.edge.pages.dashboard.people import problem_of
 from laari.edge.pages.dashboard.request import (
     ACCOUNT,
     CODE,
@@ -16,7 +17,8 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.qr import qr_png
 from laari.http.messages import Reply
 from laari.rules.second_factor import otpauth_uri
-from laari.store.people import merchants, second_factors
+from laari.store.people import memberships, second_factors
+from laari.store.people.memberships import MembershipError
 from laari.store.people.second_factors import CodeProblem
 
 ISSUER = "Laari"
@@ -134,9 +136,12 @@ async def require(request: DashboardRequest) -> Reply | Problem:
         return OWN_FIRST
     if problem := await request.confirm(always=True):
         return problem
-    await request.backend.write(
-        merchants.require_factor, request.actor, request.merchant.id, required
-    )
+    try:
+        await request.backend.write(
+            memberships.require_factor, request.actor, request.merchant.id, required
+        )
+    except MembershipError as error:
+        return problem_of(error)
     return request.redirect(FACTOR, done="required")
 
 
