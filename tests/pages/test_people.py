@@ -8,8 +8,10 @@ import pytest
 from playwright.async_api import expect
 
 from laari.edge.pages.devices import device_of
+from laari.store.people import memberships, persons
+from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
-from tests.actors import change
+from tests.actors import OPERATOR, change
 from tests.pages.forms import token_in
 from tests.pages.owners import PASSWORD, Owner, new_owner
 from tests.pages.people import Visitors, both_sizes, serious_violations, sideways_scroll
@@ -211,6 +213,43 @@ async def test_sessions_are_shown_and_ended(
     assert "Not logged in here" not in client.get(path).text
     assert send(client, f"{path}/sessions", page=path).status_code == 303
     assert theirs.get(f"/{owner.shop.id}/live").status_code == 303
+
+
+async def test_an_owner_ends_the_sessions_at_the_own_merchant_only(
+    service: Service, owner: Owner, client: httpx.Client
+) -> None:
+    other = new_owner(service, name="Heron Hotel")
+    async with connection_to(service.dsn) as connection:
+        person = await persons.find(connection, other.email)
+        assert person is not None
+        async with acting(connection, OPERATOR, "test.change"):
+            await memberships.join(connection, owner.shop.id, person, "manager")
+    theirs, again = await logged_in(service, other.email), await logged_in(service, other.email)
+    here, there = f"/{owner.shop.id}/live", f"/{other.shop.id}/live"
+    assert theirs.get(here).status_code == 200
+    assert theirs.get(there).status_code == 200  # the last visit is at the other merchant
+    path = person_path(client, other.email)
+    ended = send(client, f"{path}/sessions", page=path)
+    assert ended.headers["location"].endswith("done=sessions")
+    for page in (here, f"{here}/account", f"{here}/payments/export.csv"):
+        answer = theirs.get(page)
+        assert answer.status_code == 303, page
+        assert answer.headers["location"].startswith("/dashboard/login?next="), page
+    assert again.get(here).status_code == 303  # it had never opened a page
+    assert theirs.get(there).status_code == 200
+    assert again.get(there).status_code == 200
+    assert "Not logged in here" in client.get(path).text
+    [entry] = service.execute(
+        "SELECT after FROM journal WHERE action = 'sessions.end' AND merchant_id = $1",
+        owner.shop.id,
+    )
+    assert entry["after"] == '{"ended":2}'
+    # A log-in opens the pages again, with the session that replaces the old one.
+    login = theirs.get(f"/login?next=/dashboard{here}")
+    form = {"form_token": token_in(login.text), "identity": other.email, "password": PASSWORD}
+    theirs.cookies = theirs.post("/login", data=form).cookies
+    assert theirs.get(here).status_code == 200
+    assert again.get(here).status_code == 303
 
 
 async def test_people_of_other_merchants_are_not_found(

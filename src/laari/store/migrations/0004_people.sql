@@ -65,6 +65,8 @@ CREATE CONSTRAINT TRIGGER keep_an_owner AFTER INSERT OR UPDATE OF merchant_id, r
 ALTER TABLE sessions
     ADD COLUMN person_id uuid REFERENCES persons ON DELETE CASCADE,
     ADD COLUMN merchant_id text COLLATE "C",  -- the merchant whose pages it opened last
+    -- Merchants whose owner ended it: their pages need a new log-in, and other merchants' do not.
+    ADD COLUMN ended_for text[] COLLATE "C" NOT NULL DEFAULT '{}',
     ADD COLUMN address text COLLATE "C" CHECK (char_length(address) BETWEEN 1 AND 64),
     ADD COLUMN device text CHECK (char_length(device) BETWEEN 1 AND 80);  -- "Firefox on Android"
 UPDATE sessions s SET person_id = p.id FROM persons p WHERE p.email = s.email;

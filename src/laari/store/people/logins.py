@@ -133,16 +133,13 @@ async def end_all(connection: Connection, whose: Whose) -> int:
     return len(ended)
 
 
-async def end_of_other(
-    connection: Connection, actor: Actor, whose: Whose, merchant_id: str | None = None
-) -> int:
-    """As `end_all`, by somebody else: so it is in the journal, if a session was open."""
+async def end_of_other(connection: Connection, actor: Actor, whose: Whose) -> int:
+    """As `end_all`, by the operator: so it is in the journal, if a session was open."""
     async with connection.transaction():
         ended = await end_all(connection, whose)
         if ended:
             await note(
                 *(connection, actor, "sessions.end", "sessions", show_whose(whose)),
-                merchant_id=merchant_id,
                 after={"ended": ended},
             )
     return ended

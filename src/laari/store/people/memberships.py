@@ -16,8 +16,8 @@ from laari.errors import LaariError
 from laari.rules.actors import Actor
 from laari.rules.permissions import MerchantRole, OperatorRole, Role
 from laari.store.people import persons
-from laari.store.people.acting import acting
-from laari.store.people.logins import PersonId
+from laari.store.people.acting import acting, note
+from laari.store.people.logins import PersonId, show_whose
 from laari.store.people.persons import Enrolled, NewLogin
 
 
@@ -55,7 +55,8 @@ FIRST_IS_OWNER = "the first person of a merchant has to be an owner"
 
 _MEMBERS = """
 SELECT b.person_id, p.email, b.role, b.till, b.created_at, b.last_seen_at,
-    (SELECT count(*) FROM sessions s WHERE s.person_id = b.person_id)
+    (SELECT count(*) FROM sessions s
+        WHERE s.person_id = b.person_id AND coalesce(b.merchant_id <> ALL (s.ended_for), true))
 FROM memberships b JOIN persons p ON p.id = b.person_id
 WHERE b.merchant_id IS NOT DISTINCT FROM $1
 """
@@ -70,6 +71,18 @@ async def of_person(connection: Connection, whose: PersonId) -> list[Membership]
         whose.id,
     )
     return [Membership(*row) for row in rows]
+
+
+async def role_in_session(
+    connection: Connection, session: bytes, merchant_id: str
+) -> MerchantRole | None:
+    """The present role of the person of a session; None if it, or the membership, has ended."""
+    role: MerchantRole | None = await connection.fetchval(
+        "SELECT b.role FROM sessions s JOIN memberships b USING (person_id) "
+        "WHERE s.digest = $1 AND b.merchant_id = $2 AND $2 <> ALL (s.ended_for)",
+        *(session, merchant_id),
+    )
+    return role
 
 
 async def list_members(connection: Connection, merchant_id: str | None) -> list[Member]:
@@ -257,6 +270,25 @@ async def require_factor(
         await connection.execute(
             "UPDATE merchants SET requires_factor = $2 WHERE id = $1", merchant_id, required
         )
+
+
+async def end_sessions(
+    connection: Connection, actor: Actor, merchant_id: str, whose: PersonId
+) -> int:
+    """Ends a person's sessions for this merchant; at others the person stays logged in."""
+    async with changing(connection, actor, "sessions.end", merchant_id):
+        ended = await connection.fetch(
+            "UPDATE sessions SET ended_for = ended_for || $2::text "
+            "WHERE person_id = $1 AND $2 <> ALL (ended_for) RETURNING true",
+            *(whose.id, merchant_id),
+        )
+        if ended:
+            await note(
+                *(connection, actor, "sessions.end", "sessions", show_whose(whose)),
+                merchant_id=merchant_id,
+                after={"ended": len(ended)},
+            )
+    return len(ended)
 
 
 async def _withdraw_invitations(

@@ -60,6 +60,7 @@ class PersonSession(NamedTuple):
     email: str
     must_change: bool
     merchant_id: str | None  # whose pages it opened last
+    ended_for: list[str]  # merchants whose owner ended it
     has_factor: bool
 
     @property
@@ -91,7 +92,8 @@ async def of_customer(
 async def of_person(connection: Connection, token: str, now: datetime) -> PersonSession | None:
     row = await connection.fetchrow(
         "SELECT s.digest, s.authenticated_at, s.seen_at, p.id, p.email, p.password_must_change, "
-        f"s.merchant_id, {_HAS_FACTOR} FROM sessions s JOIN persons p ON p.id = s.person_id "
+        f"s.merchant_id, s.ended_for, {_HAS_FACTOR} "
+        "FROM sessions s JOIN persons p ON p.id = s.person_id "
         f"WHERE s.digest = $1 AND {_OPEN} AND NOT s.factor_due",
         digest(token),
         now - IDLE,
@@ -179,8 +181,8 @@ async def seen_at_merchant(
     """The newest open sessions of a person whose last visit was to this merchant."""
     rows = await connection.fetch(
         "SELECT s.created_at, s.seen_at, s.address, s.device FROM sessions s "
-        f"WHERE s.person_id = $1 AND {_OPEN} AND s.merchant_id = $4 ORDER BY s.seen_at DESC "
-        f"LIMIT {MOST_LISTED}",
+        f"WHERE s.person_id = $1 AND {_OPEN} AND s.merchant_id = $4 "
+        f"AND $4 <> ALL (s.ended_for) ORDER BY s.seen_at DESC LIMIT {MOST_LISTED}",
         *(whose.id, now - IDLE, now - LIFE, merchant_id),
     )
     return [ListedSession(*row) for row in rows]

@@ -10,7 +10,7 @@ from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.contacts import read_email
 from laari.rules.permissions import MAX_TILL, MerchantRole
-from laari.store.people import invitations, logins, memberships, sessions
+from laari.store.people import invitations, memberships, sessions
 from laari.store.people.invitations import Invited, Offer
 from laari.store.people.logins import PersonId
 from laari.store.people.memberships import Member, MembershipError
@@ -170,8 +170,8 @@ async def _remove(request: DashboardRequest, whose: PersonId) -> None:
 
 
 async def _end_sessions(request: DashboardRequest, whose: PersonId) -> None:
-    """All of them: a stolen device may have opened other pages last."""
-    await request.backend.write(logins.end_of_other, request.actor, whose, request.merchant.id)
+    """All of them, whatever page they opened last, but for this merchant only."""
+    await request.backend.write(memberships.end_sessions, request.actor, request.merchant.id, whose)
 
 
 async def _transfer(request: DashboardRequest, whose: PersonId) -> None:

@@ -59,7 +59,7 @@ DONE = {
     "withdrawn": "The invitation is withdrawn. Its link no longer works.",
     "role": "The role is changed.",
     "removed": "The person is removed.",
-    "sessions": "All sessions of this person have ended.",
+    "sessions": "All sessions of this person have ended here. Other merchants are not affected.",
     "transferred": "The ownership is transferred.",
     "session": "The session is ended.",
     "others": "All your other sessions are ended.",
@@ -161,6 +161,8 @@ class DashboardRequest(DashboardVisitor):
         self.memberships = await self.merchants_of(person)
         if merchant_id not in self.memberships:
             return self.no_such_page()
+        if merchant_id in person.ended_for:
+            return await self.to_login()
         self.person, self.membership = person, self.memberships[merchant_id]
         self.merchant = await self.backend.ask(merchants.show, merchant_id)
         if not polled and (self.is_unseen(person) or person.merchant_id != self.merchant.id):
@@ -176,10 +178,14 @@ class DashboardRequest(DashboardVisitor):
         return may(self.membership.role, permission)
 
     async def still_may(self, permission: Permission) -> bool:
-        """Asks the database again, for work that takes long: the person may have been removed."""
-        found = await self.merchants_of(self.person)
-        membership = found.get(self.merchant.id)
-        return membership is not None and may(membership.role, permission)
+        """Asks the database again, for work that takes long.
+
+        The person may have been removed or logged out meanwhile.
+        """
+        role = await self.backend.ask(
+            memberships.role_in_session, self.person.digest, self.merchant.id
+        )
+        return role is not None and may(role, permission)
 
     @property
     def till(self) -> str | None:
