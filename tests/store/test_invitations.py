@@ -114,7 +114,12 @@ async def test_a_known_person_accepts_with_the_own_login_alone(connection, shop:
     assert found is not None
     assert found.is_known
     before = await logins.of_person(connection, "a@b.mv")
-    for how in ({"password_hash": "stolen"}, {"person": await owner_of(connection)}, {}):
+    # A second person with a login, who does not work for the inviting merchant.
+    await merchants.create(connection, OPERATOR, bytes(32), name="T", mode="live", email="c@b.mv")
+    stranger = await persons.find(connection, "c@b.mv")
+    assert stranger is not None
+    owner = await owner_of(connection)
+    for how in ({"password_hash": "stolen"}, {"person": owner}, {"person": stranger}, {}):
         with pytest.raises(MembershipError):
             await accept(connection, token, **how)
     assert await logins.of_person(connection, "a@b.mv") == before
@@ -123,6 +128,7 @@ async def test_a_known_person_accepts_with_the_own_login_alone(connection, shop:
     assert await accept(connection, token, person=person) is not None
     found_at = {each.merchant_id for each in await memberships.of_person(connection, person)}
     assert found_at == {shop, other.merchant.id}
+    assert len(await memberships.of_person(connection, stranger)) == 1
 
 
 async def test_a_stranger_who_signed_up_with_the_address_gains_nothing(connection) -> None:
