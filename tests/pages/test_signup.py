@@ -7,15 +7,19 @@ import httpx
 import pytest
 from playwright.async_api import Page, expect
 
+from tests.pages.forms import token_in
+from tests.pages.owners import new_owner
 from tests.pages.people import Visitors, both_sizes, serious_violations
+from tests.pages.test_permissions import logged_in
 from tests.serving import Merchant, Service, serving
 
 PASSWORD = "three grey herons"
+MOST = 8  # merchants
 
 
 @pytest.fixture(scope="module")
 def open_service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    settings = {"LAARI_SANDBOX_SIGNUP": "on", "LAARI_SANDBOX_MERCHANTS": "6"}
+    settings = {"LAARI_SANDBOX_SIGNUP": "on", "LAARI_SANDBOX_MERCHANTS": str(MOST)}
     folder = tmp_path_factory.mktemp("signup")
     with serving(engine.migrated("signup_pages"), folder, **settings) as service:
         yield service
@@ -90,6 +94,23 @@ async def test_the_mode_form_is_refused_even_where_it_is_sent(
     assert open_service.execute("SELECT count(*) FROM merchants WHERE mode = 'live'")[0][0] == 0
 
 
+async def test_a_person_who_is_logged_in_adds_a_shop_under_the_own_name(
+    open_service: Service,
+) -> None:
+    person = new_owner(open_service)
+    client = await logged_in(open_service, person.email)
+    fields = {"form_token": token_in(client.get("/signup").text), "name": "Second Boat"}
+    assert client.post("/signup", data=fields).status_code == 200
+    entries = open_service.execute(
+        "SELECT j.actor_kind, j.actor_name, j.actor_role, j.address, j.action FROM journal j "
+        "JOIN merchants m ON m.id = j.merchant_id WHERE m.name = 'Second Boat'"
+    )
+    assert {tuple(entry)[:4] for entry in entries} == {
+        ("person", person.email, "owner", "127.0.0.1")
+    }
+    assert "merchant.create" in {entry["action"] for entry in entries}
+
+
 async def test_what_is_wrong_is_said_and_nothing_is_made(
     visitors: Visitors, open_service: Service
 ) -> None:
@@ -104,12 +125,12 @@ async def test_what_is_wrong_is_said_and_nothing_is_made(
     await fill(page, Name="Shop", Email=taken, Password=PASSWORD)
     await expect(page.get_by_role("alert")).to_contain_text("cannot be used to sign up")
     assert open_service.execute("SELECT count(*) FROM merchants")[0][0] == before
-    for _ in range(6 - before):
+    for _ in range(MOST - before):
         assert httpx.post(f"{open_service.origin}/sandbox/merchants").status_code == 201
     await fill(page, Name="Shop", Email="new@shop.mv", Password=PASSWORD)
     await expect(page.get_by_role("heading", level=1)).to_have_text("Sign-up is closed")
     await expect(page.get_by_text("maximum number")).to_be_visible()
-    assert open_service.execute("SELECT count(*) FROM merchants")[0][0] == 6
+    assert open_service.execute("SELECT count(*) FROM merchants")[0][0] == MOST
 
 
 async def test_a_closed_sign_up_says_so_before_its_form(

@@ -21,10 +21,10 @@ from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import Timestamp
 from laari.rules.webhooks import MAX_URL_LENGTH, check_webhook_url
 from laari.store.people import merchants
-from laari.store.people.logins import PersonId
 from laari.store.people.merchants import SANDBOX_BALANCE, SANDBOX_TIER, NewMerchant
 from laari.store.people.passwords import new_password
 from laari.store.people.persons import EmailTakenError
+from laari.store.people.sessions import PersonSession
 from laari.store.people.signup import sign_up
 from laari.store.people.wallet_keys import sandbox_wallet_key
 
@@ -185,7 +185,7 @@ async def make_merchant(
     request: Request,
     fields: SignUpFields,
     password: str | None = None,
-    owner: PersonId | None = None,
+    owner: PersonSession | None = None,
 ) -> NewMerchant | Refusal:
     """A merchant for the sender of the request, or a refusal; the sign-up page uses it too.
 
@@ -202,6 +202,9 @@ async def make_merchant(
     wait = backend.rates.take(Bucket(key, rate, WINDOW_SECONDS), time.monotonic())
     if wait > 0:
         return refuse("rate_limited")._replace(retry_after=math.ceil(wait))
+    actor = Actor("service", "sign-up", address=request.client)
+    if owner is not None:
+        actor = Actor("person", owner.email, "owner", request.client)
     password_hash = None
     try:
         if fields.email is not None:
@@ -211,7 +214,7 @@ async def make_merchant(
             )
         made = await backend.write(
             sign_up,
-            Actor("service", "sign-up", address=request.client),
+            actor,
             backend.master_key,
             backend.settings.sandbox_merchants,
             name=fields.name,
@@ -221,7 +224,7 @@ async def make_merchant(
             email=fields.email,
             password=password,
             password_hash=password_hash,
-            owner=owner,
+            owner=None if owner is None else owner.whose,
         )
     except Overloaded as full:
         return refuse("service_unavailable")._replace(retry_after=full.retry_after)

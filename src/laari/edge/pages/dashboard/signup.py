@@ -70,9 +70,7 @@ async def sign_up(request: SignUpRequest) -> Reply | Problem:
 
 
 async def _add_shop(request: SignUpRequest, name: str, owner: PersonSession) -> Reply | Problem:
-    made = await make_merchant(
-        request.backend, request.http, SignUpFields(name=name), owner=owner.whose
-    )
+    made = await make_merchant(request.backend, request.http, SignUpFields(name=name), owner=owner)
     if isinstance(made, Refusal):
         return made
     stopped = await request.open(made.merchant.id, "sandbox")
