@@ -23,6 +23,7 @@ from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.sealing import seal_next
 from laari.store.ledger.seals import Seal, sealing_key
 from laari.store.people import (
+    contact_changes,
     customers,
     invitations,
     memberships,
@@ -211,6 +212,10 @@ async def write_more(dsn: str) -> None:
         await second_factors.begin(connection, OPERATOR, bytes(32), added.id, now)
         offer = invitations.Offer("invited@shop.mv", "manager")
         await invitations.invite(connection, OPERATOR, shop.merchant.id, offer, now, page="")
+        await contact_changes.request(
+            *(connection, OPERATOR, bytes(32), second.id, "mobile", "7779999", "lost"),
+            frozenset[str](),
+        )
 
 
 async def _save_responses(run: Any, tenant: Tenant) -> None:

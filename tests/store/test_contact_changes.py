@@ -14,6 +14,7 @@ from laari.store.people.contact_changes import Contact, ContactChange, ContactEr
 from laari.store.people.logins import CustomerId
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
+from tests.actors import change as change_by_hand
 
 KEY = b"k" * 32
 ORIGIN = "https://pay.example.com"
@@ -108,9 +109,10 @@ async def test_a_confirmed_change_takes_effect_after_the_delay(
     assert waiting.effective_at - waiting.requested_at >= DAY
     assert not await contact_changes.apply_due(connection)
     assert await mobile_of(connection, customer) == OLD
-    await connection.execute(
+    await change_by_hand(
+        connection,
         "UPDATE contact_changes SET confirmed_at = now() - interval '25 hours', "
-        "effective_at = now() - interval '1 hour'"
+        "effective_at = now() - interval '1 hour'",
     )
     assert await contact_changes.apply_due(connection)
     assert await mobile_of(connection, customer) == NEW
@@ -122,6 +124,7 @@ async def test_a_confirmed_change_takes_effect_after_the_delay(
         "customer.create",
         "contact_change.request",
         "contact_change.confirm",
+        "test.change",
         "customer.set_contact",
         "contact_change.apply",
     ]
@@ -301,3 +304,33 @@ async def test_an_ended_change_stays_as_it_is(
     ):
         with pytest.raises(asyncpg.RestrictViolationError):
             await connection.execute(statement)
+
+
+async def test_every_change_of_its_status_needs_an_actor_and_has_an_entry(
+    connection: asyncpg.Connection, customer: CustomerId
+) -> None:
+    change = await request(connection, customer)
+    for statement in (
+        "UPDATE contact_changes SET new_value = '7770000'",
+        "UPDATE contact_changes SET code_digest = sha256('mine')",
+        "UPDATE contact_changes SET status = 'cancelled', ended_at = now(), ended_by = 'x'",
+    ):
+        with pytest.raises(asyncpg.RestrictViolationError, match="needs an actor"):
+            await connection.execute(statement)
+    assert await confirm(connection, change, "no code") is None  # an attempt is no change
+    assert await confirm(connection, change, await code_of(connection))
+    link = (await sent(connection, "contact_change"))[EMAIL]["link"]
+    assert await contact_changes.stop(connection, link.rpartition("/")[2], "203.0.113.7")
+    rows = await connection.fetch(
+        "SELECT * FROM journal WHERE object_type = 'contact_change' ORDER BY id"
+    )
+    assert {(row["object_id"], row["mode"]) for row in rows} == {(f"chg_{change.id.hex}", "live")}
+    assert [(row["action"], row["actor_name"], row["reason"]) for row in rows] == [
+        ("contact_change.request", OPERATOR.name, "lost phone"),
+        ("contact_change.confirm", OPERATOR.name, None),
+        ("contact_change.stop", f"cus_{customer.id.hex}", None),
+    ]
+    assert [json.loads(row["after"])["status"] for row in rows] == [
+        *("waiting", "confirmed", "stopped")
+    ]
+    assert rows[2]["address"] == "203.0.113.7"

@@ -23,12 +23,12 @@ DIGESTS = {
     "0002_messages.sql": "2fab260d18d6e7904d809a306082d791fba4662de572b8db134a57c091f46787",
     "0003_keys.sql": "c05e8aa9372f7336b5862e511bcc17b6443b750ffe387deceef9ee94f7c68715",
     "0004_people.sql": "1eee7cea918e07b6e8b01a3e7874b43ee24442e40a81872db2f701d3868ff6be",
-    "0005_journal.sql": "c679372bcefba5cc5f5b22fff20d2b89e2a06636b7225a2a1c2d9a66b89c6f11",
+    "0005_journal.sql": "c2c294a92f1b003ef5e7b5452f0eeb38169b9e742f4c1d2acae1ebbfa6ca7677",
     "0006_refunds.sql": "ca7da7b918e5bb40cb1257dfb748ce276d6a89597b5b38cfca736a658b05bdfe",
     "0007_payouts.sql": "3838661304ad8559eac6003816d0a94e874dffbf60b4fd245a751a95deeefb5c",
     "0008_desk.sql": "13a05eaf14c0a94b20f07eeccd4d833ccae98cf833706dbc0eac7c2f716eb529",
     "0009_till_closings.sql": "3cf9a27044f9150a655e100b50b6cfa3a9e97a48dd7c8a40b6f605867d7cea97",
-    "0010_contact_changes.sql": "2e38e295aec2bbd33325420c8ee8967dd871bbb8a394a56938707863f502310f",
+    "0010_contact_changes.sql": "f8838f924471818b847b5a414a67a3e2932c49e8a31bcafe48410467794777b7",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release
 FILES = Path(__file__).parent / "released"

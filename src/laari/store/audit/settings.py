@@ -72,6 +72,14 @@ WATCHED = {
         "(a ->> 'frozen_at')::timestamptz, 'frozen_reason', a -> 'frozen_reason') "
         "FROM (SELECT after::jsonb) AS entry (a) WHERE a IS NOT NULL)",
     ),
+    "contact_changes": Watched(
+        "contact_change",
+        "'chg_' || encode(uuid_send(r.id), 'hex')",
+        (
+            *("customer_id", "contact", "old_value", "new_value", "code_digest", "status"),
+            *("confirmed_by", "effective_at", "ended_by"),
+        ),
+    ),
     "bank_accounts": Watched(
         "bank_account",
         "r.id::text",

@@ -124,6 +124,9 @@ BEGIN
             object := owner || ' ' || (found ->> 'email');
         WHEN 'second_factors' THEN
             object := 'per_' || replace(found ->> 'person_id', '-', '');
+        WHEN 'contact_changes' THEN
+            object := 'chg_' || replace(found ->> 'id', '-', '');
+            only_in := (SELECT mode FROM customers WHERE id = (found ->> 'customer_id')::uuid);
         WHEN 'bank_accounts', 'payout_terms' THEN
             object := coalesce(found ->> 'id', found ->> 'tenant_id');
             SELECT t.merchant_id, t.mode INTO owner, only_in

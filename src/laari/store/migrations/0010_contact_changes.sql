@@ -47,3 +47,9 @@ CREATE TRIGGER contact_changes_keep BEFORE DELETE OR TRUNCATE ON contact_changes
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER contact_changes_end_once BEFORE UPDATE ON contact_changes
     FOR EACH ROW WHEN (OLD.ended_at IS NOT NULL) EXECUTE FUNCTION refuse_change();
+-- Wrong codes are counted in `attempts` and have no entry.
+CREATE TRIGGER contact_changes_journal AFTER INSERT OR DELETE OR UPDATE OF id, customer_id, contact,
+        old_value, new_value, code_digest, status, confirmed_by, effective_at, ended_by
+    ON contact_changes FOR EACH ROW EXECUTE FUNCTION journal_change('contact_change', 'customer_id',
+        'contact', 'old_value', 'new_value', 'code_digest', 'status', 'confirmed_by', 'effective_at',
+        'ended_by');

@@ -22,7 +22,7 @@ from laari.rules.contacts import COUNTRY
 from laari.rules.messages import ContactChangeContent, ContactCodeContent
 from laari.rules.records import Channel, Language
 from laari.store.people import logins, notices
-from laari.store.people.acting import acting, note
+from laari.store.people.acting import acting
 from laari.store.people.customers import TAKEN
 from laari.store.people.logins import CustomerId
 from laari.store.people.notices import Reached
@@ -95,7 +95,7 @@ async def request(
     """Begins a change, and sends a code to the new contact if the service can reach it."""
     now = datetime.now(UTC)
     change_id = ids.new_id(now, os.urandom)
-    async with connection.transaction():
+    async with acting(connection, actor, "contact_change.request", reason):
         customer = await _locked(connection, customer_id)
         old = customer.mobile if contact == "mobile" else customer.email
         if value == old:
@@ -123,7 +123,6 @@ async def request(
             to = _address(customer, customer_id, contact, value)
             content = ContactCodeContent(code, expires_at)
             await notices.write(connection, to, "contact_code", content, now)
-        await _note(connection, actor, "request", change, reason)
     return change
 
 
@@ -144,7 +143,7 @@ async def confirm(
     None for a wrong code: its attempt counts, so the caller's transaction has to be committed.
     """
     now = datetime.now(UTC)
-    async with connection.transaction():
+    async with acting(connection, actor, "contact_change.confirm", reason):
         row = await connection.fetchrow(
             "SELECT customer_id, contact, code_digest, code_expires_at, attempts "
             "FROM contact_changes WHERE id = $1 AND status = 'waiting' FOR UPDATE",
@@ -172,7 +171,6 @@ async def confirm(
             *(change_id, now, actor.name, now + delay, digest(token)),
         )
         change = ContactChange(*changed)
-        await _note(connection, actor, "confirm", change, reason)
         await _notify(connection, change, f"{origin}/app/contact/{token}", channels, now)
     return change
 
@@ -200,7 +198,7 @@ async def cancel(
     connection: Connection, actor: Actor, change_id: UUID, reason: str
 ) -> ContactChange:
     """Ends a change that has no effect yet, by the operator."""
-    async with connection.transaction():
+    async with acting(connection, actor, "contact_change.cancel", reason):
         row = await connection.fetchrow(
             "UPDATE contact_changes SET status = 'cancelled', ended_at = now(), ended_by = $2, "
             "end_reason = $3 WHERE id = $1 AND status IN ('waiting', 'confirmed') "
@@ -209,9 +207,7 @@ async def cancel(
         )
         if row is None:
             raise ContactError("this change has ended already")
-        change = ContactChange(*row)
-        await _note(connection, actor, "cancel", change, reason)
-    return change
+    return ContactChange(*row)
 
 
 async def open_of(
@@ -236,19 +232,17 @@ async def by_link(connection: Connection, token: str) -> ContactChange | None:
 
 async def stop(connection: Connection, token: str, address: str | None) -> bool:
     """Ends a change by the link in the notice, once."""
-    async with connection.transaction():
-        row = await connection.fetchrow(
+    found = await by_link(connection, token)
+    if found is None:
+        return False
+    actor = Actor("customer", ids.show_id(ids.CUSTOMER, found.customer_id), address=address)
+    async with acting(connection, actor, "contact_change.stop"):
+        stopped = await connection.fetchval(
             "UPDATE contact_changes SET status = 'stopped', ended_at = now(), "
-            "ended_by = 'the customer' WHERE stop_digest = $1 AND status = 'confirmed' "
-            f"RETURNING {_COLUMNS}",
-            digest(token),
+            "ended_by = 'the customer' WHERE id = $1 AND status = 'confirmed' RETURNING true",
+            found.id,
         )
-        if row is None:
-            return False
-        change = ContactChange(*row)
-        actor = Actor("customer", ids.show_id(ids.CUSTOMER, change.customer_id), address=address)
-        await _note(connection, actor, "stop", change, None)
-    return True
+    return stopped is not None
 
 
 async def apply_due(connection: Connection) -> bool:
@@ -266,13 +260,13 @@ async def apply_due(connection: Connection) -> bool:
             return False
         change = ContactChange(*row)
         problem = await _apply(connection, change)
-        ended = await connection.fetchrow(
-            "UPDATE contact_changes SET status = $2, ended_at = now(), ended_by = $3, "
-            f"end_reason = $4 WHERE id = $1 RETURNING {_COLUMNS}",
-            *(change.id, "done" if problem is None else "failed", _SERVICE.name, problem),
-        )
-        verb = "apply" if problem is None else "fail"
-        await _note(connection, _SERVICE, verb, ContactChange(*ended), problem)
+        verb, status = ("apply", "done") if problem is None else ("fail", "failed")
+        async with acting(connection, _SERVICE, f"contact_change.{verb}", problem):
+            await connection.execute(
+                "UPDATE contact_changes SET status = $2, ended_at = now(), ended_by = $3, "
+                "end_reason = $4 WHERE id = $1",
+                *(change.id, status, _SERVICE.name, problem),
+            )
     return True
 
 
@@ -329,24 +323,6 @@ def _masked(value: str) -> str:
     """Enough for the customer to know it again: a finder of an old phone learns no address."""
     name, at, host = value.partition("@")
     return f"{name[:1]}…@{host}" if at else f"…{value[-3:]}"
-
-
-async def _note(
-    connection: Connection, actor: Actor, verb: str, change: ContactChange, reason: str | None
-) -> None:
-    after = {
-        "contact": change.contact,
-        "old": change.old_value,
-        "new": change.new_value,
-        "status": change.status,
-        "effective_at": change.effective_at,
-    }
-    await note(
-        *(connection, actor, f"contact_change.{verb}", "contact_change"),
-        ids.show_id(ids.CUSTOMER, change.customer_id),
-        after=after,
-        reason=reason,
-    )
 
 
 def _code_digest(master: bytes, change_id: UUID, code: str) -> bytes:
