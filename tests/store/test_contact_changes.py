@@ -207,6 +207,71 @@ async def test_a_code_expires(connection: asyncpg.Connection, customer: Customer
         await confirm(connection, change, await code_of(connection))
 
 
+async def test_a_new_request_replaces_one_whose_code_expired(
+    connection: asyncpg.Connection, customer: CustomerId
+) -> None:
+    old = await request(connection, customer)
+    with pytest.raises(ContactError, match="is open"):
+        await request(connection, customer, "7770001")
+    code = await code_of(connection)
+    await connection.execute("UPDATE contact_changes SET code_expires_at = now()")
+    new = await request(connection, customer, "7770001")
+    assert await status_of(connection, old) == "cancelled"
+    assert await status_of(connection, new) == "waiting"
+    with pytest.raises(ContactError, match="does not wait"):
+        await confirm(connection, old, code)
+    actions = await connection.fetch(
+        "SELECT action, object_id FROM journal WHERE object_type = 'contact_change' ORDER BY id"
+    )
+    assert [tuple(row) for row in actions] == [
+        ("contact_change.request", f"chg_{old.id.hex}"),
+        ("contact_change.expire", f"chg_{old.id.hex}"),
+        ("contact_change.request", f"chg_{new.id.hex}"),
+    ]
+
+
+async def test_a_refused_request_leaves_the_expired_one(
+    connection: asyncpg.Connection, customer: CustomerId
+) -> None:
+    await new_customer(connection, mobile="7770002")
+    old = await request(connection, customer)
+    await connection.execute("UPDATE contact_changes SET code_expires_at = now()")
+    with pytest.raises(ContactError):
+        await request(connection, customer, "7770002")  # of another customer
+    assert await status_of(connection, old) == "waiting"
+
+
+async def test_a_change_that_waits_for_no_code_is_not_replaced(
+    connection: asyncpg.Connection, customer: CustomerId
+) -> None:
+    await request(connection, customer, channels=NONE)
+    with pytest.raises(ContactError, match="is open"):
+        await request(connection, customer, "7770001")
+
+
+async def test_a_late_confirmation_and_a_new_request_do_not_block_each_other(
+    connection: asyncpg.Connection, customer: CustomerId, dsn: str
+) -> None:
+    old = await request(connection, customer)
+    code = await code_of(connection)
+    async with connection_to(dsn) as other, connection_to(dsn) as watch:
+        async with connection.transaction():
+            await connection.execute("SELECT FROM customers WHERE id = $1 FOR UPDATE", customer.id)
+            late = asyncio.create_task(confirm(other, old, code))
+            while not await watch.fetchval(
+                "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = $1",
+                other.get_server_pid(),
+            ):
+                await asyncio.sleep(0.01)
+            # The code expires while the confirmation waits for the customer.
+            await connection.execute("SELECT FROM contact_changes WHERE id = $1 FOR UPDATE", old.id)
+            await connection.execute("UPDATE contact_changes SET code_expires_at = now()")
+            new = await request(connection, customer, "7770001")
+        with pytest.raises(ContactError, match="does not wait"):
+            await late
+    assert await status_of(connection, new) == "waiting"
+
+
 @pytest.mark.parametrize("channels", [BOTH, NONE])
 async def test_a_code_that_was_sent_cannot_be_left_out(
     connection: asyncpg.Connection, customer: CustomerId, channels: frozenset[str]

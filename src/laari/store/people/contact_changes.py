@@ -92,7 +92,10 @@ async def request(
     reason: str,
     channels: frozenset[str],
 ) -> ContactChange:
-    """Begins a change, and sends a code to the new contact if the service can reach it."""
+    """Begins a change, and sends a code to the new contact if the service can reach it.
+
+    It replaces a change whose code expired.
+    """
     now = datetime.now(UTC)
     change_id = ids.new_id(now, os.urandom)
     async with acting(connection, actor, "contact_change.request", reason):
@@ -102,6 +105,7 @@ async def request(
             raise ContactError(f"the customer has this {NAMES[contact]} already")
         if await _is_taken(connection, customer, contact, value):
             raise ContactError(TAKEN[f"customers_{contact}"])
+        await _end_expired(connection, actor, customer_id, contact, now)
         code = None
         if customer.mode == "live" and CHANNELS[contact] in channels:
             code = f"{secrets.randbelow(10**CODE_DIGITS):0{CODE_DIGITS}}"
@@ -126,6 +130,18 @@ async def request(
     return change
 
 
+async def _end_expired(
+    connection: Connection, actor: Actor, customer_id: UUID, contact: Contact, now: datetime
+) -> None:
+    async with acting(connection, actor, "contact_change.expire"):
+        await connection.execute(
+            "UPDATE contact_changes SET status = 'cancelled', ended_at = $3, ended_by = $4, "
+            "end_reason = 'the code expired' WHERE customer_id = $1 AND contact = $2 "
+            "AND status = 'waiting' AND code_expires_at <= $3",
+            *(customer_id, contact, now, actor.name),
+        )
+
+
 async def confirm(
     connection: Connection,
     actor: Actor,
@@ -144,12 +160,17 @@ async def confirm(
     """
     now = datetime.now(UTC)
     async with acting(connection, actor, "contact_change.confirm", reason):
+        # The customer first, as in a request, which may end this change.
+        customer_id = await connection.fetchval(
+            "SELECT customer_id FROM contact_changes WHERE id = $1", change_id
+        )
+        customer = None if customer_id is None else await _locked(connection, customer_id)
         row = await connection.fetchrow(
-            "SELECT customer_id, contact, code_digest, code_expires_at, attempts "
+            "SELECT code_digest, code_expires_at, attempts "
             "FROM contact_changes WHERE id = $1 AND status = 'waiting' FOR UPDATE",
             change_id,
         )
-        if row is None:
+        if row is None or customer is None:
             raise ContactError("this change does not wait for a confirmation")
         if row["code_digest"] is None:
             if reason is None:
@@ -171,19 +192,20 @@ async def confirm(
             *(change_id, now, actor.name, now + delay, digest(token)),
         )
         change = ContactChange(*changed)
-        await _notify(connection, change, f"{origin}/app/contact/{token}", channels, now)
+        link = f"{origin}/app/contact/{token}"
+        await _notify(connection, customer, change, link, channels, now)
     return change
 
 
 async def _notify(
     connection: Connection,
+    customer: _Customer,
     change: ContactChange,
     link: str,
     channels: frozenset[str],
     now: datetime,
 ) -> None:
     """A notice to every present contact that the service can reach: one of them may be lost."""
-    customer = await _locked(connection, change.customer_id)
     if customer.mode != "live" or change.effective_at is None:
         return
     content = ContactChangeContent(_masked(change.new_value), change.effective_at, link)
