@@ -1,8 +1,10 @@
 """The statement: its page, its file and its command have the same sums, which never change."""
 
+import asyncio
 import csv
 import io
 import re
+import uuid
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -11,11 +13,19 @@ import pytest
 
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import month_of
+from laari.store.people import fees
+from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
 from tests.pages.owners import new_owner
 from tests.pages.test_journal import client_of
+from tests.pages.test_tills import close, sell
 from tests.serving import Service
 
 DAY = 24 * 3600
+APPLICATION = """
+INSERT INTO applications SELECT $1, $2, now(), 'owner', $4, 'C-1', 'GST-7', 'Sosun Magu 1', 'BML',
+    'Bodu', '7730000012345', 100, 'Aisha', $3, now(), 'operator', 'Because'
+"""
 PATH = "/money/statement"
 
 
@@ -68,6 +78,30 @@ def test_a_month_has_its_balances_and_later_refunds_do_not_change_it(service: Se
         assert (later["opening_balance"], later["closing_balance"]) == ("172.00", "72.00")
         running = client.get(PATH, params={"preset": "this_month"})
         assert "These days have not ended" in running.text
+
+
+async def test_documents_name_the_approved_business(service: Service) -> None:
+    owner = await asyncio.to_thread(new_owner, service)
+    async with connection_to(service.dsn) as connection:
+        for status, name in (("refused", "Nobody"), ("approved", "=Bodu <b>Boat")):
+            await connection.execute(APPLICATION, uuid.uuid4(), owner.shop.id, status, name)
+        await fees.set_fees(connection, OPERATOR, owner.shop.id, 175, 50)
+    sell(owner, 5_000, "1")
+    with client_of(owner) as client:
+        page = client.get(f"{PATH}?preset=today").text
+        closing = close(client, "1").text
+        for text in (page, closing):
+            for told in ("=Bodu &lt;b&gt;Boat", "Sosun Magu 1", "GST-7"):
+                assert told in text
+        assert page.count("Fee for each payment since") == 2  # of today, and the one before
+        assert "1.75\N{NO-BREAK SPACE}% and" in page
+        (row,) = file(client, preset="today")
+        assert (row["legal_name"], row["tax_number"]) == ("'=Bodu <b>Boat", "GST-7")
+    other = await asyncio.to_thread(new_owner, service)
+    with client_of(other) as client:
+        (row,) = file(client, preset="today")
+        assert (row["legal_name"], row["address"]) == ("", "")
+        assert "GST-7" not in client.get(PATH).text
 
 
 @pytest.mark.parametrize(

@@ -3,17 +3,18 @@
 from datetime import UTC, date, datetime
 
 import click
+from msgspec.structs import asdict
 
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import operation
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
-from laari.rules.calendar import local_day
+from laari.rules.calendar import local_day, show
 from laari.rules.day_ranges import Days, preset
 from laari.rules.records import Mode, Tenant
 from laari.rules.world import local_time
-from laari.store.people import merchants
+from laari.store.people import applications, fees, merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import statements, tenants
 from laari.store.reads.statements import OTHERS, Movements, Statement
@@ -46,11 +47,18 @@ async def statement_command(
     days = month or _days(first, last, local_day(now))
     async with connection_to(service.dsn) as connection:
         found = await statements.of_days(connection, tenant.id, days)
+        profile = await applications.profile_of(connection, merchant_id)
+        terms = await fees.in_force(connection, merchant_id, days)
     return {
         "merchant_id": merchant_id,
         "merchant": tenant.merchant_name,
+        **asdict(profile),
         "mode": mode,
         **_described(found),
+        "fee_terms": [
+            {"since": show(each.since), "fee_bps": each.fee_bps, "fee_fixed": each.fee_fixed}
+            for each in terms
+        ],
         "final": days.is_final(now),
     }
 

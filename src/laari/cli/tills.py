@@ -1,6 +1,7 @@
 """`laari till`: tills and their closings."""
 
 import click
+from msgspec.structs import asdict
 
 from laari.cli.statements import tenant_of
 from laari.cli.terminal import fields
@@ -12,6 +13,7 @@ from laari.rules.calendar import show, show_or_none
 from laari.rules.permissions import MAX_TILL
 from laari.rules.records import Mode, OpenTill, TillClosing
 from laari.rules.tills import MOST_NOTE, CloseTill
+from laari.store.people import applications
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tills
 
@@ -44,7 +46,10 @@ async def close(
     TILL is the label of its payments; '' is for payments without one. Amounts are laari.
     """
     tenant = await tenant_of(service, merchant_id, mode)
-    return described(await submit(service, CloseTill(tenant, name, actor(), note)))
+    closing = await submit(service, CloseTill(tenant, name, actor(), note))
+    async with connection_to(service.dsn) as connection:
+        profile = await applications.profile_of(connection, merchant_id)
+    return {**described(closing), "merchant": tenant.merchant_name, **asdict(profile)}
 
 
 @till.command("list")

@@ -39,6 +39,14 @@ class ApplicationFields(Struct, frozen=True):
     contact: str
 
 
+class Profile(Struct, frozen=True):
+    """The business behind a merchant, for documents."""
+
+    legal_name: str | None = None
+    tax_number: str | None = None
+    address: str | None = None
+
+
 class Application(Struct, frozen=True):
     id: UUID
     merchant_id: str
@@ -220,6 +228,17 @@ async def latest_of(connection: Connection, merchant_id: str) -> Application | N
         merchant_id,
     )
     return None if row is None else _read(row)
+
+
+async def profile_of(connection: Connection, merchant_id: str) -> Profile:
+    """From the approved application; empty if the merchant came without one."""
+    row = await connection.fetchrow(
+        "SELECT legal_name, tax_number, address FROM applications "
+        "WHERE merchant_id = $1 AND status = 'approved' "
+        "ORDER BY submitted_at DESC, id DESC LIMIT 1",
+        merchant_id,
+    )
+    return Profile() if row is None else Profile(*row)
 
 
 async def with_status(

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from laari.errors import LaariError
 from laari.rules.actors import Actor
+from laari.rules.day_ranges import Days
 from laari.store.people.acting import acting, note
 
 
@@ -85,6 +86,17 @@ async def terms_of(connection: Connection, merchant_id: str) -> list[FeeTerms]:
         merchant_id,
     )
     return sorted((FeeTerms(*row) for row in rows), key=lambda each: each.since, reverse=True)
+
+
+async def in_force(connection: Connection, merchant_id: str, days: Days) -> list[FeeTerms]:
+    """The terms at the beginning of these days, and each change within them."""
+    rows = await connection.fetch(
+        "SELECT fee_bps, fee_fixed, since, false FROM fee_history WHERE merchant_id = $1 "
+        "AND since < $3 AND recorded >= coalesce((SELECT max(recorded) FROM fee_history "
+        "WHERE merchant_id = $1 AND since <= $2), 0) ORDER BY recorded",
+        *(merchant_id, days.begin, days.end),
+    )
+    return [FeeTerms(*row) for row in rows]
 
 
 async def start_due(connection: Connection) -> bool:

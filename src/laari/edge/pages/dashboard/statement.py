@@ -3,8 +3,10 @@
 from datetime import date
 from urllib.parse import urlencode
 
+from msgspec.structs import astuple
+
 from laari.edge.pages.dashboard.days import read_days
-from laari.edge.pages.dashboard.export import BYTE_ORDER_MARK, csv_text
+from laari.edge.pages.dashboard.export import BYTE_ORDER_MARK, csv_text, guarded
 from laari.edge.pages.dashboard.money import WORDS
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.routes import PageRoute
@@ -13,6 +15,7 @@ from laari.rules.calendar import local_day
 from laari.rules.day_ranges import Days, month_of, newest_months, preset
 from laari.rules.money import rufiyaa
 from laari.rules.refusals import Refusal
+from laari.store.people import applications, fees
 from laari.store.reads import statements
 from laari.store.reads.statements import OTHERS, Moved, Movements, Statement
 
@@ -20,6 +23,7 @@ MONTHS = 13  # that are offered: the same month of last year is one of them
 COLUMNS = [
     *("first_day", "last_day", "opening_balance", "payments", "gross_amount", "fees"),
     *("refunds", "refunded_amount", "net_amount", *OTHERS, "closing_balance"),
+    *("merchant", "legal_name", "tax_number", "address"),
 ]
 
 
@@ -42,12 +46,15 @@ async def show(request: DashboardRequest) -> Reply:
             month="",
             written=request.query,
         )
-    found = await request.backend.ask(statements.of_days, request.tenant.id, days)
+    ask, merchant_id = request.backend.ask, request.merchant.id
+    found = await ask(statements.of_days, request.tenant.id, days)
     asked = {"first": str(days.first), "last": str(days.last)}
     is_month = days == month_of(days.first)
     return await request.long_page(
         "statement.html",
         statement=found,
+        profile=await ask(applications.profile_of, merchant_id),
+        terms=await ask(fees.in_force, merchant_id, days),
         words=WORDS,
         months=_named([*newest, *([days.first] if is_month else [])]),
         month=f"{days.first:%Y-%m}" if is_month else "",
@@ -67,8 +74,11 @@ async def export(request: DashboardRequest) -> Reply:
     if isinstance(days, Refusal):
         return await show(request)
     found = await request.backend.ask(statements.of_days, request.tenant.id, days)
+    profile = await request.backend.ask(applications.profile_of, request.merchant.id)
+    texts = (request.merchant.name, *astuple(profile))
+    party = [guarded(text or "") for text in texts]
     async with request.backend.heavy.writing.slot(soon=True):
-        text = BYTE_ORDER_MARK + csv_text([COLUMNS, *rows_of(found)])
+        text = BYTE_ORDER_MARK + csv_text([COLUMNS, *([*row, *party] for row in rows_of(found))])
     name = f"statement-{request.tenant.mode}-{days.first}-{days.last}.csv"
     return Reply(
         200,

@@ -9,6 +9,7 @@ from laari.rules.actors import name_for_merchants
 from laari.rules.records import OpenTill, TillClosing
 from laari.rules.refusals import invalid
 from laari.rules.tills import MOST_NOTE, CloseTill
+from laari.store.people import applications
 from laari.store.reads import tills
 from laari.store.reads.listing import Position
 
@@ -92,6 +93,7 @@ async def show(request: DashboardRequest) -> Reply:
         "till_closing.html",
         closing=found,
         closer=closer(found),
+        profile=await ask(applications.profile_of, request.merchant.id),
         before=before,
         closing_id=_shown,
     )
