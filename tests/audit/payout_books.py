@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 from laari.rules.bank_lines import HandleLine, ImportLine, SignFloat, Target
 from laari.rules.bank_statement import StatementLine
 from laari.rules.merchant_money import SweepFees
-from laari.rules.payout_runs import AnswerPayout, CancelPayout
+from laari.rules.payout_runs import AnswerPayout, CancelPayout, JoinRun
 from laari.store.people import payout_terms
 from laari.store.reads import bank
 from tests.actors import OPERATOR
@@ -34,9 +34,23 @@ async def write_payouts(dsn: str) -> None:
             assert await shop.run(command)
         await shop.pay(4_000)
         await shop.payout()
+        await _withdraw(shop)
         await _import(shop)
         assert await shop.run(SweepFees(OPERATOR, "live", 10))
         assert await shop.run(SignFloat(OPERATOR, TODAY, 1, 1, None))
+
+
+async def _withdraw(shop: Shop) -> None:
+    """One waits, one is cancelled, and the bank has returned a part of the third."""
+    await bank_account(shop, "55667788", of_wallet=True)
+    for amount in (1_100, 1_200):
+        waiting = await shop.withdraw(amount)
+    assert await shop.run(CancelPayout(None, OPERATOR, waiting.id))
+    run, sent = await shop.open_run(), await shop.withdraw(1_300)
+    assert await shop.run(JoinRun(None, OPERATOR, sent.id, run.id))
+    await shop.send(run.id, most=1_000)
+    for action, reference in (("settle", "LP000002R0001"), ("return", "LP000002R0002")):
+        assert await shop.run(AnswerPayout(None, OPERATOR, sent.id, action, reference))
 
 
 async def _import(shop: Shop) -> None:
@@ -46,6 +60,7 @@ async def _import(shop: Shop) -> None:
         "FT3": ("Nobody", 70),
         "FT4": ("Somebody", 80),
         "FT5": ("Charges", -5),
+        "FT6": ("Charges of the month", -6),
     }
     lines = [
         StatementLine(number, TODAY, reference, text, amount, None)
@@ -56,3 +71,4 @@ async def _import(shop: Shop) -> None:
             raise AssertionError(line)
         assert await shop.run(ImportLine(OPERATOR, line, target))
     assert await shop.run(HandleLine(OPERATOR, "FT4", shop.payer.account))
+    assert await shop.run(HandleLine(OPERATOR, "FT6", charge=True))

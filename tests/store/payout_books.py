@@ -20,6 +20,7 @@ from laari.rules.payouts import RequestPayout
 from laari.rules.records import Mode, Payment, Payout, PayoutMovement, PayoutRun, Tenant
 from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
+from laari.rules.withdrawals import RequestWithdrawal
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.seals import sealing_key
@@ -62,6 +63,14 @@ class Shop:
 
     async def funds(self, kind: Any, amount: int, **more: Any) -> Any:
         return await self.run(MoveFunds(self.tenant, OPERATOR, kind, amount, "Because", **more))
+
+    async def withdraw(self, amount: int, **more: Any) -> Any:
+        """By the customer who pays in this shop."""
+        return await self.run(RequestWithdrawal(OPERATOR, self.payer.account, amount, **more))
+
+    async def wallet(self) -> int:
+        found = "SELECT balance FROM wallets WHERE account = $1"
+        return int(await self.connection.fetchval(found, self.payer.account))
 
     async def request(self, cut_off: datetime | None = None, **more: Any) -> Any:
         return await self.run(RequestPayout(self.tenant, OPERATOR, cut_off, **more))
@@ -111,9 +120,12 @@ class Shop:
         return [f"{each.kind}: {each}" for each in report.differences]
 
 
-async def bank_account(shop: Shop, number: str = "7730000012345") -> None:
+async def bank_account(
+    shop: Shop, number: str = "7730000012345", *, of_wallet: bool = False
+) -> None:
+    owner = shop.payer.account if of_wallet else shop.tenant.id
     made = await bank_accounts.add(
-        *(shop.connection, shop.tenant.id, "Seagull Cafe", "BML", number, OPERATOR)
+        *(shop.connection, owner, "Seagull Cafe", "BML", number, OPERATOR)
     )
     assert not isinstance(made, Refusal), made
 

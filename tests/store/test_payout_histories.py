@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.calendar import local_day
-from laari.rules.payout_runs import AnswerPayout, CancelPayout
+from laari.rules.payout_runs import AnswerPayout, CancelPayout, JoinRun
 from laari.rules.payouts import AnswerSandboxPayout, SandboxPayout
 from laari.rules.records import Mode, Payout
 from laari.rules.refusals import Refusal
@@ -35,12 +35,13 @@ class History:
         self.random = random.Random(seed)
         self.paid: list[Any] = []
         self.payouts: list[Payout] = []
+        self.withdrawals: list[Payout] = []
 
     async def step(self) -> None:
         steps = [
             *(self.pay, self.pay, self.pay, self.refund, self.refund, self.hold, self.release),
-            *(self.adjust, self.pay_out, self.answer, self.answer, self.cancel, self.add_up),
-            *(self.move_clock, self.change_fee),
+            *(self.adjust, self.pay_out, self.pay_out, self.answer, self.answer, self.cancel, self.add_up),
+            *(self.move_clock, self.change_fee, self.withdraw, self.withdraw),
         ]
         await self.random.choice(steps)()
 
@@ -72,15 +73,32 @@ class History:
             ago = timedelta(seconds=self.random.choice([0, 0, 0.05, 3600]))
             cut_off = self.random.choice([None, datetime.now(UTC) - ago])
             made = await shop.request(cut_off, run_id=run)
-            if isinstance(made, Payout):
+            joined = [await shop.run(JoinRun(None, OPERATOR, id, run)) for id in await self.asked()]
+            if isinstance(made, Payout) or joined:
                 await shop.send(run, most=self.random.choice([500, 7_000, 20_000_000]))
         if isinstance(made, Payout):
             self.payouts.append(made)
 
+    async def withdraw(self) -> None:
+        """The next run takes it, unless it is cancelled at once."""
+        made = await self.shop.withdraw(self.random.randint(1, 30_000))
+        if isinstance(made, Payout):
+            self.withdrawals.append(made)
+            if self.random.random() < 0.2:
+                await self.shop.run(CancelPayout(None, OPERATOR, made.id))
+
+    async def asked(self) -> list[Any]:
+        rows = await self.shop.connection.fetch(
+            "SELECT id FROM payouts WHERE account IS NOT NULL AND run_id IS NULL "
+            "AND status = 'requested'"
+        )
+        return [row["id"] for row in rows]
+
     async def answer(self) -> None:
-        if not self.payouts:
+        sent = self.payouts + self.withdrawals
+        if not sent:
             return
-        shop, payout = self.shop, self.random.choice(self.payouts)
+        shop, payout = self.shop, self.random.choice(sent)
         action: Any = self.random.choice(["settle", "return"])
         if shop.tenant.mode == "sandbox":
             await shop.run(AnswerSandboxPayout(shop.tenant, payout.id, action))
@@ -89,7 +107,8 @@ class History:
             "SELECT reference FROM bank_orders WHERE payout_id = $1 ORDER BY place", payout.id
         )
         reference = self.random.choice([None, *(row["reference"] for row in found)])
-        await shop.run(AnswerPayout(shop.tenant, SECOND, payout.id, action, reference))
+        tenant = None if payout.tenant_id is None else shop.tenant
+        await shop.run(AnswerPayout(tenant, SECOND, payout.id, action, reference))
 
     async def cancel(self) -> None:
         made = None
@@ -137,6 +156,13 @@ async def agree(shop: Shop, history: History) -> None:
     assert sum(row["amount"] for row in left) == balance.available
     assert {row["id"] for row in rows} >= set(listed)
     if shop.tenant.mode == "live":
+        withdrawn = 0
+        for each in history.withdrawals:
+            now = await shop.found(each)
+            withdrawn += 0 if now.status == "cancelled" else now.amount - now.returned_amount
+        spent = "SELECT coalesce(sum(amount), 0) FROM transactions WHERE account = $1 AND type = $2"
+        told = await shop.connection.fetchval(spent, shop.payer.account, "withdraw")
+        assert -told == withdrawn
         today = await bank.float_of(shop.connection, local_day(datetime.now(UTC)))
         settled = await shop.connection.fetchval(
             "SELECT coalesce(sum(CASE WHEN debit_account = 3 THEN amount ELSE -amount END), 0) "
@@ -152,9 +178,11 @@ async def agree(shop: Shop, history: History) -> None:
 async def test_everything_agrees_after_any_history(dsn: str, mode: Mode, seed: int) -> None:
     async with a_shop(dsn, mode) as shop:
         await bank_account(shop)
+        await bank_account(shop, of_wallet=True)
         history = History(shop, seed)
         for number in range(STEPS):
             await history.step()
             if number % 20 == 19:
                 await agree(shop, history)
     assert history.payouts
+    assert bool(history.withdrawals) == (mode == "live")

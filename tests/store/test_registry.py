@@ -51,6 +51,7 @@ LOOKUP_KEYS: dict[str, Any] = {
     "held": 1,
     "dues": (1, NOW),
     "bank_accounts": 1,
+    "last_withdrawals": 1,
     "answers": "LP000001R0001",
     "last_run_numbers": "live",
     "earned_fees": "live",
@@ -60,6 +61,7 @@ LOOKUP_KEYS: dict[str, Any] = {
 FOUND: dict[str, Any] = {
     "balances": {1: 0},
     "bank_accounts": {1: ()},
+    "last_withdrawals": {1: 0},
     "earned_fees": {"live": EarnedFees(0, 0)},
     "fund_movement_counts": {1: 0},
 }

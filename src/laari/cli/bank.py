@@ -131,6 +131,15 @@ async def return_(service: Service, reference: str) -> dict[str, object]:
     return described(await submit(service, HandleLine(actor(), reference)))
 
 
+@bank.command()
+@click.argument("reference")
+@operation
+@needs("bank.import")
+async def charge(service: Service, reference: str) -> dict[str, object]:
+    """Book a line without a use as the bank's own charge."""
+    return described(await submit(service, HandleLine(actor(), reference, charge=True)))
+
+
 def described(line: BankLine) -> dict[str, object]:
     return {
         "reference": line.reference,

@@ -25,18 +25,18 @@ from laari.rules.payout_runs import (
     ApproveRun,
     CancelPayout,
     CancelRun,
+    JoinRun,
     OpenRun,
     Run,
     SendRun,
     joining,
 )
-from laari.rules.payouts import RequestPayout
+from laari.rules.payouts import RequestPayout, tenant_of
 from laari.rules.records import Payout, PayoutRun, Tenant
 from laari.rules.refusals import Refusal
-from laari.store.people import payout_terms
-from laari.store.people.merchants import tenant_of
+from laari.store.people import merchants, payout_terms
 from laari.store.postgres.pool import Connection, connection_to
-from laari.store.reads import payouts, tenants
+from laari.store.reads import payouts
 
 MOST_LISTED = 1_000
 _run_number = fields.integer(1, 999_999)
@@ -67,7 +67,7 @@ async def run(service: Service, day: date | None, dry_run: bool) -> dict[str, ob
         waiting = await payouts.waiting(connection, "live")
         opened = await payouts.open_run(connection, "live")
         holidays = await payouts.holidays(connection)
-        known = await tenants.by_id(connection, [each.tenant_id for each in waiting])
+        known = await payouts.tenants_of(connection, waiting)
     if opened is not None and opened.day != day:
         raise LaariError(f"run {opened.number} for {opened.day} is open: approve or cancel it")
     payable = [each for each in seen if each.refusal is None]
@@ -82,7 +82,7 @@ async def run(service: Service, day: date | None, dry_run: bool) -> dict[str, ob
             {**_merchant(each.tenant), "amount": each.amount, "fee": each.fee} for each in payable
         ]
         requested = [
-            {**_merchant(known[each.tenant_id]), "amount": each.amount, "fee": each.fee}
+            {**_owner(each, tenant_of(known, each)), "amount": each.amount, "fee": each.fee}
             for each in waiting
         ]
         answer["payouts"] = paid + requested
@@ -105,14 +105,15 @@ async def _make_run(
     known: Mapping[int, Tenant],
 ) -> dict[str, object]:
     """Opens the run or continues it, and adds all payouts that can join it."""
-    refused = []
+    refused, requested = [], {each.id: each for each in waiting}
     async with deciding(service) as decide:
         found = opened or _accepted(await decide(OpenRun(actor(), "live", day)))
         paid = [each.tenant for each in payable]
         for command in joining(actor(), found, waiting, paid, known):
             outcome: Payout | Refusal = await decide(command)
             if isinstance(outcome, Refusal):
-                refused.append({**_merchant(command.tenant), "reason": outcome.message})
+                asked = requested[command.id] if isinstance(command, JoinRun) else None
+                refused.append({**_owner(asked, command.tenant), "reason": outcome.message})
     async with connection_to(service.dsn) as connection:
         shown = await _run_shown(connection, found)
     return {**shown, "refused": refused}
@@ -258,7 +259,7 @@ async def request(service: Service, merchant_id: str, mode: Any) -> dict[str, ob
     The next run takes the payout.
     """
     async with connection_to(service.dsn) as connection:
-        tenant = await tenant_of(connection, merchant_id, mode)
+        tenant = await merchants.tenant_of(connection, merchant_id, mode)
     return described(await submit(service, RequestPayout(tenant, actor())), tenant)
 
 
@@ -290,7 +291,7 @@ async def terms(
     if pause is not None or resume:
         changes["paused_reason"] = pause
     async with connection_to(service.dsn) as connection:
-        tenant = await tenant_of(connection, merchant_id, mode)
+        tenant = await merchants.tenant_of(connection, merchant_id, mode)
         if changes:
             found = await payout_terms.change(connection, tenant.id, actor(), **changes)
         else:
@@ -336,11 +337,11 @@ async def _answer(
 ) -> list[dict[str, object]]:
     async with connection_to(service.dsn) as connection:
         targets = await _targets(connection, what)
-        by_id = await tenants.by_id(connection, [each.tenant_id for each, _ in targets])
+        by_id = await payouts.tenants_of(connection, [each for each, _ in targets])
     done = []
     async with deciding(service) as decide:
         for each, reference in targets:
-            tenant = by_id[each.tenant_id]
+            tenant = tenant_of(by_id, each)
             outcome: Payout | Refusal = await decide(
                 AnswerPayout(tenant, actor(), each.id, action, reference)
             )
@@ -372,13 +373,13 @@ async def _targets(connection: Connection, what: str) -> list[tuple[Payout, str 
     return [(found_payout, reference)]
 
 
-async def _find_payout(service: Service, payout_id: str) -> tuple[Payout, Tenant]:
+async def _find_payout(service: Service, payout_id: str) -> tuple[Payout, Tenant | None]:
     number = ids.read_id(ids.PAYOUT, payout_id)
     async with connection_to(service.dsn) as connection:
         found = (await payouts.by_id(connection, [number])).get(number) if number else None
         if found is None:
             raise LaariError(f"no payout has the id {payout_id}")
-        return found, (await tenants.by_id(connection, [found.tenant_id]))[found.tenant_id]
+        return found, tenant_of(await payouts.tenants_of(connection, [found]), found)
 
 
 async def _find_run(connection: Connection, number: int) -> PayoutRun:
@@ -392,7 +393,7 @@ async def _run_and_tenants(service: Service, number: int) -> tuple[UUID, dict[in
     async with connection_to(service.dsn) as connection:
         found = await _find_run(connection, number)
         joined = await payouts.of_run(connection, found.id)
-        return found.id, await tenants.by_id(connection, [each.tenant_id for each in joined])
+        return found.id, await payouts.tenants_of(connection, joined)
 
 
 async def _done(service: Service, changed: Run) -> dict[str, object]:
@@ -402,11 +403,11 @@ async def _done(service: Service, changed: Run) -> dict[str, object]:
 
 async def _run_shown(connection: Connection, found: PayoutRun) -> dict[str, object]:
     joined = await payouts.of_run(connection, found.id)
-    by_id = await tenants.by_id(connection, [each.tenant_id for each in joined])
+    by_id = await payouts.tenants_of(connection, joined)
     orders = await payouts.orders(connection, [each.id for each in joined])
     shown: dict[str, object] = _described(found)
     shown["total"] = sum(each.amount for each in joined if each.status != "cancelled")
-    shown["payouts"] = [described(each, by_id[each.tenant_id]) for each in joined]
+    shown["payouts"] = [described(each, tenant_of(by_id, each)) for each in joined]
     shown["orders"] = [
         {
             "reference": each.reference,
@@ -423,10 +424,17 @@ def _merchant(tenant: Tenant) -> dict[str, object]:
     return {"merchant_id": tenant.merchant_id, "merchant": tenant.merchant_name}
 
 
-def described(found: Payout, tenant: Tenant) -> dict[str, object]:
+def _owner(found: Payout | None, tenant: Tenant | None) -> dict[str, object]:
+    if tenant is not None:
+        return _merchant(tenant)
+    return {"account": None if found is None else str(found.account)}
+
+
+def described(found: Payout, tenant: Tenant | None) -> dict[str, object]:
+    """A payout of a merchant, or a withdrawal from an account."""
     return {
         "id": ids.show_id(ids.PAYOUT, found.id),
-        **_merchant(tenant),
+        **_owner(found, tenant),
         "amount": found.amount,
         "fee": found.fee,
         "status": found.status,

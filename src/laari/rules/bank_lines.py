@@ -1,7 +1,8 @@
 """Lines of the bank's statement: each one is booked once, by the bank's own reference.
 
 Money with the number of a wallet becomes a top-up. A line with the reference of an order answers
-it. Other money that came in is unallocated until a person assigns it or sends it back.
+it. Other money that came in is unallocated until a person assigns it or sends it back. Other money
+that went out changes nothing, unless a person books it as a charge of the bank.
 """
 
 import re
@@ -40,7 +41,10 @@ def accounts_in(text: str) -> list[int]:
 
 
 class Target(NamedTuple):
-    """What a line names: the wallet it is for, or the order that it answers, with its merchant."""
+    """What a line names: the wallet it is for, or the order that it answers, with its merchant.
+
+    The order of a withdrawal has no merchant.
+    """
 
     account: int | None = None
     order: BankOrder | None = None
@@ -136,7 +140,7 @@ class ImportLine(Command[Imported]):
         """The bank's answer to an order; None if the line is none."""
         named, tenant = self.target.order, self.target.tenant
         order = None if named is None else world.orders.get(named.reference)
-        if order is None or tenant is None or abs(self.line.amount) != order.amount:
+        if order is None or abs(self.line.amount) != order.amount:
             return None
         use: Literal["settled", "returned"] = "settled" if self.line.amount < 0 else "returned"
         if use in world.answers.get(order.reference, frozenset()):
@@ -197,11 +201,15 @@ def _use_slip(world: World, slip: str, added: Transaction) -> None:
 
 @dataclass(frozen=True, slots=True)
 class HandleLine(Command[BankLine]):
-    """Assigns unallocated money to a wallet, or records that it was sent back without one."""
+    """Assigns unallocated money to a wallet, or records that it was sent back without one.
+
+    A line without a use can be booked as the bank's own charge, against the corrections.
+    """
 
     actor: Actor
     reference: str
     account: int | None = None
+    charge: bool = False
 
     def needs(self, needs: Needs) -> None:
         needs.lock(World.bank_lines, self.reference)
@@ -213,9 +221,11 @@ class HandleLine(Command[BankLine]):
         line = world.bank_lines.get(self.reference)
         if line is None:
             return refuse("not_found", f"No line has the reference {self.reference}.")
-        if line.use != "receipt":
-            return refuse("conflict", f"The line does not wait: its use is {line.use}.")
-        if self.account is None:
+        if line.use != ("none" if self.charge else "receipt"):
+            return refuse("conflict", f"The line does not wait for this: its use is {line.use}.")
+        if self.charge:
+            tid, use = self._charge(world, line), "charge"
+        elif self.account is None:
             tid, use = self._send_back(world, line), "sent_back"
         else:
             wallet = world.wallets.get(self.account)
@@ -236,14 +246,20 @@ class HandleLine(Command[BankLine]):
             handled_by=written(self.actor),
         )
         world.bank_lines.change(line.reference, handled)
-        action = "bank_line.return" if self.account is None else "bank_line.assign"
-        _note_line(world, self.actor, action, line, handled)
+        verb = {"charge": "charge", "sent_back": "return", "assigned": "assign"}[use]
+        _note_line(world, self.actor, f"bank_line.{verb}", line, handled)
         return handled
 
     def _send_back(self, world: World, line: BankLine) -> str:
         outside, received = ledger.outside_account("live"), ledger.unallocated_account("live")
         tid = world.new_tid()
         ledger.transfer(world, "receipt", received, outside, line.amount, tid, world.now)
+        return tid
+
+    def _charge(self, world: World, line: BankLine) -> str:
+        corrections, outside = ledger.corrections_account("live"), ledger.outside_account("live")
+        tid = world.new_tid()
+        ledger.transfer(world, "bank_charge", corrections, outside, -line.amount, tid, world.now)
         return tid
 
 

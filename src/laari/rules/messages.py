@@ -90,6 +90,14 @@ class BankAccountContent(Struct, frozen=True):
     effective_at: datetime
 
 
+class OwnBankAccountContent(Struct, frozen=True):
+    """The same for a customer."""
+
+    bank: str
+    number: str
+    effective_at: datetime
+
+
 CONTENTS: dict[MessageKind, type[Struct]] = {
     "payment_request": RequestContent,
     "receipt": ReceiptContent,
@@ -100,6 +108,7 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
     "contact_code": ContactCodeContent,
     "contact_change": ContactChangeContent,
     "bank_account_changed": BankAccountContent,
+    "own_bank_account_changed": OwnBankAccountContent,
 }
 
 

@@ -16,7 +16,7 @@ from laari.rules import payouts
 from laari.rules.actors import Actor
 from laari.rules.bank_days import cut_off_of
 from laari.rules.bank_file import MAX_NUMBER, MAX_ORDERS, Order, bank_file, reference_of, split
-from laari.rules.command import Command, TenantCommand
+from laari.rules.command import Command
 from laari.rules.journal import note
 from laari.rules.money import rufiyaa
 from laari.rules.records import (
@@ -97,7 +97,7 @@ class Run(NamedTuple):
 class OneRun(Command[Run]):
     """The operator changes one run, locked with its payouts.
 
-    `tenants` are the merchants of its payouts, by their number.
+    `tenants` are the merchants of its payouts, by their number. Withdrawals have none.
     """
 
     actor: Actor
@@ -116,7 +116,7 @@ class OneRun(Command[Run]):
             return refuse("not_found", "No such run.")
         joined = [each for each in world.payouts.seen.values() if each.run_id == self.id]
         left = sorted((p for p in joined if p.status != "cancelled"), key=lambda p: p.id)
-        if any(payout.tenant_id not in self.tenants for payout in left):
+        if any(payout.tenant_id not in {None, *self.tenants} for payout in left):
             return refuse("payout_conflict", "A payout joined the run meanwhile. Try again.")
         return self.act(world, Run(run, left))
 
@@ -149,7 +149,7 @@ class ApproveRun(OneRun):
             above = f"MVR {rufiyaa(found.total)} is above MVR {rufiyaa(self.threshold)}"
             return refuse("payout_conflict", f"{above}: another person has to approve this run.")
         moved = [
-            payouts.move(world, self.tenants[payout.tenant_id], payout, "approve")
+            payouts.move(world, payouts.tenant_of(self.tenants, payout), payout, "approve")
             for payout in found.payouts
         ]
         approved = replace(run, status="approved", approved_at=world.now, approved_by=by)
@@ -168,8 +168,7 @@ class SendRun(OneRun):
 
     def needs(self, needs: Needs) -> None:
         OneRun.needs(self, needs)
-        for tenant_id in self.tenants:
-            needs.read(World.bank_accounts, tenant_id)
+        needs.sends_payouts = True
 
     def act(self, world: World, found: Run) -> Run | Refusal:
         run = found.run
@@ -184,9 +183,9 @@ class SendRun(OneRun):
         if sum(-(-payout.amount // self.most) for payout in found.payouts) > MAX_ORDERS:
             return refuse("payout_conflict", f"The file would have more than {MAX_ORDERS} orders.")
         for payout in found.payouts:
-            account = payouts.in_effect(world.bank_accounts[payout.tenant_id], world.now)
+            account = payouts.in_effect(world.bank_accounts[payout.owner], world.now)
             if account is None:
-                return refuse("payout_conflict", "A merchant of the run has no bank account.")
+                return refuse("payout_conflict", "An owner of a payout has no bank account.")
             made = [
                 Order(
                     reference_of(run.number, len(orders) + place),
@@ -199,7 +198,7 @@ class SendRun(OneRun):
                 BankOrder(order.reference, payout.id, place, order.amount)
                 for place, order in enumerate(made, 1)
             ]
-            tenant = self.tenants[payout.tenant_id]
+            tenant = payouts.tenant_of(self.tenants, payout)
             moved.append(payouts.send(world, tenant, payout, kept, account.id))
         file = bank_file(run.number, self.value_date, orders)
         world.bank_files.append(
@@ -212,7 +211,11 @@ class SendRun(OneRun):
 
 
 class CancelRun(OneRun):
-    """Returns the money of all its payouts to the merchants; not after it was sent."""
+    """Returns the money of all its payouts to their owners; not after it was sent."""
+
+    def needs(self, needs: Needs) -> None:
+        OneRun.needs(self, needs)
+        needs.returns_payouts = True
 
     def act(self, world: World, found: Run) -> Run | Refusal:
         run = found.run
@@ -221,7 +224,7 @@ class CancelRun(OneRun):
         if run.status == "sent":
             return refuse("payout_conflict", "The run is sent.")
         moved = [
-            payouts.cancel(world, self.tenants[payout.tenant_id], payout)
+            payouts.cancel(world, payouts.tenant_of(self.tenants, payout), payout)
             for payout in found.payouts
         ]
         cancelled = replace(run, status="cancelled", approved_at=None, approved_by=None)
@@ -229,10 +232,10 @@ class CancelRun(OneRun):
 
 
 @dataclass(frozen=True, slots=True)
-class OnePayout(TenantCommand[Payout]):
-    """The operator changes one payout, locked with its orders."""
+class OnePayout(Command[Payout]):
+    """One payout is changed, locked with its orders. A withdrawal has no tenant."""
 
-    tenant: Tenant
+    tenant: Tenant | None
     actor: Actor
     id: UUID
 
@@ -244,7 +247,7 @@ class OnePayout(TenantCommand[Payout]):
 
     def decide(self, world: World) -> Payout | Refusal:
         payout = world.payouts.get(self.id)
-        if payout is None or payout.tenant_id != self.tenant.id:
+        if payout is None or payout.tenant_id != (self.tenant and self.tenant.id):
             return refuse("not_found", "No such payout.")
         return self.act(world, payout)
 
@@ -253,7 +256,7 @@ class OnePayout(TenantCommand[Payout]):
 
 
 class CancelPayout(OnePayout):
-    """Returns the money to the merchant; not after it was sent."""
+    """Returns the money to the owner; not after it was sent."""
 
     def act(self, world: World, payout: Payout) -> Payout | Refusal:
         if payout.status == "cancelled":
@@ -262,13 +265,13 @@ class CancelPayout(OnePayout):
         if refusal is not None:
             return refusal
         cancelled = payouts.cancel(world, self.tenant, payout)
-        payouts.note_payout(world, self.actor, self.tenant, "payout.cancel", payout, cancelled)
+        payouts.note_payout(world, self.actor, self.tenant, "cancel", payout, cancelled)
         return cancelled
 
 
 @dataclass(frozen=True, slots=True)
 class JoinRun(OnePayout):
-    """Takes a payout on request into a run."""
+    """Takes a payout on request, or a withdrawal, into a run."""
 
     run_id: UUID
 
@@ -281,6 +284,8 @@ class JoinRun(OnePayout):
             return payout
         if payout.status != "requested" or payout.run_id is not None:
             return refuse("payout_conflict", "The payout does not wait for a run.")
+        if payout.account is not None and world.wallets[payout.account].frozen_at is not None:
+            return refuse("payout_conflict", "The wallet is frozen.")
         refusal = payouts.not_joinable(world, self.tenant, self.run_id)
         if refusal is not None:
             return refusal
@@ -295,9 +300,9 @@ def joining(
     waiting: Iterable[Payout],
     payable: Iterable[Tenant],
     tenants: Mapping[int, Tenant],
-) -> list[TenantCommand[Payout]]:
+) -> list[JoinRun | payouts.RequestPayout]:
     """The commands that fill a run: payouts on request first, then those up to its cut-off."""
-    asked = [JoinRun(tenants[each.tenant_id], actor, each.id, run.id) for each in waiting]
+    asked = [JoinRun(payouts.tenant_of(tenants, each), actor, each.id, run.id) for each in waiting]
     due = [payouts.RequestPayout(each, actor, cut_off_of(run.day), run.id) for each in payable]
     return [*asked, *due]
 
@@ -327,6 +332,5 @@ class AnswerPayout(OnePayout):
             if isinstance(outcome, Refusal):
                 return outcome
             answered = outcome
-        action = f"payout.{self.action}"
-        payouts.note_payout(world, self.actor, self.tenant, action, payout, answered)
+        payouts.note_payout(world, self.actor, self.tenant, self.action, payout, answered)
         return answered

@@ -1,9 +1,10 @@
 """Payouts: a merchant's balance goes to its bank account, and comes back if the bank returns it.
 
-Money leaves the balance when a payout is requested. It is in transit until the bank answers.
+Money leaves the balance when a payout is requested. It is in transit until the bank answers. A
+customer's withdrawal is a payout without a tenant: `tenant` is None, and its wallet is live.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -15,12 +16,22 @@ from laari.rules import ids, ledger
 from laari.rules.actors import Actor
 from laari.rules.command import TenantCommand
 from laari.rules.events import EventType, emit
-from laari.rules.journal import note_of_tenant
+from laari.rules.journal import note
 from laari.rules.lifecycle import PAYOUT_TRANSITIONS, PayoutAction, TransitionError
 from laari.rules.money import rufiyaa
-from laari.rules.records import BankAccount, BankOrder, Due, Payout, PayoutTerms, Tenant
+from laari.rules.records import (
+    BankAccount,
+    BankOrder,
+    Due,
+    Mode,
+    Payout,
+    PayoutTerms,
+    Tenant,
+    Transfer,
+)
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.payouts import payout_shape
+from laari.rules.wallets import move_withdrawal
 from laari.rules.world import Needs, World
 
 BANK_ACCOUNT_DELAY = timedelta(hours=48)
@@ -80,7 +91,12 @@ def uncovered(due: Due, available: int, terms: PayoutTerms) -> Refusal | None:
     return None
 
 
-def move(world: World, tenant: Tenant, payout: Payout, action: PayoutAction) -> Payout:
+def tenant_of(tenants: Mapping[int, Tenant], payout: Payout) -> Tenant | None:
+    """The merchant of a payout; None for a withdrawal."""
+    return None if payout.tenant_id is None else tenants[payout.tenant_id]
+
+
+def move(world: World, tenant: Tenant | None, payout: Payout, action: PayoutAction) -> Payout:
     """Makes a transition that the lifecycle allows, and emits its event."""
     status = PAYOUT_TRANSITIONS[payout.status].get(action)
     if status is None:
@@ -88,7 +104,7 @@ def move(world: World, tenant: Tenant, payout: Payout, action: PayoutAction) -> 
     now = world.at(tenant)
     moved = replace(payout, status=status, **{f"{status}_at": now})
     world.payouts.change(payout.id, moved)
-    if action in _EVENTS:
+    if action in _EVENTS and tenant is not None:
         emit(world, tenant, _EVENTS[action], payout.id, payout_shape(moved))
     return moved
 
@@ -96,30 +112,33 @@ def move(world: World, tenant: Tenant, payout: Payout, action: PayoutAction) -> 
 def note_payout(
     world: World,
     actor: Actor,
-    tenant: Tenant,
+    tenant: Tenant | None,
     action: str,
     before: Payout | None,
     after: Payout,
 ) -> None:
-    """An entry of the journal about a payout."""
-    note_of_tenant(
-        world,
-        actor,
-        tenant,
-        action,
-        "payout",
-        ids.show_id(ids.PAYOUT, after.id),
-        {} if before is None else _watched(before),
-        _watched(after),
+    """An entry of the journal about a payout or a withdrawal."""
+    what = "payout" if tenant is not None else "withdrawal"
+    note(
+        *(world, actor, f"{what}.{action}", what, ids.show_id(ids.PAYOUT, after.id)),
+        merchant_id=None if tenant is None else tenant.merchant_id,
+        mode=_mode(tenant),
+        before={} if before is None else _watched(before),
+        after=_watched(after),
     )
 
 
+def _mode(tenant: Tenant | None) -> Mode:
+    return "live" if tenant is None else tenant.mode
+
+
 def _watched(payout: Payout) -> dict[str, object]:
-    return {
+    watched: dict[str, object] = {
         "status": payout.status,
         "amount": payout.amount,
         "returned_amount": payout.returned_amount,
     }
+    return watched if payout.account is None else {"account": str(payout.account), **watched}
 
 
 def not_allowed(payout: Payout, action: PayoutAction) -> Refusal | None:
@@ -197,7 +216,7 @@ class RequestPayout(TenantCommand[Payout]):
         changed = replace(funds, last_payout=payout.number, paid_out_upto=due.cut_off)
         world.funds.change(tenant.id, changed)
         if self.actor.kind != "credential":  # the API's sandbox controls are not in the journal
-            note_payout(world, self.actor, tenant, "payout.request", None, payout)
+            note_payout(world, self.actor, tenant, "request", None, payout)
         return payout
 
 
@@ -205,35 +224,57 @@ def terms_of(world: World, tenant: Tenant) -> PayoutTerms:
     return world.payout_terms.get(tenant.id) or PayoutTerms(tenant.id)
 
 
-def not_joinable(world: World, tenant: Tenant, run_id: UUID) -> Refusal | None:
+def not_joinable(world: World, tenant: Tenant | None, run_id: UUID) -> Refusal | None:
     """Why a payout cannot join this run, if so."""
     run = world.runs.get(run_id)
-    if run is None or run.mode != tenant.mode:
+    if run is None or run.mode != _mode(tenant):
         return refuse("not_found", "No such run.")
     if run.status != "requested":
         return refuse("payout_conflict", f"The run is {run.status}.")
     joined = [each for each in world.payouts.seen.values() if each.run_id == run_id]
     if len(joined) >= MOST_IN_A_RUN:
         return refuse("payout_conflict", f"The run has {MOST_IN_A_RUN} payouts, which is the most.")
-    if any(each.tenant_id == tenant.id and each.status != "cancelled" for each in joined):
+    others = (each for each in joined if tenant is not None and each.tenant_id == tenant.id)
+    if any(each.status != "cancelled" for each in others):
         return refuse("payout_conflict", "The run has a payout of this merchant already.")
     return None
 
 
-def cancel(world: World, tenant: Tenant, payout: Payout) -> Payout:
+def _give_back(
+    world: World,
+    tenant: Tenant | None,
+    payout: Payout,
+    source: ledger.Account,
+    amount: int,
+    why: str,
+) -> Transfer:
+    """Returns money to the merchant or to the wallet, where it is available at once."""
+    if tenant is None:
+        move_withdrawal(world, payout.owner, source, amount, why)
+    else:
+        merchant, now = ledger.merchant_account(tenant), world.at(tenant)
+        tid = world.new_tid()
+        ledger.transfer(world, "payout_returned", source, merchant, amount, tid, now)
+    return world.transfers[-1]
+
+
+def cancel(world: World, tenant: Tenant | None, payout: Payout) -> Payout:
     """Returns the amount and the fee to the balance."""
-    now, tid = world.at(tenant), world.new_tid()
-    merchant, mode = ledger.merchant_account(tenant), tenant.mode
-    in_transit = ledger.in_transit_account(mode)
-    back = ledger.transfer(world, "payout_returned", in_transit, merchant, payout.amount, tid, now)
-    if payout.fee:
-        fees = ledger.fee_account(mode)
-        ledger.transfer(world, "payout_fee", fees, merchant, payout.fee, tid, now)
-    return move(world, tenant, replace(payout, cancelled_transfer_id=back), "cancel")
+    in_transit = ledger.in_transit_account(_mode(tenant))
+    back = _give_back(world, tenant, payout, in_transit, payout.amount, "Cancelled")
+    if payout.fee and tenant is not None:
+        fees, merchant = ledger.fee_account(tenant.mode), ledger.merchant_account(tenant)
+        now = back.created_at
+        ledger.transfer(world, "payout_fee", fees, merchant, payout.fee, back.tid, now)
+    return move(world, tenant, replace(payout, cancelled_transfer_id=back.id), "cancel")
 
 
 def send(
-    world: World, tenant: Tenant, payout: Payout, orders: Iterable[BankOrder], account: UUID | None
+    world: World,
+    tenant: Tenant | None,
+    payout: Payout,
+    orders: Iterable[BankOrder],
+    account: UUID | None,
 ) -> Payout:
     """The orders are with the bank now."""
     for order in orders:
@@ -243,7 +284,7 @@ def send(
 
 def answer(
     world: World,
-    tenant: Tenant,
+    tenant: Tenant | None,
     payout: Payout,
     order: BankOrder,
     action: Literal["settle", "return"],
@@ -257,25 +298,25 @@ def answer(
         return refuse("payout_conflict", f"The order is {order.status}.")
     if action == "return" and order.status == "returned":
         return refuse("payout_conflict", "The order is returned.")
-    now, tid, mode = world.at(tenant), world.new_tid(), tenant.mode
+    now, mode = world.at(tenant), _mode(tenant)
     outside, in_transit = ledger.outside_account(mode), ledger.in_transit_account(mode)
     if action == "settle":
         moved = ledger.transfer(
-            world, "payout_settled", in_transit, outside, order.amount, tid, now
+            world, "payout_settled", in_transit, outside, order.amount, world.new_tid(), now
         )
         after = replace(order, status="settled", settled_at=now, settled_transfer_id=moved)
     else:
         source = in_transit if order.status == "sent" else outside
-        merchant = ledger.merchant_account(tenant)
-        moved = ledger.transfer(world, "payout_returned", source, merchant, order.amount, tid, now)
-        after = replace(order, status="returned", returned_at=now, returned_transfer_id=moved)
+        why = "Returned by the bank"
+        back = _give_back(world, tenant, payout, source, order.amount, why)
+        after = replace(order, status="returned", returned_at=now, returned_transfer_id=back.id)
         payout = replace(payout, returned_amount=payout.returned_amount + order.amount)
         world.payouts.change(payout.id, payout)
     world.orders.change(order.reference, after)
     return _answered(world, tenant, payout)
 
 
-def _answered(world: World, tenant: Tenant, payout: Payout) -> Payout:
+def _answered(world: World, tenant: Tenant | None, payout: Payout) -> Payout:
     statuses = {each.status for each in orders_of(world, payout)}
     if "sent" in statuses or payout.status == "returned":
         return payout

@@ -246,6 +246,7 @@ TransferKind = Literal[
     "receipt",
     "withdrawal",
     "sweep",
+    "bank_charge",
 ]
 
 
@@ -368,10 +369,10 @@ class FundMovement(Struct, frozen=True):
 
 
 class BankAccount(Struct, frozen=True):
-    """A merchant's account at a bank, from `effective_at` on; never changed."""
+    """An account at a bank, of a merchant or a wallet, from `effective_at` on; never changed."""
 
     id: UUID
-    tenant_id: int
+    tenant_id: int | None
     holder: str
     bank: str
     account_number: str
@@ -379,6 +380,18 @@ class BankAccount(Struct, frozen=True):
     effective_at: datetime
     actor_kind: str
     actor_name: str
+    account: int | None = None
+
+    @property
+    def owner(self) -> int:
+        """The tenant's number or the wallet's, which are far apart."""
+        return owner(self.tenant_id, self.account)
+
+
+def owner(tenant_id: int | None, account: int | None) -> int:
+    number = account if tenant_id is None else tenant_id
+    assert number is not None  # by a constraint of the table
+    return number
 
 
 class PayoutTerms(Struct, frozen=True):
@@ -398,12 +411,13 @@ class Payout(Struct, frozen=True):
     """Money on its way from a merchant's balance to its bank account.
 
     It consists of the movements before `cut_off` that `snapshot` shows, without those of the
-    payouts before. The amount is their sum, after the fee.
+    payouts before. The amount is their sum, after the fee. A withdrawal belongs to a wallet
+    instead, and consists of no movements.
     """
 
     id: UUID
-    tenant_id: int
-    number: int  # among the payouts of the tenant
+    tenant_id: int | None
+    number: int  # among the payouts of the owner
     amount: int
     fee: int
     cut_off: datetime
@@ -412,6 +426,7 @@ class Payout(Struct, frozen=True):
     created_at: datetime
     actor_kind: str
     actor_name: str
+    account: int | None = None  # of a withdrawal
     # These change after creation:
     status: PayoutStatus = "requested"
     run_id: UUID | None = None
@@ -423,6 +438,10 @@ class Payout(Struct, frozen=True):
     returned_at: datetime | None = None
     cancelled_at: datetime | None = None
     cancelled_transfer_id: UUID | None = None
+
+    @property
+    def owner(self) -> int:
+        return owner(self.tenant_id, self.account)
 
 
 class PayoutMovement(Struct, frozen=True):
@@ -488,7 +507,9 @@ class BankOrder(Struct, frozen=True):
     returned_transfer_id: UUID | None = None
 
 
-BankLineUse = Literal["topup", "receipt", "assigned", "sent_back", "settled", "returned", "none"]
+BankLineUse = Literal[
+    "topup", "receipt", "assigned", "sent_back", "settled", "returned", "charge", "none"
+]
 
 
 class BankLine(Struct, frozen=True):
@@ -570,7 +591,7 @@ class PendingMovement(Struct, frozen=True):
     tid: str | None = None
 
 
-TransactionType = Literal["payment", "refund", "topup", "adjustment"]
+TransactionType = Literal["payment", "refund", "topup", "withdraw", "adjustment"]
 
 
 Failure = Literal["insufficient_balance", "per_transaction", "daily", "weekly", "monthly", "frozen"]
@@ -662,6 +683,7 @@ MessageKind = Literal[
     "contact_code",
     "contact_change",
     "bank_account_changed",
+    "own_bank_account_changed",
 ]
 Channel = Literal["email", "sms"]
 

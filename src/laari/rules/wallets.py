@@ -179,11 +179,23 @@ def add_received_money(world: World, wallet: Wallet, amount: int, details: str) 
     return _move_money(world, world.now, wallet, "topup", received, amount, "Top-up", details)
 
 
+def move_withdrawal(
+    world: World, account: int, other: ledger.Account, amount: int, details: str
+) -> UUID:
+    """Moves money of a withdrawal out of the wallet, or back if the amount is positive.
+
+    The limits of the tier are for payments: they do not count it. Returns the transfer's id.
+    """
+    wallet = world.wallets[account]
+    _move_money(world, world.now, wallet, "withdrawal", other, amount, "Withdrawal", details)
+    return world.transfers[-1].id
+
+
 def _move_money(
     world: World,
     now: datetime,
     wallet: Wallet,
-    kind: Literal["refund", "topup", "adjustment"],
+    kind: Literal["refund", "topup", "adjustment", "withdrawal"],
     other: ledger.Account,
     amount: int,
     name: str,
@@ -198,7 +210,7 @@ def _move_money(
         tid=tid,
         account=wallet.account,
         time=now,
-        type=kind,
+        type="withdraw" if kind == "withdrawal" else kind,
         name=name,
         details=details,
         amount=amount,

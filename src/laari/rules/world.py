@@ -122,6 +122,8 @@ class World:
     funds = Table[int, MerchantFunds](
         MerchantFunds, "merchant_funds", ("tenant_id",), changes_from="refunded_fees"
     )
+    # The number of a wallet's last withdrawal; the lock on the wallet protects it.
+    last_withdrawals = Lookup[int, int]()
     # The available balance of a tenant, without the transfers of this batch, and the held one.
     balances = Lookup[int, int]()
     held = Lookup[int, int]()
@@ -130,7 +132,7 @@ class World:
     # The money of a tenant for a payout up to a cut-off, or up to now (None).
     dues = Lookup[DueKey, Due]()
     payout_terms = Table[int, PayoutTerms](PayoutTerms, "payout_terms", ("tenant_id",))
-    # All bank accounts of a tenant.
+    # All bank accounts of a tenant or a wallet.
     bank_accounts = Lookup[int, tuple[BankAccount, ...]]()
     # The number of refunds of a payment, without those of this batch.
     refund_counts = Lookup[UUID, int]()
@@ -248,8 +250,10 @@ class Needs:
         "orders_of_payouts",
         "payers_of",
         "payouts_of_runs",
+        "returns_payouts",
         "sandbox_charging",
         "sandbox_spending",
+        "sends_payouts",
         "wallets_of_authorizations",
     )
 
@@ -264,6 +268,9 @@ class Needs:
         self.payers_of: set[UUID] = set()
         self.payouts_of_runs: set[UUID] = set()
         self.orders_of_payouts: set[UUID] = set()
+        # Whether payouts need the bank accounts of their owners, or wallets that get money back.
+        self.sends_payouts = False
+        self.returns_payouts = False
         self.wallets_of_authorizations: set[UUID] = set()
 
     def lock(self, table: Table[K, R], key: K) -> None:
@@ -331,6 +338,7 @@ class Needs:
         """A payout, with all of its orders."""
         self.lock(World.payouts, payout_id)
         self.orders_of_payouts.add(payout_id)
+        self.returns_payouts = True
 
     def refunding(self, tenant: Tenant, payment_id: UUID) -> None:
         """A payment, with the wallet that paid it, its request and its earlier refunds."""

@@ -28,8 +28,9 @@ _MOVES = {
     "release": ["held > merchant"],
     "merchant_adjustment": ["merchant > corrections", "corrections > merchant"],
     "receipt": ["outside > unallocated", "unallocated > outside"],
-    "withdrawal": ["wallet > in transit", "in transit > wallet"],
+    "withdrawal": ["wallet > in transit", "in transit > wallet", "outside > wallet"],
     "sweep": ["fees > outside"],
+    "bank_charge": ["corrections > outside"],
 }
 _ALLOWED = ", ".join(f"('{kind}', '{move}')" for kind, moves in _MOVES.items() for move in moves)
 

@@ -96,11 +96,12 @@ _LINES = f"""lines AS MATERIALIZED (
         h.type || ' of ' || h.amount || ' in ' || h.account AS told,
         m.time || ' by ' || m.xid AS moved_at, h.time || ' by ' || h.xid AS told_at
     FROM (
-        SELECT tid, kind, CASE WHEN incoming THEN amount ELSE -amount END,
+        SELECT tid, CASE kind WHEN 'withdrawal' THEN 'withdraw' ELSE kind END,
+            CASE WHEN incoming THEN amount ELSE -amount END,
             CASE WHEN incoming THEN credit_account ELSE debit_account END, created_at, xid
         FROM (
-            SELECT *, kind IN ('refund', 'topup')
-                OR kind = 'adjustment' AND debit_account IN (3, 4, 7, 8) AS incoming
+            SELECT *, kind IN ('refund', 'topup') OR kind IN ('adjustment', 'withdrawal')
+                AND debit_account IN (3, 4, 5, 6, 7, 8) AS incoming
             FROM transfers WHERE kind IN ({OF_WALLETS})
         ) t
     ) m (tid, type, amount, account, time, xid)

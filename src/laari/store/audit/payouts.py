@@ -1,21 +1,29 @@
-"""Payouts against their transfers, movements, orders, files and events."""
+"""Payouts and withdrawals against their transfers, movements, orders, files and events."""
 
 from laari.store.audit.accounts import HELD, MERCHANT
 from laari.store.audit.difference import Check, shown
 
-_LIVE = "(SELECT mode FROM tenants WHERE id = p.tenant_id) = 'live'"
+# Withdrawals are of live wallets.
+_LIVE = (
+    "coalesce((SELECT mode FROM tenants WHERE id = p.tenant_id), "
+    "(SELECT mode FROM wallets WHERE account = p.account)) = 'live'"
+)
 _IN_TRANSIT, _OUTSIDE, _FEES = (
     f"CASE WHEN {_LIVE} THEN {number} ELSE {number + 1} END" for number in (5, 3, 1)
 )
-_MERCHANT = f"{MERCHANT} + p.tenant_id"
+_OWNER = f"coalesce(p.account, {MERCHANT} + p.tenant_id)"
+_LEAVING, _RETURNING = (
+    f"CASE WHEN p.account IS NULL THEN '{kind}' ELSE 'withdrawal' END"
+    for kind in ("payout", "payout_returned")
+)
 _MOVED = "{0}.kind || ' of ' || {0}.amount || ' from ' || {0}.debit || ' to ' || {0}.credit"
 
 # All transfers that payouts and their orders call for.
 _CALLED = f"""
-    SELECT p.transfer_id, 'payout', {_MERCHANT}, {_IN_TRANSIT}, p.amount, p.created_at
+    SELECT p.transfer_id, {_LEAVING}, {_OWNER}, {_IN_TRANSIT}, p.amount, p.created_at
     FROM payouts p
     UNION ALL
-    SELECT p.cancelled_transfer_id, 'payout_returned', {_IN_TRANSIT}, {_MERCHANT}, p.amount,
+    SELECT p.cancelled_transfer_id, {_RETURNING}, {_IN_TRANSIT}, {_OWNER}, p.amount,
         p.cancelled_at
     FROM payouts p WHERE p.status = 'cancelled'
     UNION ALL
@@ -23,8 +31,8 @@ _CALLED = f"""
         o.settled_at
     FROM bank_orders o JOIN payouts p ON p.id = o.payout_id WHERE o.settled_at IS NOT NULL
     UNION ALL
-    SELECT o.returned_transfer_id, 'payout_returned',
-        CASE WHEN o.settled_at IS NULL THEN {_IN_TRANSIT} ELSE {_OUTSIDE} END, {_MERCHANT},
+    SELECT o.returned_transfer_id, {_RETURNING},
+        CASE WHEN o.settled_at IS NULL THEN {_IN_TRANSIT} ELSE {_OUTSIDE} END, {_OWNER},
         o.amount, o.returned_at
     FROM bank_orders o JOIN payouts p ON p.id = o.payout_id WHERE o.returned_at IS NOT NULL"""
 
@@ -54,7 +62,7 @@ CHECKS = [
         FROM ({_CALLED}) e (id, kind, debit, credit, amount, at)
         FULL JOIN (
             SELECT id, kind, debit_account, credit_account, amount, created_at FROM transfers
-            WHERE kind IN ('payout', 'payout_settled', 'payout_returned')
+            WHERE kind IN ('payout', 'payout_settled', 'payout_returned', 'withdrawal')
         ) f (id, kind, debit, credit, amount, at) ON f.id = e.id
         WHERE (e.kind, e.debit, e.credit, e.amount, e.at)
             IS DISTINCT FROM (f.kind, f.debit, f.credit, f.amount, f.at)""",
@@ -67,10 +75,10 @@ CHECKS = [
             coalesce(e.amount || ' from ' || e.debit || ' to ' || e.credit, 'no fee') AS expected,
             coalesce(f.amount || ' from ' || f.debit || ' to ' || f.credit, 'no fee') AS found
         FROM (
-            SELECT t.tid, {_MERCHANT}, {_FEES}, p.fee
+            SELECT t.tid, {_OWNER}, {_FEES}, p.fee
             FROM payouts p JOIN transfers t ON t.id = p.transfer_id WHERE p.fee > 0
             UNION ALL
-            SELECT t.tid, {_FEES}, {_MERCHANT}, p.fee
+            SELECT t.tid, {_FEES}, {_OWNER}, p.fee
             FROM payouts p JOIN transfers t ON t.id = p.cancelled_transfer_id WHERE p.fee > 0
         ) e (tid, debit, credit, amount)
         FULL JOIN (
@@ -86,21 +94,21 @@ CHECKS = [
         f"""SELECT {shown("po", "p.id")} AS id, (p.amount + p.fee)::text AS expected,
             coalesce(b.amount, 0)::text AS found
         FROM payouts p LEFT JOIN ({_BELONGS}) b USING (id)
-        WHERE p.amount + p.fee <> coalesce(b.amount, 0)""",
+        WHERE p.tenant_id IS NOT NULL AND p.amount + p.fee <> coalesce(b.amount, 0)""",
         scope="all",
     ),
     Check(
         "payout_chain",
-        "The payouts of a merchant are not numbered without gaps, or their cut-offs go back.",
+        "The payouts of an owner are not numbered without gaps, or their cut-offs go back.",
         f"""SELECT {shown("po", "id")} AS id, 'number ' || place || ', not before ' || before
                 AS expected,
             'number ' || number || ', cut off at ' || cut_off AS found
         FROM (
-            SELECT id, number, cut_off,
+            SELECT id, tenant_id, number, cut_off,
                 row_number() OVER in_order AS place,
                 coalesce(lag(cut_off) OVER in_order, cut_off) AS before
-            FROM payouts WINDOW in_order AS (PARTITION BY tenant_id ORDER BY number)
-        ) AS chained WHERE number <> place OR cut_off < before
+            FROM payouts WINDOW in_order AS (PARTITION BY tenant_id, account ORDER BY number)
+        ) AS chained WHERE number <> place OR cut_off < before AND tenant_id IS NOT NULL
         UNION ALL
         SELECT 'tenant ' || f.tenant_id,
             coalesce(p.number, 0) || ' at ' || coalesce(p.cut_off::text, 'no time'),
@@ -150,9 +158,8 @@ CHECKS = [
                 bool_or(p.status IN ('sent', 'settled', 'returned')) AS some_sent,
                 bool_or(p.status = 'requested') AS some_requested,
                 bool_or(p.status = 'approved') AS some_approved,
-                bool_or(t.mode <> r.mode) AS other_mode
+                bool_or(CASE WHEN {_LIVE} THEN 'live' ELSE 'sandbox' END <> r.mode) AS other_mode
             FROM payouts p JOIN payout_runs r ON r.id = p.run_id
-            JOIN tenants t ON t.id = p.tenant_id
             LEFT JOIN (
                 SELECT payout_id, sum(amount) AS total, count(*) AS orders FROM bank_orders
                 GROUP BY payout_id
@@ -198,7 +205,7 @@ CHECKS = [
             SELECT id, tenant_id, called.type, called.at FROM payouts CROSS JOIN LATERAL (
                 VALUES ('payout.sent', sent_at), ('payout.settled', settled_at),
                     ('payout.returned', returned_at)
-            ) AS called (type, at) WHERE called.at IS NOT NULL
+            ) AS called (type, at) WHERE called.at IS NOT NULL AND tenant_id IS NOT NULL
         ) e FULL JOIN (
             SELECT object_id, tenant_id, type, created_at FROM events
             WHERE starts_with(type, 'payout.')
@@ -233,7 +240,8 @@ CHECKS = [
                 || t.credit_account, 'no transfer') AS found
         FROM bank_lines l LEFT JOIN (
             SELECT * FROM transfers WHERE kind IN ('topup', 'receipt', 'payout_settled',
-                'payout_returned') AND tid IN (SELECT tid FROM bank_lines)
+                'payout_returned', 'withdrawal', 'bank_charge')
+                AND tid IN (SELECT tid FROM bank_lines)
         ) t ON t.tid = l.tid
         LEFT JOIN bank_orders o ON o.reference = l.order_reference
         WHERE l.tid IS NOT NULL AND (t.amount <> abs(l.amount) OR CASE l.use
@@ -245,10 +253,16 @@ CHECKS = [
                     = ('receipt', 3, 9)
                 WHEN 'sent_back' THEN (t.kind, t.debit_account, t.credit_account)
                     = ('receipt', 9, 3)
+                WHEN 'charge' THEN (t.kind, t.debit_account, t.credit_account)
+                    = ('bank_charge', 7, 3)
                 WHEN 'settled' THEN t.id = o.settled_transfer_id
                 WHEN 'returned' THEN t.id = o.returned_transfer_id
                 ELSE false END IS NOT TRUE)
-            OR l.order_reference IS NOT NULL AND o.amount IS DISTINCT FROM abs(l.amount)""",
+            OR l.order_reference IS NOT NULL AND o.amount IS DISTINCT FROM abs(l.amount)
+        UNION ALL
+        SELECT t.tid, 'a line', t.kind || ' of ' || t.amount FROM transfers t
+        WHERE t.kind = 'bank_charge'
+            AND NOT EXISTS (SELECT FROM bank_lines l WHERE l.tid = t.tid AND l.use = 'charge')""",
         scope="all",
     ),
     Check(

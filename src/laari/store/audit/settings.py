@@ -83,7 +83,7 @@ WATCHED = {
     "bank_accounts": Watched(
         "bank_account",
         "r.id::text",
-        ("tenant_id", "holder", "bank", "account_number", "effective_at"),
+        ("tenant_id", "account", "holder", "bank", "account_number", "effective_at"),
     ),
     "payout_terms": Watched(
         "payout_terms", "r.tenant_id::text", ("minimum", "fee", "on_request", "paused_reason")

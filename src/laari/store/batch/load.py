@@ -212,8 +212,15 @@ async def _load_dues(connection: asyncpg.Connection, needs: Needs, world: World)
 
 
 async def _load_bank_accounts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    tenant_ids = needs.only_read(World.bank_accounts)
-    world.bank_accounts.update(await payouts.bank_accounts(connection, tenant_ids))
+    owners = needs.only_read(World.bank_accounts)
+    world.bank_accounts.update(await payouts.bank_accounts(connection, owners))
+
+
+async def _load_last_withdrawals(
+    connection: asyncpg.Connection, needs: Needs, world: World
+) -> None:
+    accounts = needs.only_read(World.last_withdrawals)
+    world.last_withdrawals.update(await payouts.last_withdrawals(connection, accounts))
 
 
 async def _load_last_run_numbers(
@@ -243,8 +250,13 @@ async def _load_runs(connection: asyncpg.Connection, needs: Needs, world: World)
 
 
 async def _load_payouts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    """The same for the orders of a payout."""
+    """The same for the orders of a payout. Its owner is known only now."""
     await _load_payouts_by_key(connection, needs, world)
+    for payout in world.payouts.seen.values():
+        if needs.sends_payouts:
+            needs.read(World.bank_accounts, payout.owner)
+        if needs.returns_payouts and payout.account is not None:
+            needs.lock(World.wallets, payout.account)
     if needs.orders_of_payouts:
         for reference in await payouts.orders_of(connection, needs.orders_of_payouts):
             needs.lock(World.orders, reference)
@@ -269,6 +281,7 @@ _SPECIAL: dict[object, _Load] = {
     World.fund_movement_counts: _load_fund_movement_counts,
     World.dues: _load_dues,
     World.bank_accounts: _load_bank_accounts,
+    World.last_withdrawals: _load_last_withdrawals,
     World.answers: _load_answers,
     World.earned_fees: _load_earned_fees,
     World.runs: _load_runs,

@@ -109,7 +109,7 @@ SUBJECTS = {
             "uuid",
             "t.mode IS DISTINCT FROM 'sandbox'",
             (
-                *("r.id", "r.tenant_id", "r.number", "r.amount", "r.fee", "r.cut_off"),
+                *("r.id", "r.tenant_id", "r.account", "r.number", "r.amount", "r.fee", "r.cut_off"),
                 *("r.snapshot", "r.transfer_id", "r.created_at", "r.actor_kind", "r.actor_name"),
             ),
             "LEFT JOIN tenants t ON t.id = r.tenant_id",
@@ -120,7 +120,7 @@ SUBJECTS = {
             "uuid",
             "t.mode IS DISTINCT FROM 'sandbox'",
             (
-                *("r.id", "r.tenant_id", "r.holder", "r.bank", "r.account_number"),
+                *("r.id", "r.tenant_id", "r.account", "r.holder", "r.bank", "r.account_number"),
                 *("r.created_at", "r.effective_at", "r.actor_kind", "r.actor_name"),
             ),
             "LEFT JOIN tenants t ON t.id = r.tenant_id",

@@ -1,4 +1,5 @@
--- Payouts to merchants' bank accounts, holds and corrections of merchants, and money from the bank.
+-- Payouts to merchants' bank accounts, withdrawals of customers, holds and corrections of merchants,
+-- and money from the bank.
 
 -- == Transfers ====================================================================================
 
@@ -7,7 +8,8 @@ ALTER TABLE transfers
     DROP CONSTRAINT transfers_kind_check,
     ADD CONSTRAINT transfers_kind_check CHECK (kind IN (
         'payment', 'fee', 'refund', 'topup', 'adjustment', 'payout', 'payout_fee', 'payout_settled',
-        'payout_returned', 'hold', 'release', 'merchant_adjustment', 'receipt', 'withdrawal', 'sweep'
+        'payout_returned', 'hold', 'release', 'merchant_adjustment', 'receipt', 'withdrawal',
+        'sweep', 'bank_charge'
     ));
 DROP INDEX transfers_of_merchants;
 CREATE INDEX transfers_of_merchants ON transfers ((
@@ -24,12 +26,13 @@ CREATE INDEX transfers_of_the_bank ON transfers (created_at)
 
 -- == Bank accounts and terms ======================================================================
 
--- The bank accounts of merchants. A row is never changed: the newest one whose time has come is in
--- effect. The first one of a tenant is so at once; a later one after 48 hours, so that its owners
--- can object.
+-- The bank accounts of merchants and of wallets. A row is never changed: the newest one whose time
+-- has come is in effect. The first one of an owner is so at once; a later one after 48 hours, so that
+-- the owners can object.
 CREATE TABLE bank_accounts (
     id uuid PRIMARY KEY,
-    tenant_id bigint NOT NULL REFERENCES tenants,
+    tenant_id bigint REFERENCES tenants,
+    account bigint REFERENCES wallets,
     holder text NOT NULL CHECK (char_length(holder) BETWEEN 1 AND 70),
     bank text NOT NULL CHECK (char_length(bank) BETWEEN 1 AND 70),
     account_number text COLLATE "C" NOT NULL CHECK (account_number ~ '^[0-9]{4,20}$'),
@@ -37,10 +40,12 @@ CREATE TABLE bank_accounts (
     effective_at timestamptz NOT NULL CHECK (effective_at >= created_at),
     actor_kind text COLLATE "C" NOT NULL CHECK (actor_kind <> ''),
     actor_name text NOT NULL CHECK (actor_name <> ''),
-    xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
+    xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
+    CONSTRAINT bank_accounts_owner CHECK (num_nonnulls(tenant_id, account) = 1)
 );
 CREATE INDEX bank_accounts_by_xid ON bank_accounts USING brin (xid) WITH (pages_per_range = 64);
 CREATE INDEX bank_accounts_by_tenant ON bank_accounts (tenant_id, effective_at);
+CREATE INDEX bank_accounts_by_account ON bank_accounts (account, effective_at);
 CREATE TRIGGER bank_accounts_insert_only BEFORE UPDATE OR DELETE OR TRUNCATE ON bank_accounts
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 REVOKE UPDATE, DELETE, TRUNCATE ON bank_accounts FROM PUBLIC;
@@ -61,7 +66,7 @@ CREATE TABLE bank_holidays (
 );
 
 CREATE TRIGGER bank_accounts_journal AFTER INSERT ON bank_accounts FOR EACH ROW
-    EXECUTE FUNCTION journal_change('bank_account', 'tenant_id', 'holder', 'bank',
+    EXECUTE FUNCTION journal_change('bank_account', 'tenant_id', 'account', 'holder', 'bank',
         'account_number', 'effective_at');
 CREATE TRIGGER payout_terms_journal AFTER INSERT OR UPDATE OR DELETE ON payout_terms FOR EACH ROW
     EXECUTE FUNCTION journal_change('payout_terms', 'minimum', 'fee', 'on_request',
@@ -109,10 +114,13 @@ REVOKE UPDATE, DELETE, TRUNCATE ON bank_files FROM PUBLIC;
 -- transaction. Cut-offs and snapshots only grow, so each movement belongs to one payout, also if it
 -- was committed late or a sandbox's clock was moved. The fee of the payout is one of its movements.
 -- Only the columns from `status` on change.
+--
+-- A withdrawal is a payout of a wallet instead of a tenant. It has an amount, and no movements.
 CREATE TABLE payouts (
     id uuid PRIMARY KEY,
-    tenant_id bigint NOT NULL,
-    number bigint NOT NULL CHECK (number >= 1),  -- counts the payouts of the tenant, without gaps
+    tenant_id bigint,
+    account bigint,
+    number bigint NOT NULL CHECK (number >= 1),  -- counts the payouts of the owner, without gaps
     amount bigint NOT NULL CHECK (amount > 0),
     fee bigint NOT NULL CHECK (fee >= 0),
     cut_off timestamptz NOT NULL,
@@ -143,7 +151,10 @@ CREATE TABLE payouts (
     ),
     CONSTRAINT payouts_come_back_when_sent
         CHECK (returned_amount = 0 OR status IN ('sent', 'returned')),
-    CONSTRAINT payouts_numbered UNIQUE (tenant_id, number)
+    CONSTRAINT payouts_owner CHECK (num_nonnulls(tenant_id, account) = 1),
+    CONSTRAINT payouts_numbered UNIQUE (tenant_id, number),
+    CONSTRAINT withdrawals_numbered UNIQUE (account, number),
+    CHECK (account IS NULL OR fee = 0)
 );
 CREATE INDEX payouts_by_cut_off ON payouts (tenant_id, cut_off, number);
 CREATE INDEX payouts_by_time ON payouts (tenant_id, created_at, id);
@@ -213,7 +224,8 @@ ALTER TABLE seals
 -- == Money from the bank ==========================================================================
 
 -- The lines of the bank's statement, each once by the bank's own reference. `use` is what became of
--- it: a top-up, a receipt that waits to be assigned or sent back, the answer to an order, or nothing.
+-- it: a top-up, a receipt that waits to be assigned or sent back, the answer to an order, a charge of
+-- the bank, or nothing.
 -- Only the columns from `use` on change.
 CREATE TABLE bank_lines (
     reference text COLLATE "C" PRIMARY KEY CHECK (char_length(reference) BETWEEN 1 AND 100),
@@ -223,19 +235,20 @@ CREATE TABLE bank_lines (
     balance bigint,
     imported_at timestamptz NOT NULL,
     imported_by text NOT NULL,
-    use text NOT NULL
-        CHECK (use IN ('topup', 'receipt', 'assigned', 'sent_back', 'settled', 'returned', 'none')),
+    use text NOT NULL CHECK (use IN
+        ('topup', 'receipt', 'assigned', 'sent_back', 'settled', 'returned', 'charge', 'none')),
     account bigint,  -- the wallet that it was added to
     order_reference text COLLATE "C",
     -- The last movement of its money. An answer to an order may have been recorded by hand before.
     tid text COLLATE "C",
-    handled_at timestamptz,  -- when a receipt was assigned or sent back
+    handled_at timestamptz,  -- when a person assigned it, sent it back or booked the charge
     handled_by text,
     CHECK ((use IN ('topup', 'assigned')) = (account IS NOT NULL)),
     CHECK ((use IN ('settled', 'returned')) = (order_reference IS NOT NULL)),
     CHECK (use NOT IN ('topup', 'receipt', 'assigned', 'sent_back') OR tid IS NOT NULL AND amount > 0),
+    CHECK (use <> 'charge' OR tid IS NOT NULL AND amount < 0),
     CHECK (use <> 'none' OR tid IS NULL AND amount < 0),
-    CHECK ((use IN ('assigned', 'sent_back')) = (num_nulls(handled_at, handled_by) = 0))
+    CHECK ((use IN ('assigned', 'sent_back', 'charge')) = (num_nulls(handled_at, handled_by) = 0))
 );
 -- An order is confirmed and returned by one line each.
 CREATE UNIQUE INDEX bank_lines_answer_once ON bank_lines (order_reference, use)

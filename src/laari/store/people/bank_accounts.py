@@ -1,4 +1,7 @@
-"""Bank accounts of merchants. A change takes effect after 48 hours, and owners get a notice."""
+"""Bank accounts of merchants and customers.
+
+A change takes effect after 48 hours, and the owners get a notice.
+"""
 
 import os
 from collections.abc import Collection
@@ -9,12 +12,15 @@ from asyncpg import Connection
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.bank_file import MAX_HOLDER, is_account_number, is_bank_text
-from laari.rules.messages import BankAccountContent
+from laari.rules.ledger import FIRST_WALLET_ACCOUNT
+from laari.rules.messages import BankAccountContent, OwnBankAccountContent
 from laari.rules.payouts import effective_from
-from laari.rules.records import BankAccount, Message
+from laari.rules.records import BankAccount, Message, MessageKind
 from laari.rules.refusals import Refusal, invalid
 from laari.rules.shapes.envelopes import to_json
+from laari.store.people import notices
 from laari.store.people.acting import acting
+from laari.store.people.logins import CustomerId
 from laari.store.reads.payouts import bank_accounts
 from laari.store.tables import BANK_ACCOUNTS, MESSAGES
 
@@ -38,23 +44,23 @@ def not_valid(holder: str, bank: str, account_number: str) -> Refusal | None:
 
 async def add(
     connection: Connection,
-    tenant_id: int,
+    owner: int,
     holder: str,
     bank: str,
     account_number: str,
     actor: Actor,
     channels: Collection[str] = (),
 ) -> BankAccount | Refusal:
-    """Adds an account; the same one again changes nothing."""
+    """Adds an account of a tenant or a wallet; the same one again changes nothing."""
+    is_wallet = owner >= FIRST_WALLET_ACCOUNT
     refusal = not_valid(holder, bank, account_number)
     if refusal is not None:
         return refusal
     async with acting(connection, actor, "bank_account.add"):
         # Two at once are added one after the other, so that only one of them is the first.
-        await connection.execute(
-            "SELECT FROM merchant_funds WHERE tenant_id = $1 FOR NO KEY UPDATE", tenant_id
-        )
-        known = (await bank_accounts(connection, [tenant_id]))[tenant_id]
+        table = "wallets WHERE account" if is_wallet else "merchant_funds WHERE tenant_id"
+        await connection.execute(f"SELECT FROM {table} = $1 FOR NO KEY UPDATE", owner)
+        known = (await bank_accounts(connection, [owner]))[owner]
         if known and (known[-1].holder, known[-1].bank, known[-1].account_number) == (
             *(holder, bank, account_number),
         ):
@@ -62,7 +68,8 @@ async def add(
         now = datetime.now(UTC)
         account = BankAccount(
             id=ids.new_id(now, os.urandom),
-            tenant_id=tenant_id,
+            tenant_id=None if is_wallet else owner,
+            account=owner if is_wallet else None,
             holder=holder,
             bank=bank,
             account_number=account_number,
@@ -72,13 +79,25 @@ async def add(
             actor_name=actor.name,
         )
         await connection.execute(BANK_ACCOUNTS.insert(1), BANK_ACCOUNTS.encode([account]))
-        if "email" in channels:
-            await _notify(connection, account)
+        await _notify(connection, account, frozenset(channels))
     return account
 
 
-async def _notify(connection: Connection, account: BankAccount) -> None:
-    """A message to each owner of a live merchant."""
+async def _notify(connection: Connection, account: BankAccount, channels: frozenset[str]) -> None:
+    """A message to each owner of a live merchant, or to the customer."""
+    if account.account is not None:
+        id = "SELECT customer_id FROM wallets WHERE account = $1"
+        customer = CustomerId(await connection.fetchval(id, account.account))
+        reached = await notices.reached(connection, customer, channels)
+        if reached is not None:
+            content = OwnBankAccountContent(
+                account.bank, masked(account.account_number), account.effective_at
+            )
+            kind: MessageKind = "own_bank_account_changed"
+            await notices.write(connection, reached, kind, content, account.created_at)
+        return
+    if "email" not in channels:
+        return
     rows = await connection.fetch(
         "SELECT p.email, m.name FROM tenants t JOIN merchants m ON m.id = t.merchant_id "
         "JOIN memberships s ON s.merchant_id = m.id AND s.role = 'owner' "

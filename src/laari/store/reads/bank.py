@@ -10,8 +10,9 @@ from laari.rules.bank_days import cut_off_of
 from laari.rules.bank_file import references_in
 from laari.rules.bank_lines import Target, accounts_in
 from laari.rules.bank_statement import StatementLine
+from laari.rules.payouts import tenant_of
 from laari.rules.records import BankLine, EarnedFees, FloatSignoff, Mode
-from laari.store.reads import payouts, tenants
+from laari.store.reads import payouts
 from laari.store.tables import BANK_LINES, FLOAT_SIGNOFFS
 
 by_reference = BANK_LINES.finder("reference")
@@ -24,14 +25,14 @@ async def targets(connection: Connection, lines: Sequence[StatementLine]) -> lis
         connection, [reference for text in texts for reference in references_in(text)]
     )
     paid = await payouts.by_id(connection, [order.payout_id for order in orders.values()])
-    by_id = await tenants.by_id(connection, [payout.tenant_id for payout in paid.values()])
+    by_id = await payouts.tenants_of(connection, paid.values())
     accounts = await _live(connection, [number for text in texts for number in accounts_in(text)])
     found = []
     for text in texts:
         named = [orders[each] for each in references_in(text) if each in orders]
         wallets = [each for each in accounts_in(text) if each in accounts]
         if len(named) == 1:
-            tenant = by_id[paid[named[0].payout_id].tenant_id]
+            tenant = tenant_of(by_id, paid[named[0].payout_id])
             found.append(Target(order=named[0], tenant=tenant))
         elif not named and len(wallets) == 1:
             found.append(Target(account=wallets[0]))

@@ -1,6 +1,6 @@
 """Reading payouts, their runs and their movements."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import UTC, date, datetime
 from typing import NamedTuple, cast
 from uuid import UUID
@@ -22,6 +22,7 @@ from laari.rules.records import (
     Tenant,
 )
 from laari.rules.refusals import Refusal
+from laari.store.reads import tenants
 from laari.store.reads.balances import AVAILABLE, funds_of
 from laari.store.reads.figures import LEAVES, OF_OTHERS, OTHER_ACCOUNT, OTHER_AMOUNT
 from laari.store.reads.listing import Listing, Position, Walk, Window
@@ -80,17 +81,40 @@ async def due(
 
 
 async def bank_accounts(
-    connection: Connection, tenant_ids: Collection[int]
+    connection: Connection, owners: Collection[int]
 ) -> dict[int, tuple[BankAccount, ...]]:
-    """All bank accounts of each of these tenants, oldest first."""
+    """All bank accounts of each of these tenants and wallets, oldest first."""
     rows = await connection.fetch(
-        f"{BANK_ACCOUNTS.select} WHERE tenant_id = ANY($1) ORDER BY effective_at, id",
-        list(tenant_ids),
+        f"{BANK_ACCOUNTS.select} WHERE tenant_id = ANY($1) OR account = ANY($1) "
+        "ORDER BY effective_at, id",
+        list(owners),
     )
-    found: dict[int, tuple[BankAccount, ...]] = dict.fromkeys(tenant_ids, ())
+    found: dict[int, tuple[BankAccount, ...]] = dict.fromkeys(owners, ())
     for account in map(BANK_ACCOUNTS.read, rows):
-        found[account.tenant_id] += (account,)
+        found[account.owner] += (account,)
     return found
+
+
+async def tenants_of(connection: Connection, found: Iterable[Payout]) -> dict[int, Tenant]:
+    """The merchants of these payouts; withdrawals have none."""
+    wanted = [each.tenant_id for each in found if each.tenant_id is not None]
+    return await tenants.by_id(connection, wanted)
+
+
+async def last_withdrawals(connection: Connection, accounts: Collection[int]) -> dict[int, int]:
+    rows = await connection.fetch(
+        "SELECT account, max(number) FROM payouts WHERE account = ANY($1) GROUP BY account",
+        list(accounts),
+    )
+    return dict.fromkeys(accounts, 0) | dict(rows)
+
+
+async def of_wallet(connection: Connection, account: int, limit: int) -> list[Payout]:
+    """The newest withdrawals of a wallet."""
+    rows = await connection.fetch(
+        f"{PAYOUTS.select} WHERE account = $1 ORDER BY number DESC LIMIT $2", account, limit
+    )
+    return [PAYOUTS.read(row) for row in rows]
 
 
 async def terms(connection: Connection, tenant_id: int) -> PayoutTerms:
@@ -269,10 +293,11 @@ async def of_run(connection: Connection, run_id: UUID) -> list[Payout]:
 
 
 async def waiting(connection: Connection, mode: Mode) -> list[Payout]:
-    """Payouts on request that no run has taken, oldest first."""
+    """Payouts on request, and withdrawals, that no run has taken; oldest first."""
     rows = await connection.fetch(
         f"{PAYOUTS.select} WHERE run_id IS NULL AND status = 'requested' "
-        "AND tenant_id IN (SELECT id FROM tenants WHERE mode = $1) ORDER BY created_at, id",
+        "AND CASE WHEN tenant_id IS NULL THEN 'live' ELSE (SELECT mode FROM tenants t "
+        "WHERE t.id = tenant_id) END = $1 ORDER BY created_at, id",
         mode,
     )
     return [PAYOUTS.read(row) for row in rows]

@@ -83,7 +83,7 @@ async def _book(request: OperatorRequest) -> Reply | Problem:
 def _reference(request: OperatorRequest) -> str | FormProblem:
     reference = request.form.get("reference", "")
     if not 1 <= len(reference) <= MAX_REFERENCE:
-        return FormProblem(422, "Choose a receipt.")
+        return FormProblem(422, "Choose a line.")
     return reference
 
 
@@ -103,6 +103,13 @@ async def _return(request: OperatorRequest) -> Reply | Problem:
     return await _handle(request, HandleLine(request.actor, reference), "sent_back")
 
 
+async def _charge(request: OperatorRequest) -> Reply | Problem:
+    reference = _reference(request)
+    if isinstance(reference, FormProblem):
+        return reference
+    return await _handle(request, HandleLine(request.actor, reference, charge=True), "charged")
+
+
 async def _handle(request: OperatorRequest, command: HandleLine, done: str) -> Reply | Problem:
     if problem := await request.confirm():
         return problem
@@ -119,4 +126,5 @@ ROUTES: Routes = [
     ),
     PageRoute(OperatorRequest, "/bank/assign", post=_assign, page=show, needs="bank.import"),
     PageRoute(OperatorRequest, "/bank/return", post=_return, page=show, needs="bank.import"),
+    PageRoute(OperatorRequest, "/bank/charge", post=_charge, page=show, needs="bank.import"),
 ]

@@ -13,7 +13,7 @@ from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.bank_days import bank_day_from, cut_off_of
 from laari.rules.calendar import local_day
-from laari.rules.command import TenantCommand
+from laari.rules.command import Command
 from laari.rules.payout_runs import (
     AnswerPayout,
     ApproveRun,
@@ -24,11 +24,12 @@ from laari.rules.payout_runs import (
     joining,
     written,
 )
+from laari.rules.payouts import tenant_of
 from laari.rules.permissions import Permission
 from laari.rules.records import BankOrder, Payout, PayoutRun, Tenant
 from laari.rules.refusals import Refusal
 from laari.store.postgres.pool import Connection
-from laari.store.reads import payouts, tenants
+from laari.store.reads import payouts
 
 T = TypeVar("T")
 
@@ -49,7 +50,7 @@ async def show_list(request: OperatorRequest) -> Reply:
         "payouts.html",
         runs=await ask(payouts.runs, "live", MOST_LISTED),
         waiting=waiting,
-        tenants=await ask(tenants.by_id, [each.tenant_id for each in waiting]),
+        tenants=await ask(payouts.tenants_of, waiting),
         yesterday=_yesterday(request),
     )
 
@@ -85,7 +86,7 @@ async def _expected(request: OperatorRequest, day: date) -> Expected:
         payable=[each for each in seen if each.refusal is None],
         left_out=[each for each in seen if each.refusal is not None],
         waiting=waiting,
-        tenants=await ask(tenants.by_id, [each.tenant_id for each in waiting]),
+        tenants=await ask(payouts.tenants_of, waiting),
         opened=await ask(payouts.open_run, "live"),
     )
 
@@ -142,7 +143,7 @@ async def _create(request: OperatorRequest) -> Reply | Problem:
     return request.redirect(f"/payouts/{run.number}", done="run_partly" if refused else "run")
 
 
-async def _fill(request: OperatorRequest, commands: Sequence[TenantCommand[Payout]]) -> int:
+async def _fill(request: OperatorRequest, commands: Sequence[Command[Payout]]) -> int:
     """Adds payouts to a run; the number of refused ones, which stay in the next preview."""
     refused = 0
     for start in range(0, len(commands), TOGETHER):
@@ -178,7 +179,7 @@ class Content(NamedTuple):
 async def _content(connection: Connection, run_id: UUID) -> Content:
     joined = await payouts.of_run(connection, run_id)
     orders = await payouts.orders(connection, [each.id for each in joined])
-    by_id = await tenants.by_id(connection, [each.tenant_id for each in joined])
+    by_id = await payouts.tenants_of(connection, joined)
     return Content(joined, orders, by_id)
 
 
@@ -266,7 +267,7 @@ async def _answer(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
         return FormProblem(409, "No order waits for an answer.")
     kind: Literal["settle", "return"] = "settle" if action == "settle" else "return"
     for payout in answered:
-        tenant = content.tenants[payout.tenant_id]
+        tenant = tenant_of(content.tenants, payout)
         outcome = await request.submit(
             AnswerPayout(tenant, request.actor, payout.id, kind, reference or None)
         )
@@ -281,7 +282,7 @@ async def _cancel_one(request: OperatorRequest) -> Reply | Problem:
     payout = None if number is None else (await ask(payouts.by_id, [number])).get(number)
     if payout is None:
         return request.missing()
-    tenant = (await ask(tenants.by_id, [payout.tenant_id]))[payout.tenant_id]
+    tenant = tenant_of(await ask(payouts.tenants_of, [payout]), payout)
     if problem := await request.confirm():
         return problem
     outcome = await request.submit(CancelPayout(tenant, request.actor, payout.id))

@@ -59,6 +59,7 @@ DONE = {
     "imported": "The statement is imported.",
     "assigned": "The money is added to the wallet.",
     "sent_back": "The money is recorded as sent back.",
+    "charged": "The charge of the bank is booked.",
     "signed": "The day is signed off.",
     "swept": "The sweep is recorded.",
     "funds": "The balance is changed.",
