@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from laari.edge.pages import dashboard
+from laari.edge.pages.dashboard.journal import MOST_READ
 from laari.rules.actors import Actor
 from laari.store.people import invitations, memberships, merchants, password_links, second_factors
 from laari.store.people.logins import PersonId, show_whose
@@ -405,6 +406,36 @@ def test_the_timeline_does_not_name_the_operators_people(owner: Owner) -> None:
         text = re.sub("<[^>]*>", "", client.get(path).text)
     assert text.count("By the operator") == 2  # the refund, and its money
     assert f"By {actor}" not in text
+
+
+def test_a_rare_filter_reads_the_journal_in_bounded_pages(owner: Owner) -> None:
+    """The only entry that fits is older than two pages of entries that do not."""
+    shop = owner.shop
+    shop.service.execute(
+        "INSERT INTO journal (time, actor_kind, actor_name, action, object_type, object_id, "
+        "merchant_id, mode) SELECT now() - make_interval(secs => n), 'person', 'a@b.mv', "
+        "CASE n WHEN $2::int THEN 'rare.action' ELSE 'usual.action' END, 'thing', n::text, $1, "
+        "'sandbox' FROM generate_series(1, $2::int) n",
+        *(shop.id, 2 * MOST_READ + 10),
+    )
+    found = list[bool]()
+    with client_of(owner) as client:
+        path = "/journal?action=rare.action"
+        while path:
+            page = client.get(path).text
+            table = page.partition("<tbody>")[2]
+            found.append("rare.action" in table)
+            link = re.search(r'href="([^"]+)" rel="next">Search older entries', page)
+            assert "No entries." not in page
+            path = f"{shop.service.origin}{link[1].replace('&amp;', '&')}" if link else ""
+        assert found == [False, False, True]
+        file = client.get("/journal.csv?action=rare.action").text
+        # An object has an index.
+        assert "rare.action" in client.get(f"/journal?object={2 * MOST_READ + 10}").text
+        # A page without a filter is as before.
+        assert 'rel="next">Older' in client.get("/journal").text
+        assert "No entries." in client.get("/journal?last=2020-01-01&action=rare.action").text
+    assert file.count("rare.action") == 1
 
 
 def test_another_merchants_entries_are_not_shown(owner: Owner, service: Service) -> None:

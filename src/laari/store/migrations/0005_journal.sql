@@ -28,6 +28,8 @@ CREATE TABLE journal (
     xid bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint
 );
 CREATE INDEX journal_by_merchant ON journal (merchant_id, time, id);
+CREATE INDEX journal_by_merchant_and_object ON journal (merchant_id, object_id, time, id)
+    WHERE merchant_id IS NOT NULL;
 CREATE INDEX journal_by_time ON journal (time, id);
 CREATE INDEX journal_by_object ON journal (object_type, object_id, id);
 CREATE INDEX journal_by_xid ON journal USING brin (xid) WITH (pages_per_range = 64);

@@ -40,43 +40,65 @@ class JournalPage(NamedTuple):
     next: JournalPlace | None  # None if nothing older remains
 
 
-_CONDITIONS = {
+# A range of one of the indexes by merchant, object and time.
+_RANGE = {
     "merchant_id": "merchant_id = {}",
-    "mode": "(mode IS NULL OR mode = {})",
-    "actor": "actor_name = {}",
-    "actor_for_merchant": f"{_ACTOR_FOR_MERCHANT} = {{}}",
-    "action": "action = {}",
     "object_id": "object_id = {}",
     "since": "time >= {}",
     "before": "time < {}",
 }
+_REST = {
+    "mode": "(mode IS NULL OR mode = {})",
+    "actor": "actor_name = {}",
+    "actor_for_merchant": f"{_ACTOR_FOR_MERCHANT} = {{}}",
+    "action": "action = {}",
+}
+_NEWEST = "ORDER BY time DESC, id DESC LIMIT"
 
 
 async def find(
-    connection: Connection, wanted: Filter, limit: int, after: JournalPlace | None = None
+    connection: Connection,
+    wanted: Filter,
+    limit: int,
+    after: JournalPlace | None = None,
+    *,
+    most_read: int | None = None,
 ) -> JournalPage:
+    """The newest entries, at most `limit`.
+
+    A filter that few entries fit would read a merchant's whole journal. With `most_read`, a page
+    ends after this number of entries; then it may have none and still a `next` place.
+    """
     values: list[object] = []
 
-    def parameter(value: object) -> str:
-        values.append(value)
-        return f"${len(values)}"
+    def where(conditions: dict[str, str]) -> str:
+        parts = list[str]()
+        for name, condition in conditions.items():
+            if (value := getattr(wanted, name)) is not None:
+                values.append(value)
+                parts.append(condition.format(f"${len(values)}"))
+        return " AND ".join(parts) or "true"
 
-    conditions = [
-        condition.format(parameter(value))
-        for name, condition in _CONDITIONS.items()
-        if (value := getattr(wanted, name)) is not None
-    ]
+    within = where(_RANGE)
     if after is not None:
-        conditions.append(f"(time, id) < ({parameter(after.time)}, {parameter(after.id)})")
+        within += f" AND (time, id) < (${len(values) + 1}, ${len(values) + 2})"
+        values += [after.time, after.id]
+    of_range = list(values)
+    source = "journal"
+    if most_read is not None:
+        source = f"(SELECT * FROM journal WHERE {within} {_NEWEST} {most_read}) AS newest"
+    conditions = where(_REST) if most_read is not None else f"{within} AND {where(_REST)}"
     rows = await connection.fetch(
-        f"SELECT id, {_COLUMNS} FROM journal WHERE {' AND '.join(conditions) or 'true'} "
-        f"ORDER BY time DESC, id DESC LIMIT {limit + 1}",
-        *values,
+        f"SELECT id, {_COLUMNS} FROM {source} WHERE {conditions} {_NEWEST} {limit + 1}", *values
     )
     entries = [JournalEntry(*row[1:]) for row in map(tuple, rows[:limit])]
-    if len(rows) <= limit:
-        return JournalPage(entries, None)
-    return JournalPage(entries, JournalPlace(rows[limit - 1]["time"], rows[limit - 1]["id"]))
+    last = rows[limit - 1] if len(rows) > limit else None
+    if last is None and most_read is not None:
+        last = await connection.fetchrow(
+            f"SELECT time, id FROM journal WHERE {within} {_NEWEST} 1 OFFSET {most_read - 1}",
+            *of_range,
+        )
+    return JournalPage(entries, None if last is None else JournalPlace(last["time"], last["id"]))
 
 
 async def actions_of(

@@ -23,6 +23,7 @@ from laari.store.reads import journal
 from laari.store.reads.journal import Filter, JournalPage, JournalPlace
 
 PAGE = 50  # entries
+MOST_READ = 10_000  # entries that a filter looks at before it shows the page
 FAILED_DAYS = 10  # newest days with failed log-ins
 LONGEST = 300  # characters of a filter
 COLUMNS = [
@@ -75,7 +76,7 @@ async def show(request: DashboardRequest) -> Reply:
     )
     after = None if place is None else JournalPlace(place[0], place[1].int)
     ask, merchant_id = request.backend.ask, request.merchant.id
-    found = await ask(journal.find, asked.wanted, PAGE, after)
+    found = await ask(journal.find, asked.wanted, PAGE, after, most_read=MOST_READ)
     older = None
     if found.next is not None:
         cursor = request.backend.cursors.make(
@@ -87,6 +88,7 @@ async def show(request: DashboardRequest) -> Reply:
         written={**asked.written, **({} if after is None else {"after": ""})},
         rows=[(for_merchant(entry), changes(entry.before, entry.after)) for entry in found.rows],
         older=older,
+        is_full=len(found.rows) == PAGE,
         export=urlencode(asked.written),
         actors=await ask(journal.names, merchant_id, "actor"),
         actions=await ask(journal.names, merchant_id, "action"),
@@ -107,7 +109,9 @@ async def export(request: DashboardRequest) -> Reply:
         return _refused(request, asked)
 
     async def find(after: JournalPlace | None) -> JournalPage:
-        return await request.backend.ask(journal.find, asked.wanted, ROWS_AT_ONCE, after)
+        return await request.backend.ask(
+            journal.find, asked.wanted, ROWS_AT_ONCE, after, most_read=MOST_READ
+        )
 
     name = f"journal-{request.tenant.mode}-{local_day(request.now)}.csv"
     return file_reply(request, name, csv_lines(request, COLUMNS, find, _length, _cells))
