@@ -209,6 +209,7 @@ def test_without_a_transport_the_page_says_whom_to_ask(service: Service, area: s
     assert 'name="identity"' not in page.text
 
 
+@pytest.mark.ci  # starts processes
 async def test_the_command_line_prints_links(mailing: Service) -> None:
     owner = new_owner(mailing)
     customer = await new_customer(mailing)

@@ -215,6 +215,7 @@ def _email(service: Service, customer_id: Any) -> object:
     return row["email"]
 
 
+@pytest.mark.ci  # starts processes
 async def test_contacts_on_the_command_line(service: Service) -> None:
     customer = await new_customer(service)
     customer_id = f"cus_{customer.id.hex}"
