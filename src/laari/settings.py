@@ -406,6 +406,12 @@ class Settings:
         "10000000",
         "total in laari above which another person has to approve a payout run",
     )
+    withdrawal_minimum: int | None = _setting(
+        _whole_or_none(1, 999_999_999),
+        "(off)",
+        "smallest amount in laari that customers can withdraw to their bank account in the wallet "
+        "application",
+    )
     max_batch: int = _setting(
         _whole(1, 4096), "256", "maximum number of commands in one transaction; for measurements"
     )

@@ -254,3 +254,52 @@ def test_a_day_is_signed_off(laari: Laari, dsn: str) -> None:  # noqa: F811
     assert laari("float", "--day", str(YESTERDAY), "--json").json["bank_closing"] == 7
     today = str(YESTERDAY + timedelta(days=1))
     assert "has not ended yet" in laari("float", "--day", today, "--bank-closing", "0").err
+
+
+def test_withdrawals_and_charges_of_the_bank(laari: Laari, dsn: str, tmp_path: Path) -> None:  # noqa: F811
+    account, sandbox = new_account(laari, 50_000), new_account(laari, 50_000, mode="sandbox")
+    withdraw = ("wallet", "withdraw", account)
+    assert "There is no bank account." in laari(*withdraw, "100").err
+    assert laari("wallet", "bank", account, "--holder", "Aisha").status == 1
+    assert "4 to 20 digits" in laari("wallet", "bank", account, *BANK[:-1], "7").err
+    (added,) = laari("wallet", "bank", account, *BANK, "--json").json
+    assert (added["bank"], added["number"]) == ("BML", "7730000012345")
+    for nobody in (sandbox, "7799999999999"):
+        assert laari("wallet", "bank", nobody, *BANK).status == 1
+        assert laari("wallet", "withdraw", nobody, "100").status == 1
+    assert "At most MVR 500.00" in laari(*withdraw, "50001").err
+    for wrong in ("0", "-5", "x"):
+        assert laari(*withdraw, wrong).status == 1
+    made, other = (laari(*withdraw, amount, "--json").json for amount in ("30000", "4000"))
+    assert (made["account"], made["amount"], made["status"]) == (account, 30_000, "requested")
+    assert laari("payout", "cancel", other["id"], "--json").json["status"] == "cancelled"
+    run = ("payout", "run", "--day", str(YESTERDAY), "--json")
+    seen = laari(*run, "--dry-run").json
+    assert (seen["count"], seen["payouts"][0]["account"]) == (1, account)
+    customer = query(dsn, f"SELECT customer_id FROM wallets WHERE account = {account}").hex
+    freeze = ("customer", "freeze", f"cus_{customer}", "--reason", "Stolen")
+    assert laari(*freeze).status == 0
+    (refused,) = laari(*run).json["refused"]
+    assert refused == {"account": account, "reason": "The wallet is frozen."}
+    assert laari("customer", "unfreeze", f"cus_{customer}").status == 0
+    assert laari(*run).json["total"] == 30_000
+    laari("payout", "approve", "1")
+    assert laari("payout", "file", "1", "--json").json["orders"] == 1
+    (done,) = laari("payout", "return", "LP000001R0001", "--json").json
+    assert (done["account"], done["status"]) == (account, "returned")
+    history = laari("wallet", "history", account, "--json").json
+    assert [(each["type"], each["amount"]) for each in history[:2]] == [
+        ("withdraw", 30_000),
+        ("withdraw", 4_000),
+    ]
+
+    statement = tmp_path / "statement.csv"
+    statement.write_text(
+        f"date,reference,description,debit,credit,balance\n{YESTERDAY},FT5,Charges,2.00,,\n"
+    )
+    assert laari("bank", "import", str(statement), "--json").json["none"] == 1
+    assert laari("bank", "charge", "FT5", "--json").json["use"] == "charge"
+    assert "does not wait" in laari("bank", "charge", "FT5").err
+    assert laari("bank", "charge", "FT6").status == 1
+    assert laari("bank", "lines", "--open", "--json").json == []
+    assert laari("audit", "--json").json["ok"] is True

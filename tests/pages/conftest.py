@@ -52,6 +52,7 @@ def service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servic
     settings = {
         "LAARI_TRUSTED_PROXIES": "127.0.0.1",  # so that a header can stand for https
         "LAARI_SUPPORT_CONTACT": CONTACT,
+        "LAARI_WITHDRAWAL_MINIMUM": "1000",
     }
     with serving(engine.migrated("pages"), tmp_path_factory.mktemp("pages"), **settings) as service:
         yield service

@@ -4,21 +4,16 @@ from typing import Any
 
 import click
 
+from laari.cli.bank_accounts import options, show_or_add
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import actor, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.cli.wallets import SignedAmount
-from laari.errors import LaariError
 from laari.process.open import Service
-from laari.rules.calendar import show as show_time
 from laari.rules.merchant_money import MoveFunds
 from laari.rules.money import MAX_MONEY
-from laari.rules.records import BankAccount
-from laari.rules.refusals import Refusal
-from laari.store.people import bank_accounts
 from laari.store.people.merchants import tenant_of
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import payouts
 
 _mode = click.option("--mode", type=fields.MODE, default="live", help="Mode of the balance.")
 _reason = click.option("--reason", type=fields.reason, required=True, help="Kept with it.")
@@ -72,18 +67,11 @@ async def adjust(service: Service, /, **given: Any) -> dict[str, object]:
 @click.command()
 @click.argument("merchant_id")
 @_mode
-@click.option("--holder", help="Name of the account's holder.")
-@click.option("--bank", help="Name of the bank.")
-@click.option("--number", help="Number of the account.")
+@options
 @operation
 @needs("merchants.change")
 async def bank(
-    service: Service,
-    merchant_id: str,
-    mode: Any,
-    holder: str | None,
-    bank: str | None,
-    number: str | None,
+    service: Service, /, merchant_id: str, mode: Any, **given: Any
 ) -> list[dict[str, object]]:
     """Show a merchant's bank accounts, or add one.
 
@@ -91,17 +79,7 @@ async def bank(
     """
     async with connection_to(service.dsn) as connection:
         tenant = await tenant_of(connection, merchant_id, mode)
-        if holder is not None and bank is not None and number is not None:
-            channels = service.settings.channels
-            added = await bank_accounts.add(
-                connection, tenant.id, holder, bank, number, actor(), channels
-            )
-            if isinstance(added, Refusal):
-                raise LaariError(added.message)
-        elif (holder, bank, number) != (None, None, None):
-            raise LaariError("use --holder, --bank and --number together")
-        found = (await payouts.bank_accounts(connection, [tenant.id]))[tenant.id]
-    return [_shown(account) for account in found]
+    return await show_or_add(service, tenant.id, **given)
 
 
 async def _move(
@@ -111,16 +89,6 @@ async def _move(
         tenant = await tenant_of(connection, merchant_id, mode)
     after = await submit(service, MoveFunds(tenant, actor(), kind, laari, reason, **more))
     return {"merchant_id": merchant_id, "mode": tenant.mode, **after._asdict()}
-
-
-def _shown(account: BankAccount) -> dict[str, object]:
-    return {
-        "holder": account.holder,
-        "bank": account.bank,
-        "number": account.account_number,
-        "effective_at": show_time(account.effective_at),
-        "entered_by": account.actor_name,
-    }
 
 
 COMMANDS = (hold, release, adjust, bank)

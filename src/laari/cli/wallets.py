@@ -1,4 +1,4 @@
-"""`laari wallet`: history, top-ups and corrections."""
+"""`laari wallet`: history, top-ups, corrections and withdrawals."""
 
 import re
 from typing import Any
@@ -6,7 +6,9 @@ from typing import Any
 import click
 from msgspec.structs import asdict
 
+from laari.cli.bank_accounts import options, show_or_add
 from laari.cli.movements import described_movement
+from laari.cli.payouts import described as described_payout
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import actor, operation, submit
 from laari.cli.terminal.output import complain
@@ -18,6 +20,7 @@ from laari.rules.money import MAX_MONEY
 from laari.rules.movements import RequestMovement, needs_second_operator
 from laari.rules.operator import MoveMoney
 from laari.rules.records import Transaction
+from laari.rules.withdrawals import RequestWithdrawal
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import holders, tenants, wallets
 
@@ -48,7 +51,7 @@ class SignedAmount(click.Command):
 
 @click.group()
 def wallet() -> None:
-    """Customers' wallets: history, top-ups and corrections."""
+    """Customers' wallets: history, top-ups, corrections and withdrawals."""
 
 
 @wallet.command(cls=SignedAmount)
@@ -109,6 +112,37 @@ async def history(
     if found is None:
         raise LaariError(f"account {account} has no transaction {before!r}")
     return [described(transaction) for transaction in found[0]]
+
+
+@wallet.command(cls=SignedAmount)
+@click.argument("account", type=fields.account)
+@click.argument("laari", type=fields.integer(1, MAX_MONEY))
+@operation
+@needs("wallets.move")
+async def withdraw(service: Service, account: int, laari: int) -> dict[str, object]:
+    """Send money of a live wallet to the customer's bank account.
+
+    The next payout run takes it. Cancel it before that with `laari payout cancel`.
+    """
+    made = await submit(service, RequestWithdrawal(actor(), account, laari))
+    return described_payout(made, None)
+
+
+@wallet.command()
+@click.argument("account", type=fields.account)
+@options
+@operation
+@needs("wallets.move")
+async def bank(service: Service, /, account: int, **given: Any) -> list[dict[str, object]]:
+    """Show a customer's bank accounts, or add one.
+
+    The first one is used at once, a later one after 48 hours. The customer gets a notice.
+    """
+    async with connection_to(service.dsn) as connection:
+        holder = await holders.by_account(connection, account)
+    if holder is None or holder.mode != "live":
+        raise LaariError(f"no live wallet has the account number {account}")
+    return await show_or_add(service, account, **given)
 
 
 async def _move(service: Service, account: int, **how: Any) -> dict[str, object]:

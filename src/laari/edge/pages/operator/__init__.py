@@ -13,6 +13,7 @@ from laari.edge.pages.operator import (
     payouts,
     search,
     second_factor,
+    withdrawals,
 )
 from laari.edge.pages.routes import Routes
 
@@ -22,6 +23,7 @@ ROUTES: Routes = [
     *search.ROUTES,
     *customers.ROUTES,
     *contacts.ROUTES,
+    *withdrawals.ROUTES,
     *merchants.ROUTES,
     *merchant_money.ROUTES,
     *money.ROUTES,

@@ -18,9 +18,10 @@ from laari.rules.records import Transaction
 from laari.rules.wallets import counted
 from laari.rules.world import local_time
 from laari.store.people import contact_changes, customers, logins, notes
+from laari.store.people.bank_accounts import masked
 from laari.store.people.logins import CustomerId
 from laari.store.people.sessions import list_of
-from laari.store.reads import authorizations, holders, payment_requests, wallets
+from laari.store.reads import authorizations, holders, payment_requests, payouts, wallets
 from laari.store.reads.find import tenant_names
 from laari.store.reads.holders import Holder
 from laari.store.reads.listing import Window
@@ -88,6 +89,9 @@ async def _show(request: OperatorRequest, holder: Holder) -> Reply:
         tiers=sorted(await backend.ask(all_tiers)),
         state_of=shown_state,
         call=_call(request, holder, history[0]),
+        withdrawals=await backend.ask(payouts.of_wallet, account, ROWS),
+        bank_accounts=(await backend.ask(payouts.bank_accounts, [account]))[account],
+        masked=masked,
         tid_of_page=before,
     )
 

@@ -59,6 +59,8 @@ DONE = {
     "imported": "The statement is imported.",
     "assigned": "The money is added to the wallet.",
     "sent_back": "The money is recorded as sent back.",
+    "withdrawn": "The withdrawal is requested. The next payout run takes it.",
+    "bank_account": "The bank account is saved.",
     "charged": "The charge of the bank is booked.",
     "signed": "The day is signed off.",
     "swept": "The sweep is recorded.",

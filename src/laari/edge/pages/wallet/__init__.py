@@ -9,6 +9,7 @@ from laari.edge.pages.wallet import (
     home,
     keys,
     requests,
+    withdrawals,
 )
 
 ROUTES: Routes = [
@@ -18,5 +19,6 @@ ROUTES: Routes = [
     *home.ROUTES,
     *requests.ROUTES,
     *authorizations.ROUTES,
+    *withdrawals.ROUTES,
     *keys.ROUTES,
 ]

@@ -46,6 +46,11 @@ class WalletRequest(WalletVisitor):
         return Actor("customer", name, address=self.http.client)
 
     @property
+    def minimum(self) -> int | None:
+        """The smallest withdrawal; None if this customer cannot withdraw here."""
+        return self.backend.settings.withdrawal_minimum if self.customer.mode == "live" else None
+
+    @property
     def section(self) -> str:
         """The current entry of the menu."""
         return "/".join(self.path.split("/")[:3])

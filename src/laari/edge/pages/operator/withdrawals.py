@@ -1,0 +1,48 @@
+"""A customer's bank account and withdrawals, on the customer's page of the desk."""
+
+from laari.edge.pages.operator.customers import form, page_of
+from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.request import FormProblem, Problem, read_count
+from laari.edge.pages.routes import Routes
+from laari.http.messages import Reply
+from laari.rules.money import read_rufiyaa
+from laari.rules.refusals import Refusal
+from laari.rules.withdrawals import RequestWithdrawal
+from laari.store.people import bank_accounts
+from laari.store.reads.holders import Holder
+
+
+async def _withdraw(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+    amount = read_rufiyaa(request.form.get("amount", ""))
+    if amount is None:
+        return FormProblem(422, "The amount must be in rufiyaa, such as 125.50.")
+    if problem := await request.confirm():
+        return problem
+    last = read_count(request.form.get("last", ""))
+    command = RequestWithdrawal(request.actor, holder.account, amount, if_last=last)
+    outcome = await request.submit(command)
+    if isinstance(outcome, FormProblem):
+        return outcome
+    return request.redirect(page_of(holder), done="withdrawn")
+
+
+async def _save_bank(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+    if holder.mode != "live":
+        return FormProblem(409, "Only customers with real money have a bank account.")
+    if problem := await request.confirm():
+        return problem
+    name, bank = (" ".join(request.form.get(each, "").split()) for each in ("holder", "bank"))
+    number = "".join(request.form.get("number", "").split())
+    added = await request.backend.write(
+        bank_accounts.add,
+        *(holder.account, name, bank, number, request.actor, request.backend.settings.channels),
+    )
+    if isinstance(added, Refusal):
+        return FormProblem(422, added.message)
+    return request.redirect(page_of(holder), done="bank_account")
+
+
+ROUTES: Routes = [
+    form("/withdraw", _withdraw, needs="wallets.move"),
+    form("/bank", _save_bank, needs="wallets.move"),
+]

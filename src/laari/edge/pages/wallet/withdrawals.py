@@ -1,0 +1,109 @@
+"""Withdrawals: the customer sends money of the wallet to the own bank account."""
+
+from laari.edge.pages.login import confirm
+from laari.edge.pages.request import Access, FormProblem, Problem, read_count
+from laari.edge.pages.routes import PageRoute
+from laari.edge.pages.spending import frozen_words
+from laari.edge.pages.wallet.request import PAGE, WalletRequest
+from laari.http.messages import Reply
+from laari.rules import ids
+from laari.rules.money import read_rufiyaa
+from laari.rules.payout_runs import CancelPayout
+from laari.rules.payouts import in_effect
+from laari.rules.refusals import Refusal
+from laari.rules.withdrawals import RequestWithdrawal
+from laari.store.people import bank_accounts
+from laari.store.reads import payouts
+
+PATH = "/app/withdraw"
+
+
+class WithdrawalRequest(WalletRequest):
+    """A page that exists for live customers, if the operator offers withdrawals."""
+
+    async def enter(self, access: Access) -> Reply | None:
+        return await super().enter(access) or (
+            None if self.minimum is not None else self.no_such_page()
+        )
+
+
+async def show(request: WithdrawalRequest) -> Reply:
+    account, ask = request.customer.account, request.backend.ask
+    status = await request.backend.wallets.get(account)
+    assert status is not None  # a customer has a wallet, and wallets stay
+    wallet = status.wallet
+    accounts = (await ask(payouts.bank_accounts, [account]))[account]
+    made = await ask(payouts.of_wallet, account, PAGE)
+    is_named = wallet.frozen_at is not None and not wallet.frozen_silently
+    return request.page(
+        "withdraw.html",
+        balance=wallet.balance,
+        frozen=frozen_words(request, wallet) if is_named else None,
+        account=in_effect(accounts, request.now),
+        coming=next((each for each in accounts if each.effective_at > request.now), None),
+        masked=bank_accounts.masked,
+        withdrawals=made,
+        last=made[0].number if made else 0,
+        shown_id=lambda payout: ids.show_id(ids.PAYOUT, payout.id),
+    )
+
+
+async def withdraw(request: WithdrawalRequest) -> Reply | Problem:
+    amount = read_rufiyaa(request.form.get("amount", ""))
+    if amount is None:
+        return FormProblem(422, "Enter an amount in rufiyaa, such as 250.00.")
+    if problem := await confirm(request, request.customer):
+        return problem
+    account, last = request.customer.account, read_count(request.form.get("last", ""))
+    assert request.minimum is not None  # or the page would not exist
+    command = RequestWithdrawal(request.actor, account, amount, request.minimum, last)
+    outcome = await request.backend.spine.submit(command)
+    if isinstance(outcome, Refusal):
+        return await _in_words(request, outcome)
+    return request.go(f"{PATH}?done=withdrawn")
+
+
+async def _in_words(request: WithdrawalRequest, refusal: Refusal) -> FormProblem:
+    """A silent freeze is not named."""
+    if refusal.code != "wallet_limit_exceeded":
+        return FormProblem(409, refusal.message)
+    status = await request.backend.wallets.get(request.customer.account)
+    assert status is not None
+    return FormProblem(409, frozen_words(request, status.wallet))
+
+
+async def save_bank(request: WithdrawalRequest) -> Reply | Problem:
+    """Needs the password again. The holder is the customer, as the service knows them."""
+    if problem := await confirm(request, request.customer, always=True):
+        return problem
+    bank = " ".join(request.form.get("bank", "").split())
+    number = "".join(request.form.get("number", "").split())
+    added = await request.backend.write(
+        bank_accounts.add,
+        *(request.customer.account, request.customer.name, bank, number),
+        *(request.actor, request.backend.settings.channels),
+    )
+    if isinstance(added, Refusal):
+        return FormProblem(422, added.message)
+    return request.go(f"{PATH}?done=bank")
+
+
+async def cancel(request: WithdrawalRequest) -> Reply | Problem:
+    """Withdrawals of other customers do not exist here."""
+    number = ids.read_id(ids.PAYOUT, request.params["id"])
+    payout = None if number is None else await request.backend.payouts.get(number)
+    if payout is None or payout.account != request.customer.account:
+        return request.no_such_page()
+    if payout.run_id is not None:
+        return FormProblem(409, "It is already on its way to the bank.")
+    outcome = await request.backend.spine.submit(CancelPayout(None, request.actor, payout.id))
+    if isinstance(outcome, Refusal):
+        return FormProblem(409, outcome.message)
+    return request.go(f"{PATH}?done=cancelled")
+
+
+ROUTES = [
+    PageRoute(WithdrawalRequest, "/withdraw", get=show, post=withdraw),
+    PageRoute(WithdrawalRequest, "/withdraw/bank", post=save_bank, page=show),
+    PageRoute(WithdrawalRequest, "/withdraw/{id}/cancel", post=cancel, page=show),
+]
