@@ -51,6 +51,7 @@ def test_defaults() -> None:
         retention_addresses_days=365,
         payout_order_limit=20_000_000,
         payout_approval_above=10_000_000,
+        withdrawal_minimum=None,
         max_batch=256,
     )
 

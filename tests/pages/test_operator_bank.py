@@ -111,6 +111,22 @@ async def test_an_unknown_receipt_is_returned_once(service: Service, finance: De
     assert {row["action"] for row in rows} == {"bank_line.import", "bank_line.return"}
 
 
+async def test_money_out_is_booked_as_a_charge_once(service: Service, finance: Desk) -> None:
+    reference, receipt = new_reference(), unknown_line(finance)
+    statement = f"{HEADER}{YESTERDAY},{reference},Charges,2.50,,\n"
+    assert "is imported" in finance.send("/bank/book", "", statement=statement).text
+    support = await desk_of(service, "support")
+    assert support.send("/bank/charge", "", reference=reference).status_code == 403
+    for wrong, status in (("", 422), ("unknown", 404), (receipt, 409)):
+        assert finance.send("/bank/charge", "", reference=wrong).status_code == status
+    booked = finance.send("/bank/charge", "", reference=reference)
+    assert "charge of the bank is booked" in booked.text
+    assert finance.send("/bank/charge", "", reference=reference).status_code == 409
+    assert lines_of(service, reference) == ["charge"]
+    rows = service.execute("SELECT action FROM journal WHERE object_id = $1", reference)
+    assert {row["action"] for row in rows} == {"bank_line.import", "bank_line.charge"}
+
+
 # == The float ====================================================================================
 
 

@@ -248,7 +248,7 @@ def _give_back(
     amount: int,
     why: str,
 ) -> Transfer:
-    """Returns money to the merchant or to the wallet: it is available at once."""
+    """Returns money to the merchant or to the wallet; it is available at once."""
     if tenant is None:
         move_withdrawal(world, payout.owner, source, amount, why)
     else:
