@@ -11,6 +11,7 @@ from laari.rules import authorizations, charges, payment_requests
 from laari.rules import payments as rules
 from laari.rules.actors import Payer
 from laari.rules.idempotency import Keyed, Response
+from laari.rules.identities import Identity
 from laari.rules.operator import FreezeWallet, MoveMoney
 from laari.rules.records import Payment, Tenant
 from laari.rules.refunds import RefundPayment
@@ -25,6 +26,7 @@ from laari.store.ledger.seals import Seal, sealing_key
 from laari.store.people import (
     contact_changes,
     customers,
+    identities,
     invitations,
     memberships,
     merchants,
@@ -210,6 +212,8 @@ async def write_more(dsn: str) -> None:
             )
         now = datetime.now(UTC)
         await second_factors.begin(connection, OPERATOR, bytes(32), added.id, now)
+        identity = Identity("passport", "A1", now.date(), "Malé")
+        await identities.enter(connection, OPERATOR, MASTER_KEY, second.id, identity, "Verified")
         offer = invitations.Offer("invited@shop.mv", "manager")
         await invitations.invite(connection, OPERATOR, shop.merchant.id, offer, now, page="")
         await contact_changes.request(

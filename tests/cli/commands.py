@@ -6,9 +6,11 @@ import click
 
 from laari.cli.main import cli
 
+IDENTITY = '{"document": "passport", "number": "A1", "born": "1990-01-01", "address": "Malé"}'
 # What a command wants besides what click knows that it requires.
 OPTIONS = {
     "merchant update": ["--webhooks", "on"],
+    "customer set-identity": ["--identity", IDENTITY],
     "session end": ["--email", "evil@shop.mv"],
     "webhook train": ["--secret", "sk_secret"],
     "listen": ["--key", "sk_nobody", "--url", "http://127.0.0.1:9"],

@@ -7,7 +7,7 @@ import logging
 import threading
 import unicodedata
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,11 +28,13 @@ from laari.rules.authorizations import (
     AuthorizationDraft,
     CreateAuthorization,
 )
+from laari.rules.identities import Identity
 from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.settings import read_settings
 from laari.store.batch.runner import BatchRunner
 from laari.store.people import (
     customers,
+    identities,
     invitations,
     memberships,
     merchants,
@@ -139,6 +141,8 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
             balance=50_000,
             mobile="7771234",
         )
+        identity = Identity("passport", HOSTILE, date(1990, 1, 1), HOSTILE)
+        await identities.enter(connection, OPERATOR, MASTER_KEY, customer.id, identity, "x")
         client, _ = await oauth.create_client(connection, OPERATOR, merchant_id, "payments:read")
         tenant = await tenants.of_merchant(connection, merchant_id, "live")
         runner = BatchRunner(dsn, "http://laari.test")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from laari import __version__
-from laari.cli import bank, contacts, merchant_money
+from laari.cli import bank, contacts, identities, merchant_money
 from laari.cli.applications import application
 from laari.cli.audit import audit_command
 from laari.cli.authorizations import authorization
@@ -79,7 +79,7 @@ for command in (
     restore_command,
 ):
     cli.add_command(command)
-for command in contacts.COMMANDS:
+for command in (*contacts.COMMANDS, *identities.COMMANDS):
     customer.add_command(command)
 for command in merchant_money.COMMANDS:
     merchant.add_command(command)

@@ -38,6 +38,8 @@ MerchantPermission = Literal[
 OperatorPermission = Literal[
     "customers.read",
     "customers.change",
+    "identity.read",  # each view is in the journal
+    "identity.change",
     "wallets.read",
     "wallets.move",  # top-ups and adjustments
     "wallets.freeze",
@@ -79,6 +81,8 @@ _SUPPORT: frozenset[Permission] = frozenset(
     {
         "customers.read",
         "customers.change",
+        "identity.read",
+        "identity.change",
         "wallets.read",
         "wallets.freeze",
         "merchants.read",

@@ -88,6 +88,9 @@ WATCHED = {
     "payout_terms": Watched(
         "payout_terms", "r.tenant_id::text", ("minimum", "fee", "on_request", "paused_reason")
     ),
+    "customer_identities": Watched(
+        "identity", "'cus_' || encode(uuid_send(r.customer_id), 'hex')", ("#encrypted",)
+    ),
     "bank_holidays": Watched("bank_holiday", "r.day::text", ("name",)),
     "wallet_keys": Watched(
         "wallet_key", "encode(r.digest, 'hex')", ("account", "name", "revoked_at")
@@ -101,7 +104,7 @@ def _value(column: str) -> str:
     name = column.removeprefix("#")
     if name == column:
         return f"'{name}', r.{name}"
-    return f"'{name}', left(encode(sha256(convert_to(r.{name}, 'UTF8')), 'hex'), 32)"
+    return f"'{name}', left(encode(sha256(convert_to(r.{name}::text, 'UTF8')), 'hex'), 32)"
 
 
 def _check(table: str, watched: Watched) -> Check:

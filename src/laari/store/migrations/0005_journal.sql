@@ -70,7 +70,8 @@ LANGUAGE plpgsql SET timezone = 'UTC' SET bytea_output = 'hex' AS $$
 DECLARE
     actor jsonb := nullif(current_setting('laari.actor', true), '')::jsonb;
     watched text[] := TG_ARGV[1:];
-    keys text[] := ARRAY['id', 'name', 'digest', 'person_id', 'merchant_id', 'tenant_id', 'day'];
+    keys text[] := ARRAY['id', 'name', 'digest', 'person_id', 'merchant_id', 'tenant_id', 'day',
+        'customer_id'];
     found jsonb := CASE TG_OP WHEN 'DELETE' THEN to_jsonb(OLD) ELSE to_jsonb(NEW) END;
     state_before jsonb := CASE WHEN TG_OP <> 'INSERT' THEN journal_state(to_jsonb(OLD), watched) END;
     state_after jsonb := CASE WHEN TG_OP <> 'DELETE' THEN journal_state(to_jsonb(NEW), watched) END;
@@ -133,6 +134,9 @@ BEGIN
             object := coalesce(found ->> 'id', found ->> 'tenant_id');
             SELECT t.merchant_id, t.mode INTO owner, only_in
             FROM tenants t WHERE t.id = (found ->> 'tenant_id')::bigint;
+        WHEN 'customer_identities' THEN
+            object := 'cus_' || replace(found ->> 'customer_id', '-', '');
+            only_in := (SELECT mode FROM customers WHERE id = (found ->> 'customer_id')::uuid);
         WHEN 'bank_holidays' THEN
             object := found ->> 'day';
         WHEN 'wallet_keys' THEN

@@ -11,13 +11,14 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.home import usage_of
 from laari.http.messages import Reply
 from laari.rules import ids
+from laari.rules.identities import DOCUMENTS, Identity
 from laari.rules.lifecycle import shown_state
 from laari.rules.operator import FreezeWallet, SetTier, UnfreezeWallet
 from laari.rules.permissions import Permission
 from laari.rules.records import Transaction
 from laari.rules.wallets import counted
 from laari.rules.world import local_time
-from laari.store.people import contact_changes, customers, logins, notes
+from laari.store.people import contact_changes, customers, identities, logins, notes
 from laari.store.people.bank_accounts import masked
 from laari.store.people.logins import CustomerId
 from laari.store.people.sessions import list_of
@@ -54,7 +55,10 @@ def for_customer(handler: CustomerHandler[T]) -> Callable[[OperatorRequest], Awa
     return handle
 
 
-async def _show(request: OperatorRequest, holder: Holder) -> Reply:
+async def show_page(
+    request: OperatorRequest, holder: Holder, identity: Identity | None = None
+) -> Reply:
+    """`identity` only in the answer to the form that asks for it."""
     backend, account = request.backend, holder.account
     status = await backend.wallets.get(account)
     assert status is not None  # a customer has a wallet, and wallets stay
@@ -93,6 +97,9 @@ async def _show(request: OperatorRequest, holder: Holder) -> Reply:
         bank_accounts=(await backend.ask(payouts.bank_accounts, [account]))[account],
         masked=masked,
         tid_of_page=before,
+        identity=identity,
+        identity_since=await backend.ask(identities.kept_since, holder.customer_id),
+        documents=DOCUMENTS,
     )
 
 
@@ -127,7 +134,7 @@ def _seal(request: OperatorRequest, holder: Holder, asked: str) -> str:
     return derive(request.backend.master_key, "caller", value).hex()
 
 
-show = for_customer(_show)
+show = for_customer(show_page)
 
 
 def page_of(holder: Holder) -> str:

@@ -30,6 +30,8 @@ DONE = {
     "frozen": "The wallet is frozen. Nothing leaves it from now on.",
     "unfrozen": "Money can leave the wallet again.",
     "tier": "The tier is changed.",
+    "identity": "The identity data is kept. It is shown only for a reason.",
+    "unidentified": "The identity data is deleted.",
     "noted": "The note is added.",
     "sessions": "All sessions of this customer have ended.",
     "link": "A message with a link that sets a new password is on its way.",

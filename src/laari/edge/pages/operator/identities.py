@@ -1,0 +1,59 @@
+"""Identity data on a customer's page: shown only in the answer to a form with a reason."""
+
+from laari.edge.pages.operator.customers import MAX_REASON, NO_LOGIN, form, page_of, show_page
+from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.routes import Routes
+from laari.http.messages import Reply
+from laari.rules.calendar import local_day
+from laari.rules.identities import read_identity
+from laari.store.people import identities
+from laari.store.reads.holders import Holder
+
+NO_IDENTITY = FormProblem(409, "There is no identity data of this customer.")
+
+
+async def _enter(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+    if holder.merchant_id is not None:
+        return NO_LOGIN
+    identity = read_identity(request.form, local_day(request.now))
+    if isinstance(identity, str):
+        return FormProblem(422, identity)
+    reason = request.text_of("reason", MAX_REASON)
+    if isinstance(reason, FormProblem):
+        return reason
+    await request.backend.write(
+        identities.enter,
+        *(request.actor, request.backend.master_key, holder.customer_id, identity, reason),
+    )
+    return request.redirect(page_of(holder), done="identity")
+
+
+async def _view(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+    reason = request.text_of("reason", MAX_REASON)
+    if isinstance(reason, FormProblem):
+        return reason
+    if problem := await request.confirm():
+        return problem
+    found = await request.backend.write(
+        identities.view, request.actor, request.backend.master_key, holder.customer_id, reason
+    )
+    return NO_IDENTITY if found is None else await show_page(request, holder, found)
+
+
+async def _remove(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+    reason = request.text_of("reason", MAX_REASON)
+    if isinstance(reason, FormProblem):
+        return reason
+    if not await request.backend.write(
+        identities.remove, request.actor, holder.customer_id, reason
+    ):
+        return NO_IDENTITY
+    return request.redirect(page_of(holder), done="unidentified")
+
+
+ROUTES: Routes = [
+    form("/identity", _enter, needs="identity.change"),
+    form("/view-identity", _view, needs="identity.read"),
+    form("/remove-identity", _remove, needs="identity.change"),
+]
