@@ -15,7 +15,7 @@ from laari.rules.tables import Additions, K, Lookup, R, Table
 from laari.rules.world import REGISTRY, Needs, ResponseKey, World
 from laari.store.batch import sandbox_periods
 from laari.store.batch.load_charge import load_charging
-from laari.store.reads import balances, bank, payouts, refunds, tills
+from laari.store.reads import balances, bank, dues, payouts, refunds, tills
 from laari.store.reads.recipients import contacts_of
 from laari.store.reads.tiers import all_tiers
 from laari.store.reads.wallets import topups_by_slip
@@ -203,12 +203,14 @@ async def _load_refund_counts(connection: asyncpg.Connection, needs: Needs, worl
 
 
 async def _load_dues(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
-    """Statements after the lock, as for balances. Cut-offs never go back."""
+    """A statement after the lock, as for balances. Cut-offs never go back."""
+    wanted = []
     for tenant_id, cut_off in needs.only_read(World.dues):
         funds = world.funds.get(tenant_id)
         paid_out_upto = None if funds is None else funds.paid_out_upto
-        due = await payouts.due(connection, tenant_id, cut_off, paid_out_upto)
-        world.dues[tenant_id, cut_off] = due
+        wanted.append(dues.Wanted(tenant_id, cut_off, paid_out_upto))
+    for each, due in zip(wanted, await dues.of(connection, wanted), strict=True):
+        world.dues[each.tenant_id, each.cut_off] = due
 
 
 async def _load_bank_accounts(connection: asyncpg.Connection, needs: Needs, world: World) -> None:

@@ -30,6 +30,8 @@ _KEEP_ALIVE = {
     "TCP_KEEPCNT": 3,
     "TCP_USER_TIMEOUT": 8000,  # milliseconds until what was sent has to be acknowledged
 }
+# Statements are short: compiling one, or starting processes for it, takes longer than running it.
+_SETTINGS = {"jit": "off", "max_parallel_workers_per_gather": "0"}
 _PRIMARY = ("any", "primary", "read-write")  # allowed in a URL: all mean a primary here
 
 # Why nothing can be committed. If one of our backends has waited long for a standby, the next one
@@ -219,9 +221,9 @@ def _explained(error: BaseException) -> BaseException:
 
 async def _prepare(connection: Connection, settings: Mapping[str, str], standby: bool) -> None:
     _keep_alive(connection)
-    # Statements are short: compiling one takes longer than running it.
-    columns = ["pg_is_in_recovery()", "set_config('jit', 'off', false)"]
-    columns += [f"set_config('{name}', '{value}', false)" for name, value in settings.items()]
+    columns = ["pg_is_in_recovery()"]
+    every = {**_SETTINGS, **settings}
+    columns += [f"set_config('{name}', '{value}', false)" for name, value in every.items()]
     is_standby = await connection.fetchval(f"SELECT {', '.join(columns)}")
     if is_standby and not standby:
         raise DatabaseUnreachableError("the database is a standby, which cannot be written")

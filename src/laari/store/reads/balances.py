@@ -30,16 +30,6 @@ SELECT wanted.tenant_id,
 FROM unnest($1::bigint[]) AS wanted (tenant_id)
 LEFT JOIN merchant_totals t ON t.tenant_id = wanted.tenant_id
 """
-# The available balance of the tenant `{0}`, as a part of another statement.
-AVAILABLE = f"""(
-    coalesce((SELECT available FROM merchant_totals WHERE tenant_id = {{0}}), 0)
-    + coalesce((
-        SELECT sum(CASE WHEN t.credit_account = {FIRST_MERCHANT_ACCOUNT} + {{0}}
-            THEN t.amount ELSE -t.amount END)
-        FROM transfers t WHERE t.xid > (SELECT xid FROM figures_upto)
-            AND {FIRST_MERCHANT_ACCOUNT} + {{0}} IN (t.credit_account, t.debit_account)
-    ), 0)
-)"""
 # Orders that the bank has answered are no longer in transit.
 _IN_TRANSIT = """
 SELECT coalesce(sum(p.amount - coalesce((
@@ -47,12 +37,8 @@ SELECT coalesce(sum(p.amount - coalesce((
 ), 0)), 0)::bigint
 FROM payouts p WHERE p.tenant_id = $1 AND p.status IN ('requested', 'approved', 'sent')
 """
-# Rows are found by their transaction, whatever the planner knows about the table. It would start
-# more processes for the many rows that it expects.
-FINDING = """
-SET LOCAL enable_seqscan = off;
-SET LOCAL max_parallel_workers_per_gather = 0
-"""
+# Rows are found by their transaction, whatever the planner knows about the table.
+FINDING = "SET LOCAL enable_seqscan = off"
 
 
 class Balance(NamedTuple):

@@ -104,12 +104,15 @@ FROM (
 GROUP BY day, terminal_label ORDER BY day, terminal_label
 """
 
-# The best plan depends on the number of new rows; a report does not take two processors.
-_PLANNING = """
-SET LOCAL plan_cache_mode = force_custom_plan;
-SET LOCAL max_parallel_workers_per_gather = 0
+_CHANGE = f"""
+SELECT coalesce(sum(gross - fees - refunded + others), 0) FROM ({_READ})
+    AS days (day, terminal_label, payments, gross, fees, refunds, refunded, others)
 """
-# Readers find the few new rows by their transaction, and their payments by their id.
+
+# The best plan depends on the number of new rows.
+_PLANNING = "SET LOCAL plan_cache_mode = force_custom_plan"
+# Readers find the few new rows by their transaction, and their payments by their id, whatever the
+# planner knows about the tables.
 FINDING = f"""
 {_PLANNING};
 SET LOCAL enable_seqscan = off;
@@ -162,6 +165,13 @@ async def of_days(connection: Connection, span: Span) -> list[Day]:
         await connection.execute(FINDING)
         rows = await connection.fetch(_READ, *span)
     return [Day(day, label, Figures(*sums)) for day, label, *sums in rows]
+
+
+async def change_since(connection: Connection, tenant_id: int, day: date) -> int:
+    """The change of a merchant's balance on this day and all later ones."""
+    async with connection.transaction(readonly=True):
+        await connection.execute(FINDING)
+        return int(await connection.fetchval(_CHANGE, tenant_id, day, date.max))
 
 
 async def add_up(connection: Connection, step: int = STEP) -> bool:

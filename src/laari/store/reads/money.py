@@ -7,7 +7,7 @@ days after the page, and without the newer movements of the page's first day.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from asyncpg import Connection
@@ -62,6 +62,5 @@ async def of_span(
 async def _newer(connection: Connection, tenant_id: int, first: Movement) -> int:
     """The sum of all movements that are newer than this one."""
     day = local_day(first.at)
-    later = await figures.of_days(connection, Span(tenant_id, day + timedelta(days=1), date.max))
-    same_day = await movements.sum_newer(connection, Span(tenant_id, day, day), first.place)
-    return same_day + sum(each.figures.change for each in later)
+    later = await figures.change_since(connection, tenant_id, day + timedelta(days=1))
+    return later + await movements.sum_newer(connection, Span(tenant_id, day, day), first.place)

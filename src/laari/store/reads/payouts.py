@@ -12,7 +12,6 @@ from laari.rules.payouts import in_effect, not_payable
 from laari.rules.records import (
     BankAccount,
     BankOrder,
-    Due,
     Mode,
     Payout,
     PayoutMovement,
@@ -22,15 +21,17 @@ from laari.rules.records import (
     Tenant,
 )
 from laari.rules.refusals import Refusal
-from laari.store.reads import tenants
-from laari.store.reads.balances import AVAILABLE, funds_of
-from laari.store.reads.figures import LEAVES, OF_OTHERS, OTHER_ACCOUNT, OTHER_AMOUNT
+from laari.store.reads import dues
+from laari.store.reads.dues import MOVES
+from laari.store.reads.figures import FINDING, LEAVES, OF_OTHERS, OTHER_ACCOUNT
 from laari.store.reads.listing import Listing, Position, Walk, Window
 from laari.store.reads.tenants import COLUMNS as TENANT_COLUMNS
+from laari.store.reads.tenants import by_id as tenants_by_id
 from laari.store.tables import (
     BANK_ACCOUNTS,
     BANK_FILES,
     BANK_ORDERS,
+    FUNDS,
     PAYOUT_RUNS,
     PAYOUT_TERMS,
     PAYOUTS,
@@ -39,45 +40,11 @@ from laari.store.tables import (
 by_id = PAYOUTS.finder("id")
 run_by_id = PAYOUT_RUNS.finder("id")
 order_by_reference = BANK_ORDERS.finder("reference")
+_terms = PAYOUT_TERMS.finder("tenant_id")
+_funds = FUNDS.finder("tenant_id")
 _NEVER = datetime(1, 1, 2, tzinfo=UTC)
 
-# Payouts and their fees are no movements of later payouts.
-_MOVES = f"NOT (t.kind = 'payout' OR t.kind = 'payout_fee' AND {LEAVES})"
 _OWN = f"{OTHER_ACCOUNT} = {FIRST_MERCHANT_ACCOUNT} + $1::bigint AND {OF_OTHERS}"
-
-# One statement, so that everything is of one snapshot: the balance, the sum of movements from the
-# cut-off on, and the time of the last movement. $1 is the tenant, $2 the cut-off; null is now.
-_DUE = f"""
-SELECT pg_current_snapshot()::text, {AVAILABLE.format("$1::bigint")}::bigint,
-    (CASE WHEN $2::timestamptz IS NULL THEN 0 ELSE
-        coalesce((SELECT sum(amount - fee) FROM payments
-            WHERE tenant_id = $1 AND paid_at >= $2), 0)
-        - coalesce((SELECT sum(amount) FROM refunds
-            WHERE tenant_id = $1 AND created_at >= $2), 0)
-        + coalesce((SELECT sum({OTHER_AMOUNT}) FROM transfers t
-            WHERE {_OWN} AND t.created_at >= $2 AND {_MOVES}), 0)
-    END)::bigint,
-    CASE WHEN $2::timestamptz IS NULL THEN greatest(
-        (SELECT max(paid_at) FROM payments WHERE tenant_id = $1),
-        (SELECT max(created_at) FROM refunds WHERE tenant_id = $1),
-        (SELECT max(t.created_at) FROM transfers t WHERE {_OWN} AND {_MOVES})
-    ) + interval '1 microsecond' END
-"""
-
-
-async def due(
-    connection: Connection,
-    tenant_id: int,
-    cut_off: datetime | None,
-    paid_out_upto: datetime | None,
-) -> Due:
-    """The money of a tenant for a payout; without a cut-off, all movements are before it."""
-    wanted = cut_off
-    if cut_off is not None and paid_out_upto is not None:
-        wanted = max(cut_off, paid_out_upto)
-    snapshot, balance, later, after_all = await connection.fetchrow(_DUE, tenant_id, wanted)
-    bounds = (each for each in (wanted, after_all, paid_out_upto) if each is not None)
-    return Due(balance, later, max(bounds, default=_NEVER), snapshot)
 
 
 async def bank_accounts(
@@ -98,7 +65,7 @@ async def bank_accounts(
 async def tenants_of(connection: Connection, found: Iterable[Payout]) -> dict[int, Tenant]:
     """The merchants of these payouts; withdrawals have none."""
     wanted = [each.tenant_id for each in found if each.tenant_id is not None]
-    return await tenants.by_id(connection, wanted)
+    return await tenants_by_id(connection, wanted)
 
 
 async def last_withdrawals(connection: Connection, accounts: Collection[int]) -> dict[int, int]:
@@ -177,7 +144,7 @@ _WALKS = (
             AND r.created_at <= $8 AND {_PLACE} AND {_SEEN_NOW}
         ORDER BY r.created_at DESC, t.id DESC""",
     f"""SELECT {_COLUMNS} FROM transfers t
-        WHERE {_OWN} AND {_MOVES} AND t.created_at >= $3 AND t.created_at < $2
+        WHERE {_OWN} AND {MOVES} AND t.created_at >= $3 AND t.created_at < $2
             AND {_PLACE} AND {_SEEN_NOW} {_NEWEST}""",
     # Earlier ones that the payout before did not see: they were added up after it, were running
     # then, or are not added up yet.
@@ -194,7 +161,7 @@ _WALKS = (
             WHERE t.xid > (SELECT xid FROM figures_upto) AND t.created_at < $3
                 AND {OTHER_ACCOUNT} = {FIRST_MERCHANT_ACCOUNT} + $1::bigint
         ) AS late JOIN transfers t USING (id)
-        WHERE {_MOVES} AND {_PLACE} AND {_SEEN_NOW} AND NOT ({_SEEN_BEFORE}) {_NEWEST}""",
+        WHERE {MOVES} AND {_PLACE} AND {_SEEN_NOW} AND NOT ({_SEEN_BEFORE}) {_NEWEST}""",
     # Its own fee.
     f"""SELECT {_COLUMNS} FROM transfers paid JOIN transfers t
             ON t.created_at = paid.created_at AND t.tid = paid.tid
@@ -210,7 +177,7 @@ async def movements(
     place = after or Position(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
     walks = " UNION ALL ".join(f"({walk} LIMIT {limit + 1})" for walk in _WALKS)
     async with connection.transaction(readonly=True):
-        await connection.execute(_FINDING)
+        await connection.execute(FINDING)
         found = await connection.fetch(
             f"SELECT t.id, t.kind, t.created_at, t.amount, t.payment_id, r.id "
             f"FROM (SELECT * FROM ({walks}) AS t {_NEWEST} LIMIT {limit + 1}) AS t "
@@ -222,16 +189,6 @@ async def movements(
     rows = [PayoutMovement(*row) for row in found[:limit]]
     last = rows[-1] if len(found) > limit else None
     return PayoutMovements(rows, None if last is None else Position(last.created_at, last.id))
-
-
-# The walks go along indexes by time, whatever the planner knows about the tables.
-_FINDING = """
-SET LOCAL plan_cache_mode = force_custom_plan;
-SET LOCAL max_parallel_workers_per_gather = 0;
-SET LOCAL enable_seqscan = off;
-SET LOCAL enable_hashjoin = off;
-SET LOCAL enable_mergejoin = off
-"""
 
 
 class _Link(NamedTuple):
@@ -332,19 +289,20 @@ async def preview(
     rows = await connection.fetch(
         f"SELECT {TENANT_COLUMNS} FROM tenant_details d WHERE d.mode = $1 ORDER BY d.id", mode
     )
-    tenants = [Tenant(*row) for row in rows]
-    accounts = await bank_accounts(connection, [tenant.id for tenant in tenants])
+    tenants = {row["id"]: Tenant(*row) for row in rows}
+    ids = list(tenants)
+    accounts = await bank_accounts(connection, ids)
+    agreed, funds = await _terms(connection, ids), await _funds(connection, ids)
+    wanted = [dues.Wanted(id, cut_off, funds[id].paid_out_upto) for id in ids]
     found = []
-    for tenant in tenants:
-        paid_out_upto = (await funds_of(connection, tenant.id)).paid_out_upto
-        money = await due(connection, tenant.id, cut_off, paid_out_upto)
+    for tenant, money in zip(tenants.values(), await dues.of(connection, wanted), strict=True):
         if money.balance == 0 == money.later:
             continue
-        agreed = await terms(connection, tenant.id)
+        terms = agreed.get(tenant.id) or PayoutTerms(tenant.id)
         account = in_effect(accounts[tenant.id], now)
-        refusal = not_payable(money, money.balance, agreed, account)
-        amount = money.balance - money.later - agreed.fee
-        found.append(Preview(tenant, money.balance, amount, agreed.fee, refusal))
+        refusal = not_payable(money, money.balance, terms, account)
+        amount = money.balance - money.later - terms.fee
+        found.append(Preview(tenant, money.balance, amount, terms.fee, refusal))
     return found
 
 

@@ -7,7 +7,7 @@ refunds come from the daily figures, the other kinds from the ledger itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import date
+from datetime import date, timedelta
 from typing import NamedTuple
 
 from asyncpg import Connection
@@ -72,15 +72,12 @@ async def of_days(connection: Connection, tenant_id: int, days: Days) -> Stateme
     """The statement of a merchant; everything is of one moment."""
     async with connection.transaction(isolation="repeatable_read", readonly=True):
         now = await balances.of_tenant(connection, tenant_id)
-        since = await figures.of_days(connection, Span(tenant_id, days.first, date.max))
+        within = await figures.of_days(connection, Span(tenant_id, days.first, days.last))
+        later = await figures.change_since(connection, tenant_id, days.last + timedelta(days=1))
         found = await connection.fetch(_OTHERS, tenant_id, days.begin, days.end)
     sums: dict[date, Figures] = {}
-    later = 0
-    for each in since:
-        if each.day <= days.last:
-            sums[each.day] = sums.get(each.day, Figures()).plus(each.figures)
-        else:
-            later += each.figures.change
+    for each in within:
+        sums[each.day] = sums.get(each.day, Figures()).plus(each.figures)
     others: dict[date, dict[MovementKind, Moved]] = {}
     for day, kind, count, amount in found:
         others.setdefault(day, {})[kind] = Moved(count, amount)
