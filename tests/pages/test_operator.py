@@ -10,6 +10,7 @@ from typing import Any, get_args
 import httpx
 import pyotp
 import pytest
+from playwright.async_api import expect
 
 from laari.edge.pages.app import ROUTES
 from laari.edge.pages.operator.request import OperatorRequest
@@ -21,11 +22,19 @@ from laari.store.postgres.pool import connection_to
 from laari.store.reads import volume
 from tests.actors import OPERATOR
 from tests.cli.test_approval import ANSWERS
-from tests.logins import whose
+from tests.logins import opened, whose
+from tests.pages.factors import with_factor
 from tests.pages.forms import Forms, token_in
-from tests.pages.operators import PASSWORD, Desk, desk_of, new_operator, session_of
-from tests.pages.owners import new_owner
-from tests.pages.people import Customer, new_customer
+from tests.pages.operators import PASSWORD, Desk, desk_of, new_operator, open_desk, session_of
+from tests.pages.owners import Owner, new_owner
+from tests.pages.people import (
+    Customer,
+    Visitors,
+    both_sizes,
+    new_customer,
+    serious_violations,
+    sideways_scroll,
+)
 from tests.serving import Merchant, Service
 
 PAGES = [route for route in ROUTES if issubclass(route.kind, OperatorRequest)]
@@ -54,7 +63,7 @@ async def test_the_whole_table_of_permissions(service: Service, role: Any) -> No
     for route in PAGES:
         path = re.sub(r"\{\w+\}", "none", route.path).removeprefix("/operator")
         answers = {"GET": desk.get(path)} if route.get is not None else {}
-        if route.post is not None:
+        if route.post is not None and not path.endswith("everywhere"):
             answers["POST"] = desk.send(path, "")
         for method, answer in answers.items():
             needed = route.access.needs if method == "GET" else route.access.to_change
@@ -103,6 +112,80 @@ async def test_only_operators_log_in(service: Service) -> None:
         person = await whose(connection, email)
         await memberships.remove(connection, OPERATOR, None, person)
     assert forms.http.get(f"{service.origin}/operator").status_code == 303
+
+
+def enter(service: Service, email: str, code: str) -> Forms:
+    """A new browser of an operator with a second factor, after both steps of the log-in."""
+    forms, login = Forms(), f"{service.origin}/operator/login"
+    forms.log_in(login, email, PASSWORD)
+    fields = {"form_token": forms.token(f"{login}/code"), "code": code}
+    assert forms.send(f"{login}/code", fields).headers["location"] == "/operator"
+    return forms
+
+
+async def test_an_operator_renews_recovery_codes_and_keeps_the_factor(service: Service) -> None:
+    email = await new_operator(service, "support")
+    _, recovery = await asyncio.to_thread(with_factor, Owner(service.merchant(), email))
+    forms = enter(service, email, recovery[0])
+    factor = f"{service.origin}/operator/account/factor"
+    page = forms.http.get(factor).text
+    assert ("Get new recovery codes" in page, "Turn it off" in page) == (True, False)
+
+    def send(path: str, **fields: str) -> httpx.Response:
+        token = forms.token(f"{factor}/codes")
+        return forms.send(f"{factor}/{path}", {"form_token": token, **fields})
+
+    assert send("codes", password=PASSWORD).status_code == 422
+    assert send("codes", password="wrong", code=recovery[1]).status_code == 422
+    done = send("codes", password=PASSWORD, code=recovery[1])
+    codes = re.findall(r"<li>([a-z0-9]{5}-[a-z0-9]{5})</li>", done.text)
+    assert len(codes) == 10
+    assert send("off", password=PASSWORD, code=codes[0]).status_code == 409  # always required
+    assert send("off", password=PASSWORD, code=recovery[2]).status_code == 409
+    assert enter(service, email, codes[1]).http.get(f"{service.origin}/operator").status_code == 200
+    [entry] = service.execute(
+        "SELECT actor_kind, actor_role FROM journal WHERE action = 'second_factor.renew_codes' "
+        "AND actor_name = $1",
+        email,
+    )
+    assert tuple(entry) == ("operator", "support")
+
+
+async def test_an_operator_sees_and_ends_the_own_sessions(service: Service) -> None:
+    email = await new_operator(service, "finance")
+    async with connection_to(service.dsn) as connection:
+        tokens = [await opened(connection, email) for _ in range(2)]
+    tokens.append(await session_of(service, email))
+    here, there, third = (Desk(service, token) for token in tokens)
+    page = here.get("/account").text
+    ids = re.findall(r'action="/operator/account/sessions/([0-9a-f]{16})"', page)
+    assert len(ids) == 2
+    foreign = await desk_of(service, "admin")
+    assert foreign.send(f"/account/sessions/{ids[0]}", "").status_code == 404
+    assert here.get("").status_code == there.get("").status_code == 200
+    assert "The session is ended." in here.send(f"/account/sessions/{ids[0]}", "").text
+    assert sorted(each.get("").status_code for each in (here, there, third)) == [200, 200, 303]
+    assert "All your other sessions are ended." in here.send("/account/end-others", "").text
+    assert [each.get("").status_code for each in (here, there, third)] == [200, 303, 303]
+    assert "Log in to the operator" in here.send("/account/logout-everywhere", "").text
+    assert here.get("").status_code == 303
+
+
+@both_sizes
+async def test_the_account_of_an_operator_in_a_browser(
+    visitors: Visitors, service: Service, size: str
+) -> None:
+    page = await open_desk(visitors, service, "support", "/account", size)
+    for link, title in (
+        ("Second factor and recovery codes", "Second factor"),
+        ("Get new recovery codes", "Get new recovery codes?"),
+    ):
+        assert await serious_violations(page) == []
+        assert await sideways_scroll(page) <= 0
+        await page.get_by_role("link", name=link).click()
+        await expect(page.get_by_role("heading", level=1)).to_have_text(title)
+    assert await serious_violations(page) == []
+    assert await sideways_scroll(page) <= 0
 
 
 async def test_a_first_password_has_to_be_changed(service: Service) -> None:

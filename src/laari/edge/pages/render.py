@@ -97,15 +97,16 @@ _ENVIRONMENT.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=
 _ENVIRONMENT.filters.update(own=own, exact=escape, percent=percent, json_text=escaped_json)
 
 
-def render(template: str, language: Language, **values: object) -> str:
-    return _ENVIRONMENT.get_template(template).render(language=language, **values)
+def render(templates: list[str], language: Language, **values: object) -> str:
+    """Renders the first of these templates that exists."""
+    return _ENVIRONMENT.select_template(templates).render(language=language, **values)
 
 
-async def render_long(template: str, language: Language, **values: object) -> str:
+async def render_long(templates: list[str], language: Language, **values: object) -> str:
     """Renders a page with many rows without blocking the event loop."""
     pieces: list[str] = []
     began = time.perf_counter()
-    for piece in _ENVIRONMENT.get_template(template).generate(language=language, **values):
+    for piece in _ENVIRONMENT.select_template(templates).generate(language=language, **values):
         pieces.append(piece)
         if time.perf_counter() - began >= SLICE_SECONDS:
             # A payment takes several turns of the event loop and must not wait for a slice in each.

@@ -29,9 +29,8 @@ from laari.rules.permissions import Permission
 from laari.rules.records import Mode
 from laari.rules.refusals import Refusal
 from laari.spine.engine import OutcomeUnknown
-from laari.store.people import devices, second_factors, sessions
+from laari.store.people import devices, sessions
 from laari.store.people.logins import Whose
-from laari.store.people.second_factors import CodeProblem
 from laari.store.people.sessions import (
     IDLE,
     LIFE,
@@ -96,7 +95,7 @@ class PageRequest:
     """
 
     prefix: ClassVar[str] = ""  # of the addresses of this area
-    folder: ClassVar[str] = ""  # of its templates
+    folders: ClassVar[tuple[str, ...]] = ("",)  # of its templates: the first that has one counts
     session_cookie: ClassVar[str] = "laari"
     english_only: ClassVar[bool] = False
 
@@ -255,35 +254,14 @@ class PageRequest:
         old = self._session_tokens.get(self._own_session_cookie)
         if old is not None:
             await self.backend.write(sessions.end, old)
-        self._keep_session(token)
+        self.keep_session(token)
         return True
 
-    def _keep_session(self, token: str) -> None:
+    def keep_session(self, token: str) -> None:
         cookie = self._own_session_cookie
         life = LIFE if self.page_alone is None else IDLE
         self.keep_cookie(cookie, token, int(life.total_seconds()))
         self._cookies[self._cookie_name(cookie)] = token  # for a page in reply to this request
-
-    async def is_half_open(self) -> bool:
-        """Whether a person has entered the password here, but not yet the code."""
-        token = self.cookie(self.session_cookie)
-        if token is None:
-            return False
-        found = await self.backend.ask(sessions.half_open, token, self.now)
-        return found is not None
-
-    async def enter_code(self, code: str) -> CodeProblem | bool:
-        """Opens the half-open session of this browser; False if there is none."""
-        token = self.cookie(self.session_cookie)
-        if token is None:
-            return False
-        opened = await self.backend.write(
-            second_factors.open_session, self.backend.master_key, token, code, self.now
-        )
-        if not isinstance(opened, str):
-            return opened or False
-        self._keep_session(opened)
-        return True
 
     @property
     def _opened(self) -> Opened:
@@ -299,16 +277,19 @@ class PageRequest:
     # Replies.
 
     def page(self, template: str, status: int | None = None, **values: object) -> Reply:
-        html = render(self.folder + template, self.language, **self._common(), **values)
+        html = render(self._named(template), self.language, **self._common(), **values)
         return self._html(html, status)
 
     async def long_page(self, template: str, **values: object) -> Reply:
         """A page with many rows, rendered in slices while no other such page is."""
         async with self.backend.heavy.writing.slot(soon=True):
             html = await render_long(
-                self.folder + template, self.language, **self._common(), **values
+                self._named(template), self.language, **self._common(), **values
             )
         return self._html(html, None)
+
+    def _named(self, template: str) -> list[str]:
+        return [folder + template for folder in self.folders]
 
     def _common(self) -> dict[str, object]:
         here = self.path if self.http.method != "POST" else self.home
@@ -334,7 +315,7 @@ class PageRequest:
     def refusal(self, status: int, name: str, back: str | None = None) -> Reply:
         """A page that says why nothing was shown or done; `name` is a text of `[problem]`."""
         values = {**self._common(), "problem": name, "back": back}
-        return self._html(render("problem.html", self.language, **values), status)
+        return self._html(render(["problem.html"], self.language, **values), status)
 
     def no_such_page(self, status: int = 404) -> Reply:
         return self.refusal(status, "not_found")

@@ -19,7 +19,6 @@ from laari.edge.pages.dashboard import (
     refunds,
     requests,
     sandbox,
-    second_factor,
     signup,
     statement,
     tills,
@@ -29,7 +28,6 @@ from laari.edge.pages.routes import Routes
 
 ROUTES: Routes = [
     *account.ROUTES,  # first: `/dashboard/login` is not a mode
-    *second_factor.ROUTES,
     *forgotten.ROUTES,
     *signup.ROUTES,
     *join.ROUTES,

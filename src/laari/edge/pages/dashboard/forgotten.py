@@ -1,7 +1,7 @@
 """A forgotten password of one of a merchant's or the operator's people."""
 
 from laari.edge.pages import forgotten
-from laari.edge.pages.dashboard.request import FORGOTTEN, LOGIN, DashboardVisitor
+from laari.edge.pages.dashboard.request import FORGOTTEN, DashboardVisitor
 from laari.edge.pages.login import person_named
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
@@ -31,7 +31,7 @@ async def set_new(request: DashboardVisitor) -> Reply | Problem:
     outcome = await forgotten.set_password(request, of_customer=False)
     if isinstance(outcome, FormProblem):
         return outcome
-    return request.go(f"{LOGIN}?done=password") if outcome else forgotten.no_link(request)
+    return request.go(f"{request.login}?done=password") if outcome else forgotten.no_link(request)
 
 
 ROUTES: Routes = [

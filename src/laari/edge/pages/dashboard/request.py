@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import TypeVar
-from urllib.parse import urlencode
 
 from laari.edge.merchant.operations import Caller, Context, Write
-from laari.edge.pages.login import confirm, is_fresh
-from laari.edge.pages.request import Access, FormProblem, PageRequest
+from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
+from laari.edge.pages.request import Access
 from laari.http.messages import Reply
-from laari.rules.actors import Actor
 from laari.rules.permissions import Permission, may
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
@@ -28,17 +26,14 @@ B = TypeVar("B")
 T = TypeVar("T")
 
 HOME = "/dashboard"
-LOGIN = f"{HOME}/login"
-CODE = f"{LOGIN}/code"  # the second step for people with a second factor
 FORGOTTEN = f"{HOME}/forgotten"
 SIGN_UP = f"{HOME}/signup"
-ACCOUNT = "/account"  # in either mode: the person's own password and sessions
-FACTOR = f"{ACCOUNT}/factor"
 NOTHING: Mapping[str, object] = MappingProxyType({})  # the fields of an operation without fields
 MODES: dict[str, Mode] = {"live": "live", "sandbox": "sandbox"}
 
 # The texts for `?done=…` after a form: the address itself is never shown.
 DONE = {
+    **OWN_DONE,
     "cancelled": "Cancelled.",
     "created": "The payment link is ready.",
     "refunded": "Refunded. The money is back in the wallet that paid.",
@@ -61,13 +56,9 @@ DONE = {
     "removed": "The person is removed.",
     "sessions": "All sessions of this person have ended here. Other merchants are not affected.",
     "transferred": "The ownership is transferred.",
-    "session": "The session is ended.",
-    "others": "All your other sessions are ended.",
-    "factor_off": "The second factor is turned off.",
     "required": "The setting is saved.",
     "applied": "Your application is sent. The operator decides.",
     "application_withdrawn": "Your application is withdrawn.",
-    "password": "Your password is changed. All your other sessions are logged out.",
 }
 # The tabs of the dashboard: address, name, and the permission that shows it.
 TABS: tuple[tuple[str, str, Permission], ...] = (
@@ -86,16 +77,18 @@ TABS: tuple[tuple[str, str, Permission], ...] = (
 _CLOCK_UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
-class DashboardVisitor(PageRequest):
-    """Anybody at the door of the dashboard, which has only English texts."""
+class DashboardVisitor(PersonVisitor):
+    """Anybody at the door of the dashboard."""
 
     prefix = HOME
-    folder = "dashboard/"
+    folders = ("dashboard/", "person/")
     session_cookie = "laari-dashboard"
-    english_only = True
+    place = "the dashboard"
+    password_page = f"{HOME}/live{ACCOUNT}"
 
-    async def find_person(self) -> PersonSession | None:
-        return await self._session(sessions.of_person)
+    @property
+    def signup(self) -> str | None:
+        return SIGN_UP if self.backend.settings.sandbox_signup else None
 
     async def merchants_of(self, person: PersonSession) -> dict[str, Membership]:
         """The memberships by merchant; the operator has pages of its own."""
@@ -111,20 +104,12 @@ class DashboardVisitor(PageRequest):
         merchant_id = last if last is not None and last in found else next(iter(found))
         return await self.backend.ask(merchants.show, merchant_id)
 
-    async def to_login(self) -> Reply:
-        """Redirects to the log-in, or to its second step, and then back to this page."""
-        step = CODE if await self.is_half_open() else LOGIN
-        return self.go(f"{step}?{urlencode({'next': self.path})}")
 
-    def no_such_page(self, status: int = 404) -> Reply:
-        return self.page("no_page.html", status)
-
-
-class DashboardRequest(DashboardVisitor):
+class DashboardRequest(PersonRequest, DashboardVisitor):
     prefix = f"{HOME}/{{merchant}}/{{mode}}"
-    person: PersonSession
+    actor_kind = "person"
+    texts = DONE
     memberships: dict[str, Membership]  # of this person, by merchant
-    membership: Membership
     merchant: Merchant
     tenant: Tenant
     tenant_now: datetime  # on the merchant's clock
@@ -140,18 +125,11 @@ class DashboardRequest(DashboardVisitor):
         if mode is None:
             return self.no_such_page()
         stopped = await self.open(self.params["merchant"], mode, polled=access.polled)
-        if stopped is not None or access.own:
+        stopped = stopped or self.check(access)
+        if stopped is not None or access.own or self.merchant.active:
             return stopped
-        if self.person.must_change:
-            return self.redirect(ACCOUNT)
-        if self.merchant.requires_factor and not self.person.has_factor:
-            return self.redirect(FACTOR)
-        permission = access.to_change if self.http.method == "POST" else access.needs
-        if permission is None or not self.may(permission):
-            return self.page("forbidden.html", 403)
-        if not self.merchant.active and (self.http.method == "POST" or access.hands_out):
-            return self.page("inactive.html", 403)
-        return None
+        changes = self.http.method == "POST" or access.hands_out
+        return self.page("inactive.html", 403) if changes else None
 
     async def open(self, merchant_id: str, mode: Mode, *, polled: bool = False) -> Reply | None:
         """Looks up the person, the merchant and its tenant in this mode."""
@@ -173,9 +151,17 @@ class DashboardRequest(DashboardVisitor):
         self.tenant_now = local_time(self.now, self.tenant)
         return None
 
-    def may(self, permission: Permission) -> bool:
-        """Whether the person's role here has this permission; templates ask it too."""
-        return may(self.membership.role, permission)
+    @property
+    def root(self) -> str:
+        return home_of(self.merchant.id, self.tenant.mode)
+
+    @property
+    def employer(self) -> str:
+        return self.merchant.name
+
+    @property
+    def requires_factor(self) -> bool:
+        return self.merchant.requires_factor
 
     async def still_may(self, permission: Permission) -> bool:
         """Asks the database again, for work that takes long.
@@ -193,10 +179,6 @@ class DashboardRequest(DashboardVisitor):
         return self.membership.till
 
     @property
-    def actor(self) -> Actor:
-        return Actor("person", self.person.email, self.membership.role, self.http.client)
-
-    @property
     def tabs(self) -> list[tuple[str, str]]:
         """The tabs for this person's role; live mode has no sandbox controls."""
         return [
@@ -206,19 +188,10 @@ class DashboardRequest(DashboardVisitor):
         ]
 
     @property
-    def done(self) -> str | None:
-        return DONE.get(self.query.get("done", ""))
-
-    @property
     def moved_clock(self) -> str | None:
         """How far the sandbox's clock is from real time; None if it shows real time."""
         seconds = self.tenant.clock_offset_seconds
         return clock_words(seconds) if seconds else None
-
-    def url(self, rest: str = "", **query: str) -> str:
-        """An address of the dashboard of this merchant in this mode."""
-        path = home_of(self.merchant.id, self.tenant.mode) + rest
-        return path + (f"?{urlencode(query)}" if query else "")
 
     def home_at(self, merchant_id: str) -> str:
         """The overview of another merchant of this person, in this mode."""
@@ -252,21 +225,7 @@ class DashboardRequest(DashboardVisitor):
         With a second factor, they always do if live money is behind them.
         """
         is_live = "live" in (self.tenant.mode, self.merchant.mode)
-        return not is_fresh(self, self.person) or (self.person.has_factor and is_live)
-
-    @property
-    def asks_code(self) -> bool:
-        return self.person.has_factor
-
-    async def confirm(self, *, always: bool = False) -> FormProblem | None:
-        """Verifies the form's password, and the code of a second factor: always, or if asked."""
-        return await confirm(self, self.person, always=always or self.asks_password)
-
-    def redirect(self, rest: str = "", **query: str) -> Reply:
-        return self.go(self.url(rest, **query))
-
-    def missing(self) -> Reply:
-        return self.page("missing.html", 404)
+        return super().asks_password or (self.person.has_factor and is_live)
 
 
 def home_of(merchant_id: str, mode: str) -> str:

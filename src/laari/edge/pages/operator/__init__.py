@@ -1,7 +1,7 @@
 """The operator's desk: search, customers, merchants, money and health."""
 
+from laari.edge.pages import own_account
 from laari.edge.pages.operator import (
-    account,
     bank,
     contacts,
     customers,
@@ -13,14 +13,13 @@ from laari.edge.pages.operator import (
     money,
     payouts,
     search,
-    second_factor,
     withdrawals,
 )
+from laari.edge.pages.operator.request import OperatorRequest, OperatorVisitor
 from laari.edge.pages.routes import Routes
 
 ROUTES: Routes = [
-    *account.ROUTES,
-    *second_factor.ROUTES,
+    *own_account.routes(OperatorVisitor, OperatorRequest),
     *search.ROUTES,
     *customers.ROUTES,
     *contacts.ROUTES,

@@ -1,32 +1,23 @@
 """A request of one of the operator's people."""
 
 from typing import TypeVar
-from urllib.parse import urlencode
 
-from laari.edge.pages.login import confirm, is_fresh
-from laari.edge.pages.request import Access, FormProblem, PageRequest
+from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
+from laari.edge.pages.request import Access, FormProblem
 from laari.errors import LaariError
 from laari.http.messages import Reply
-from laari.rules.actors import Actor
 from laari.rules.command import Command
-from laari.rules.permissions import Permission, may
 from laari.rules.refusals import Refusal
 from laari.store.people import memberships, password_links, sessions
-from laari.store.people.logins import Whose
+from laari.store.people.logins import PersonId, Whose
 from laari.store.people.memberships import Membership
-from laari.store.people.sessions import PersonSession
 
 T = TypeVar("T")
 
 HOME = "/operator"
-LOGIN = f"{HOME}/login"
-CODE = f"{LOGIN}/code"  # the second step of the log-in
-ACCOUNT = "/account"
-FACTOR = f"{ACCOUNT}/factor"
-
 # The texts for `?done=…` after a form: the address itself is never shown.
 DONE = {
-    "password": "Your password is changed. All your other sessions are logged out.",
+    **OWN_DONE,
     "frozen": "The wallet is frozen. Nothing leaves it from now on.",
     "unfrozen": "Money can leave the wallet again.",
     "tier": "The tier is changed.",
@@ -71,29 +62,30 @@ DONE = {
 }
 
 
-class OperatorVisitor(PageRequest):
-    """Anybody at the door of the desk, which has only English texts."""
+class OperatorVisitor(PersonVisitor):
+    """Anybody at the door of the desk."""
 
     prefix = HOME
-    folder = "operator/"
+    folders = ("operator/", "person/")
     session_cookie = "laari-operator"
-    english_only = True
+    place = "the operator's desk"
+    password_page = f"{HOME}{ACCOUNT}"
 
-    async def find_person(self) -> PersonSession | None:
-        return await self._session(sessions.of_person)
-
-    async def membership_of(self, person: PersonSession) -> Membership | None:
+    async def membership_of(self, whose: PersonId) -> Membership | None:
         """The person's role at the operator; None for everybody else."""
-        every = await self.backend.ask(memberships.of_person, person.whose)
+        every = await self.backend.ask(memberships.of_person, whose)
         return next((each for each in every if each.merchant_id is None), None)
 
-    def no_such_page(self, status: int = 404) -> Reply:
-        return self.page("no_page.html", status)
+    async def admits(self, whose: PersonId) -> bool:
+        return await self.membership_of(whose) is not None
 
 
-class OperatorRequest(OperatorVisitor):
-    person: PersonSession
-    membership: Membership
+class OperatorRequest(PersonRequest, OperatorVisitor):
+    actor_kind = "operator"
+    texts = DONE
+    root = HOME
+    employer = "The operator's desk"
+    requires_factor = True
 
     async def enter(self, access: Access) -> Reply | None:
         """Redirects to the log-in, to a required password change, or to the second factor.
@@ -101,53 +93,13 @@ class OperatorRequest(OperatorVisitor):
         A person who lost the role is logged out of the desk with the next request.
         """
         person = await self.find_person()
-        membership = None if person is None else await self.membership_of(person)
+        membership = None if person is None else await self.membership_of(person.whose)
         if person is None or membership is None:
-            step = CODE if await self.is_half_open() else LOGIN
-            return self.go(f"{step}?{urlencode({'next': self.path})}")
+            return await self.to_login()
         self.person, self.membership = person, membership
         if not access.polled and self.is_unseen(person):
             await self.note_seen(sessions.note_seen, person, self.now)
-        if access.own:
-            return None
-        if person.must_change:
-            return self.go(self.url(ACCOUNT))
-        if not person.has_factor:
-            return self.go(self.url(FACTOR))
-        permission = access.to_change if self.http.method == "POST" else access.needs
-        if permission is None or not self.may(permission):
-            return self.page("forbidden.html", 403)
-        return None
-
-    def may(self, permission: Permission) -> bool:
-        """Whether the person's role has this permission; templates ask it too."""
-        return may(self.membership.role, permission)
-
-    @property
-    def actor(self) -> Actor:
-        return Actor("operator", self.person.email, self.membership.role, self.http.client)
-
-    @property
-    def done(self) -> str | None:
-        return DONE.get(self.query.get("done", ""))
-
-    def url(self, rest: str = "", **query: str) -> str:
-        return f"{HOME}{rest}" + (f"?{urlencode(query)}" if query else "")
-
-    def redirect(self, rest: str = "", **query: str) -> Reply:
-        return self.go(self.url(rest, **query))
-
-    @property
-    def asks_code(self) -> bool:
-        return self.person.has_factor
-
-    @property
-    def asks_password(self) -> bool:
-        """Whether money and approvals need the password again."""
-        return not is_fresh(self, self.person)
-
-    async def confirm(self) -> FormProblem | None:
-        return await confirm(self, self.person)
+        return self.check(access)
 
     async def submit(self, command: Command[T]) -> T | FormProblem:
         """Runs a command of the operator; a refusal is shown above the page."""
@@ -163,9 +115,6 @@ class OperatorRequest(OperatorVisitor):
             label = name.replace("_", " ")
             return FormProblem(422, f"The {label} must be 1 to {longest} printable characters.")
         return text
-
-    def missing(self) -> Reply:
-        return self.page("missing.html", 404)
 
 
 async def hand_over_link(request: OperatorRequest, whose: Whose, back: str) -> Reply:

@@ -24,7 +24,7 @@ class WalletVisitor(PageRequest):
     """Anybody at the door of the wallet application, which has only English texts."""
 
     prefix = "/app"
-    folder = "app/"
+    folders = ("app/",)
     english_only = True
 
 

@@ -1,0 +1,193 @@
+"""A person's own account: log-in and log-out, password, sessions and the second factor.
+
+The dashboard and the operator's desk have the same pages.
+"""
+
+import base64
+
+from laari.edge.pages.login import change_password, code_problem, log_in_person
+from laari.edge.pages.person import ACCOUNT, FACTOR, PersonRequest, PersonVisitor
+from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.routes import PageRoute, Routes
+from laari.edge.qr import qr_png
+from laari.http.messages import Reply
+from laari.rules.second_factor import otpauth_uri
+from laari.store.people import logins, second_factors, sessions
+from laari.store.people.logins import PersonId
+from laari.store.people.second_factors import CodeProblem
+
+ISSUER = "Laari"
+WRONG = FormProblem(
+    422, "These details do not match a login. Check the address and the password, then try again."
+)
+STARTED_AGAIN = FormProblem(
+    409, "The set-up has expired, or another tab has finished it. Start again."
+)
+REQUIRED = FormProblem(
+    409, "You work for somebody who requires a second factor, so it cannot be turned off."
+)
+
+# Log-in and log-out.
+
+
+async def show_login(request: PersonVisitor) -> Reply:
+    return request.page("login.html")
+
+
+async def log_in(request: PersonVisitor) -> Reply | Problem:
+    """A person who has no place in this area is refused like an unknown one."""
+    outcome = await log_in_person(request)
+    if isinstance(outcome, FormProblem):
+        return WRONG if outcome.status == WRONG.status else outcome
+    assert isinstance(outcome.whose, PersonId)
+    if not await request.admits(outcome.whose):
+        await request.end_session()
+        return WRONG
+    return request.go(
+        f"{request.password_page}?first=1" if outcome.first_password else request.wanted
+    )
+
+
+async def show_code(request: PersonVisitor) -> Reply:
+    return request.page("code.html") if await request.is_half_open() else request.go(request.login)
+
+
+async def enter_code(request: PersonVisitor) -> Reply | Problem:
+    outcome = await request.enter_code(request.form.get("code", ""))
+    if isinstance(outcome, CodeProblem):
+        return code_problem(outcome)
+    return request.go(request.wanted if outcome else request.login)
+
+
+async def log_out(request: PersonVisitor) -> Reply:
+    await request.end_session()
+    return request.go(request.login)
+
+
+async def log_out_everywhere(request: PersonRequest) -> Reply:
+    """For a lost device, or a browser that was left open."""
+    await request.backend.write(logins.end_all, request.person.whose)
+    return await log_out(request)
+
+
+# Password and sessions.
+
+
+async def show(request: PersonRequest) -> Reply:
+    person = request.person
+    listed = await request.backend.ask(sessions.list_of, person.whose, request.now, person.digest)
+    factor = await request.backend.ask(second_factors.status, person.whose)
+    return request.page("account.html", sessions=listed, factor=factor)
+
+
+async def set_password(request: PersonRequest) -> Reply | Problem:
+    problem = await change_password(request, request.person, request.actor)
+    return problem or request.redirect(ACCOUNT, done="password")
+
+
+async def end_session(request: PersonRequest) -> Reply:
+    """A session of another person does not exist here."""
+    ended = await request.backend.write(
+        sessions.end_one, request.person.whose, request.params["id"]
+    )
+    return request.redirect(ACCOUNT, done="session") if ended else request.missing()
+
+
+async def end_other_sessions(request: PersonRequest) -> Reply:
+    await request.backend.write(sessions.end_others, request.person.whose, request.person.digest)
+    return request.redirect(ACCOUNT, done="others")
+
+
+# The second factor.
+
+
+async def show_factor(request: PersonRequest) -> Reply:
+    backend, whose = request.backend, request.person.whose
+    factor = await backend.ask(second_factors.status, whose)
+    seed = None
+    if factor is None:
+        seed = await backend.ask(
+            second_factors.pending_seed, backend.master_key, whose, request.now
+        )
+    uri = None if seed is None else otpauth_uri(seed, request.person.email, ISSUER)
+    image = None if uri is None else base64.b64encode(qr_png(uri)).decode()
+    return request.page("factor.html", factor=factor, seed=seed, uri=uri, image=image)
+
+
+async def begin(request: PersonRequest) -> Reply | Problem:
+    if request.person.has_factor:
+        return STARTED_AGAIN
+    if problem := await request.confirm():
+        return problem
+    await request.backend.write(
+        second_factors.begin,
+        *(request.actor, request.backend.master_key, request.person.whose, request.now),
+    )
+    return request.redirect(FACTOR)
+
+
+async def confirm_set_up(request: PersonRequest) -> Reply | Problem:
+    outcome = await request.backend.write(
+        second_factors.confirm,
+        *(request.actor, request.backend.master_key, request.person.whose),
+        *(request.form.get("code", ""), request.now, request.person.digest),
+    )
+    if outcome is None:
+        return STARTED_AGAIN
+    if isinstance(outcome, CodeProblem):
+        return code_problem(outcome)
+    return request.page("recovery_codes.html", codes=outcome, is_new=True)
+
+
+async def ask_renewal(request: PersonRequest) -> Reply:
+    return _page_with_factor(request, "renew_codes.html")
+
+
+async def renew(request: PersonRequest) -> Reply | Problem:
+    if problem := await request.confirm(always=True):
+        return problem
+    codes = await request.backend.write(
+        second_factors.renew_recovery_codes,
+        *(request.actor, request.backend.master_key, request.person.whose, request.now),
+    )
+    if not codes:
+        return STARTED_AGAIN
+    return request.page("recovery_codes.html", codes=codes, is_new=False)
+
+
+async def ask_off(request: PersonRequest) -> Reply:
+    return _page_with_factor(request, "factor_off.html")
+
+
+async def turn_off(request: PersonRequest) -> Reply | Problem:
+    """The operator's people need it always."""
+    if await request.backend.ask(second_factors.is_required, request.person.whose):
+        return REQUIRED
+    if problem := await request.confirm(always=True):
+        return problem
+    await request.backend.write(second_factors.remove, request.actor, request.person.whose)
+    return request.redirect(ACCOUNT, done="factor_off")
+
+
+def _page_with_factor(request: PersonRequest, template: str) -> Reply:
+    return request.page(template) if request.person.has_factor else request.redirect(FACTOR)
+
+
+def routes(visitor: type[PersonVisitor], person: type[PersonRequest]) -> Routes:
+    """The pages in one area, with its kinds of requests."""
+    forms = {
+        f"{ACCOUNT}/sessions/{{id}}": end_session,
+        f"{ACCOUNT}/end-others": end_other_sessions,
+        f"{ACCOUNT}/logout-everywhere": log_out_everywhere,
+    }
+    return [
+        PageRoute(visitor, "/login", get=show_login, post=log_in, own=True),
+        PageRoute(visitor, "/login/code", get=show_code, post=enter_code, own=True),
+        PageRoute(visitor, "/logout", post=log_out, own=True),
+        PageRoute(person, ACCOUNT, get=show, post=set_password, own=True),
+        *(PageRoute(person, path, post=form, own=True) for path, form in forms.items()),
+        PageRoute(person, FACTOR, get=show_factor, post=begin, own=True),
+        PageRoute(person, f"{FACTOR}/confirm", post=confirm_set_up, page=show_factor, own=True),
+        PageRoute(person, f"{FACTOR}/codes", get=ask_renewal, post=renew, own=True),
+        PageRoute(person, f"{FACTOR}/off", get=ask_off, post=turn_off, own=True),
+    ]

@@ -1,0 +1,148 @@
+"""Requests of people: those of merchants on the dashboard, those of the operator on the desk."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+from urllib.parse import urlencode
+
+from laari.edge.pages.login import confirm, is_fresh
+from laari.edge.pages.request import Access, FormProblem, PageRequest
+from laari.http.messages import Reply
+from laari.rules.actors import Actor, ActorKind
+from laari.rules.permissions import Permission, may
+from laari.store.people import second_factors, sessions
+from laari.store.people.logins import PersonId
+from laari.store.people.memberships import Membership
+from laari.store.people.second_factors import CodeProblem
+from laari.store.people.sessions import PersonSession
+
+# Within an area: the person's own password, sessions and second factor.
+ACCOUNT = "/account"
+FACTOR = f"{ACCOUNT}/factor"
+OWN_DONE = {
+    "session": "The session is ended.",
+    "others": "All your other sessions are ended.",
+    "factor_off": "The second factor is turned off.",
+    "password": "Your password is changed. All your other sessions are logged out.",
+}
+
+
+class PersonVisitor(PageRequest):
+    """Anybody at the door of an area for people, which has only English texts."""
+
+    english_only = True
+    place: ClassVar[str]  # in the title of the log-in
+    password_page: ClassVar[str]  # after the first log-in
+
+    @property
+    def login(self) -> str:
+        return f"{self.home}/login"
+
+    @property
+    def code_page(self) -> str:
+        """The second step of the log-in for people with a second factor."""
+        return f"{self.login}/code"
+
+    async def find_person(self) -> PersonSession | None:
+        return await self._session(sessions.of_person)
+
+    async def admits(self, whose: PersonId) -> bool:
+        """Whether a person with the right password may log in to this area."""
+        return True
+
+    async def to_login(self) -> Reply:
+        """Redirects to the log-in, or to its second step, and then back to this page."""
+        step = self.code_page if await self.is_half_open() else self.login
+        return self.go(f"{step}?{urlencode({'next': self.path})}")
+
+    async def is_half_open(self) -> bool:
+        """Whether a person has entered the password here, but not yet the code."""
+        token = self.cookie(self.session_cookie)
+        if token is None:
+            return False
+        found = await self.backend.ask(sessions.half_open, token, self.now)
+        return found is not None
+
+    async def enter_code(self, code: str) -> CodeProblem | bool:
+        """Opens the half-open session of this browser; False if there is none."""
+        token = self.cookie(self.session_cookie)
+        if token is None:
+            return False
+        opened = await self.backend.write(
+            second_factors.open_session, self.backend.master_key, token, code, self.now
+        )
+        if not isinstance(opened, str):
+            return opened or False
+        self.keep_session(opened)
+        return True
+
+    def no_such_page(self, status: int = 404) -> Reply:
+        return self.page("no_page.html", status)
+
+
+class PersonRequest(PersonVisitor):
+    """A request of a person who is logged in, with the role of one membership."""
+
+    actor_kind: ClassVar[ActorKind]
+    texts: ClassVar[Mapping[str, str]]  # for `?done=…` after a form: it is never shown itself
+    person: PersonSession
+    membership: Membership
+
+    def check(self, access: Access) -> Reply | None:
+        """Redirects to a required password change or second factor; refuses other roles."""
+        if access.own:
+            return None
+        if self.person.must_change:
+            return self.redirect(ACCOUNT)
+        if self.requires_factor and not self.person.has_factor:
+            return self.redirect(FACTOR)
+        permission = access.to_change if self.http.method == "POST" else access.needs
+        if permission is None or not self.may(permission):
+            return self.page("forbidden.html", 403)
+        return None
+
+    @property
+    def root(self) -> str:
+        """The address before those of `url`."""
+        raise NotImplementedError
+
+    @property
+    def employer(self) -> str:
+        raise NotImplementedError
+
+    @property
+    def requires_factor(self) -> bool:
+        raise NotImplementedError
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(self.actor_kind, self.person.email, self.membership.role, self.http.client)
+
+    def may(self, permission: Permission) -> bool:
+        """Whether the person's role here has this permission; templates ask it too."""
+        return may(self.membership.role, permission)
+
+    @property
+    def done(self) -> str | None:
+        return self.texts.get(self.query.get("done", ""))
+
+    def url(self, rest: str = "", **query: str) -> str:
+        return self.root + rest + (f"?{urlencode(query)}" if query else "")
+
+    def redirect(self, rest: str = "", **query: str) -> Reply:
+        return self.go(self.url(rest, **query))
+
+    def missing(self) -> Reply:
+        return self.page("missing.html", 404)
+
+    @property
+    def asks_password(self) -> bool:
+        """Whether money, credentials and approvals need the password again."""
+        return not is_fresh(self, self.person)
+
+    @property
+    def asks_code(self) -> bool:
+        return self.person.has_factor
+
+    async def confirm(self, *, always: bool = False) -> FormProblem | None:
+        """Verifies the form's password, and the code of a second factor: always, or if asked."""
+        return await confirm(self, self.person, always=always or self.asks_password)
