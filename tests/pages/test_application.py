@@ -113,12 +113,12 @@ async def test_a_checklist_follows_the_data(service: Service, shop: Shop) -> Non
         " SELECT e.id, $2, now(), 1, $3, $4 FROM events e JOIN tenants t ON t.id = e.tenant_id "
         "WHERE t.merchant_id = $1 LIMIT 1"
     )
-    # Neither a failure nor the answer of another address counts.
-    service.execute(attempt, shop.id, 101, hook, 500)
-    service.execute(attempt, shop.id, 102, "https://other.example/hook", 204)
+    # Their numbers are none of a real attempt. Neither a failure nor the answer of another address counts.
+    service.execute(attempt, shop.id, -3, hook, 500)
+    service.execute(attempt, shop.id, -2, "https://other.example/hook", 204)
     paid = {"A payment in": True, "The application to": True}
     assert steps() == before | paid
-    service.execute(attempt, shop.id, 103, hook, 204)
+    service.execute(attempt, shop.id, -1, hook, 204)
     assert steps() == before | paid | {"A webhook that": True}
     async with connection_to(service.dsn) as connection:
         await applications.approve(connection, OPERATOR, shop.id)

@@ -174,7 +174,7 @@ async def test_only_readers_of_webhooks_see_events_and_deliveries(
     asked = shop.request(terminal_label=TILL)
     service.execute(
         "INSERT INTO delivery_attempts (event_id, lease, started_at, duration_ms, url, error) "
-        "SELECT id, 99, now(), 7, 'https://secret-hook.example/token', 'no route to host' "
+        "SELECT id, -1, now(), 7, 'https://secret-hook.example/token', 'no route to host' "
         "FROM events WHERE object_id = $1::uuid",
         payment["id"].partition("_")[2],
     )

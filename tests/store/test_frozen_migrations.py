@@ -22,13 +22,13 @@ DIGESTS = {
     "0001_schema.sql": "737df23d2fcca74a88bc660505ba18f824bdf8a5edc60bd2682da0e24eb56edb",
     "0002_messages.sql": "2fab260d18d6e7904d809a306082d791fba4662de572b8db134a57c091f46787",
     "0003_keys.sql": "c05e8aa9372f7336b5862e511bcc17b6443b750ffe387deceef9ee94f7c68715",
-    "0004_people.sql": "bbb3c8d3af5eb7fd77777fae3d723c1eb29fbe4aee762f03d0ba66cb2ba8d225",
-    "0005_journal.sql": "09e3d06d9ea5ae067f0c485860053624003fb60359cafb7df41e1ef929177cab",
+    "0004_people.sql": "1eee7cea918e07b6e8b01a3e7874b43ee24442e40a81872db2f701d3868ff6be",
+    "0005_journal.sql": "bdb44eff8be706fc3415d2f98aacbd215c81386d92fd750d41529afaa607e825",
     "0006_refunds.sql": "ca7da7b918e5bb40cb1257dfb748ce276d6a89597b5b38cfca736a658b05bdfe",
     "0007_payouts.sql": "2c97202a96375e50592d94cfadcd387bfe0102ae5b862b2d144e27ea24d65576",
-    "0008_desk.sql": "13a05eaf14c0a94b20f07eeccd4d833ccae98cf833706dbc0eac7c2f716eb529",
+    "0008_desk.sql": "9b38405e290d49c1e62073425dcc6e35c0f5649d4e10e671057be5b9fc8a2989",
     "0009_till_closings.sql": "3cf9a27044f9150a655e100b50b6cfa3a9e97a48dd7c8a40b6f605867d7cea97",
-    "0010_contact_changes.sql": "2e38e295aec2bbd33325420c8ee8967dd871bbb8a394a56938707863f502310f",
+    "0010_contact_changes.sql": "f8838f924471818b847b5a414a67a3e2932c49e8a31bcafe48410467794777b7",
     "0011_identities.sql": "f1bef6bd4deed5681f7a39a39fdc1c5a188c7d68acdb5976167b9f52123b9efc",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release

@@ -15,9 +15,10 @@ CREATE INDEX customers_by_start ON customers (lower(name) text_pattern_ops);
 CREATE INDEX customers_by_name ON customers USING gin (name_words(name)) WITH (fastupdate = off);
 CREATE INDEX merchants_by_name ON merchants USING gin (name_words(name)) WITH (fastupdate = off);
 -- A reference without its merchant. The primary key begins with the tenant: it would be looked up
--- once for each of them. A hash index would be written at a random place for every payment.
-CREATE INDEX reference_claims_by_reference ON reference_claims (reference);
-CREATE INDEX authorizations_by_reference ON authorizations (reference);
+-- once for each of them. A hash index would be written at a random place for every payment. The
+-- tenant is in it because the planner may take this index for a look-up of both.
+CREATE INDEX reference_claims_by_reference ON reference_claims (reference, tenant_id);
+CREATE INDEX authorizations_by_reference ON authorizations (reference, tenant_id);
 
 -- == Freezes =====================================================================================
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from laari.edge.pages.dashboard.chart import bars, stacked
 from laari.edge.pages.dashboard.days import read_days
-from laari.edge.pages.dashboard.request import FACTOR, DashboardRequest, home_of
+from laari.edge.pages.dashboard.request import DashboardRequest, home_of
+from laari.edge.pages.person import FACTOR
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day
