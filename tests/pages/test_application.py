@@ -113,7 +113,7 @@ async def test_a_checklist_follows_the_data(service: Service, shop: Shop) -> Non
         " SELECT e.id, $2, now(), 1, $3, $4 FROM events e JOIN tenants t ON t.id = e.tenant_id "
         "WHERE t.merchant_id = $1 LIMIT 1"
     )
-    # Their numbers are none of a real attempt. Neither a failure nor the answer of another address counts.
+    # No real attempt has such a number. Neither a failure nor the answer of another address counts.
     service.execute(attempt, shop.id, -3, hook, 500)
     service.execute(attempt, shop.id, -2, "https://other.example/hook", 204)
     paid = {"A payment in": True, "The application to": True}
