@@ -30,6 +30,7 @@ def test_defaults() -> None:
         sandbox_signup=False,
         sandbox_signups_per_minute=60.0,
         sandbox_merchants=10_000,
+        customer_signup=False,
         second_operator_above=None,
         contact_delay_hours=24,
         support_contact=None,

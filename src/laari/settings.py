@@ -311,6 +311,11 @@ class Settings:
     sandbox_merchants: int = _setting(
         _whole(0, 1_000_000), "10000", "number of merchants at which sign-up stops"
     )
+    customer_signup: bool = _setting(
+        _switch,
+        "off",
+        "if on, anybody can open a wallet at the lowest tier; needs `LAARI_SMS_COMMAND`",
+    )
     second_operator_above: int | None = _setting(
         _whole_or_none(0, 999_999_999),
         "(off)",

@@ -35,7 +35,7 @@ def test_dhivehi_is_written_in_thaana() -> None:
 
 def test_every_text_is_used() -> None:
     """By its name, or by a name that is put together (`checkout.limit_` and what follows)."""
-    sources = [*PAGES.glob("*.py"), *PAGES.glob("templates/**/*.html")]
+    sources = [*PAGES.glob("**/*.py"), *PAGES.glob("templates/**/*.html")]
     code = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     stems = set(re.findall(r'"([a-z]+\.[a-z_]*)(?:\{|" ~)', code))
     unused = [

@@ -58,10 +58,16 @@ class LinkContent(Struct, frozen=True):
 
 
 class CodeContent(Struct, frozen=True):
-    """The values for the code that sets a forgotten password."""
+    """The values for a code that sets a forgotten password or opens a wallet."""
 
     code: str
     expires_at: datetime
+
+
+class SignUpKnownContent(Struct, frozen=True):
+    """The values for the notice that somebody signs up with the number of a customer."""
+
+    at: datetime
 
 
 class ContactCodeContent(Struct, frozen=True):
@@ -105,6 +111,8 @@ CONTENTS: dict[MessageKind, type[Struct]] = {
     "new_device": DeviceContent,
     "password_link": LinkContent,
     "password_code": CodeContent,
+    "signup_code": CodeContent,
+    "signup_known": SignUpKnownContent,
     "contact_code": ContactCodeContent,
     "contact_change": ContactChangeContent,
     "bank_account_changed": BankAccountContent,

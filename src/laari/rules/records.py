@@ -680,6 +680,8 @@ MessageKind = Literal[
     "new_device",
     "password_link",
     "password_code",
+    "signup_code",
+    "signup_known",
     "contact_code",
     "contact_change",
     "bank_account_changed",

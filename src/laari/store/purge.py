@@ -62,9 +62,10 @@ async def purge_access_tokens(connection: Connection, now: datetime, most: int =
 
 
 async def purge_sessions(connection: Connection, now: datetime) -> None:
-    """Purges sessions that have ended, and links for forgotten passwords that have expired."""
+    """Purges ended sessions, and expired links for passwords and sign-ups."""
     await connection.execute("DELETE FROM sessions WHERE seen_at < $1", now - IDLE)
     await connection.execute("DELETE FROM password_links WHERE expires_at < $1", now)
+    await connection.execute("DELETE FROM customer_signups WHERE expires_at < $1", now)
 
 
 async def purge_invitations(connection: Connection, now: datetime) -> None:

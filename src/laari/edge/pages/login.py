@@ -227,10 +227,10 @@ def new_password_problem(request: PageRequest) -> FormProblem | None:
     return None if problem is None else FormProblem(422, problem)
 
 
-async def hash_new_password(request: PageRequest) -> str | FormProblem:
+async def hash_new_password(request: PageRequest, rank: float = FIRST) -> str | FormProblem:
     try:
         return await request.backend.hashing.hash(
-            request.form.get("new", ""), rank=FIRST, disconnected=request.http.disconnected
+            request.form.get("new", ""), rank=rank, disconnected=request.http.disconnected
         )
     except Overloaded as full:
         return _problem(request, 503, "busy", full.retry_after)

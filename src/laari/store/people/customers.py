@@ -50,6 +50,8 @@ async def create(
     password: str | None = None,
     must_change: bool = False,
     first_password: bool = False,
+    password_hash: str | None = None,
+    with_key: bool = True,
 ) -> NewCustomer:
     """Makes a customer with a wallet, its key and its opening balance.
 
@@ -70,13 +72,14 @@ async def create(
                 mobile,
                 email,
                 vpa,
-                hash_password(password),
+                password_hash or hash_password(password),
                 must_change and mode == "live",
                 first_password and mode == "live",
             )
             account = await new_account(connection)
             await open_wallet(connection, actor, customer_id, account, mode, tier, balance)
-            await add_key(connection, actor, account, api_key)
+            if with_key:
+                await add_key(connection, actor, account, api_key)
     except asyncpg.UniqueViolationError as error:
         raise LaariError(TAKEN[error.constraint_name]) from error
     return NewCustomer(customer_id, mode, account, api_key, password)

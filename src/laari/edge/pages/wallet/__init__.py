@@ -9,6 +9,7 @@ from laari.edge.pages.wallet import (
     home,
     keys,
     requests,
+    signup,
     withdrawals,
 )
 
@@ -16,6 +17,7 @@ ROUTES: Routes = [
     *account.ROUTES,
     *forgotten.ROUTES,
     *contact.ROUTES,
+    *signup.ROUTES,
     *home.ROUTES,
     *requests.ROUTES,
     *authorizations.ROUTES,

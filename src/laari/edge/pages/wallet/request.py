@@ -15,6 +15,7 @@ from laari.store.people.sessions import CustomerSession
 from laari.store.reads.listing import Position
 
 PAGE = 20  # rows of a list
+SIGN_UP = "/app/signup"
 PASSWORD = "/app/password"  # noqa: S105  # the page that changes it
 
 W = TypeVar("W", PaymentRequest, Authorization)
@@ -26,6 +27,11 @@ class WalletVisitor(PageRequest):
     prefix = "/app"
     folders = ("app/",)
     english_only = True
+
+    @property
+    def can_sign_up(self) -> bool:
+        settings = self.backend.settings
+        return settings.customer_signup and "sms" in settings.channels
 
 
 class WalletRequest(WalletVisitor):

@@ -1,0 +1,111 @@
+"""Sign-up of customers, if LAARI_CUSTOMER_SIGNUP is on: name, password, and a code by SMS.
+
+The reply does not say whether the number has a wallet, neither by its text nor by its time.
+"""
+
+import asyncio
+import math
+import time
+
+from laari.edge.pages.forgotten import (
+    CODES_PER_ADDRESS,
+    PER_ADDRESS,
+    PER_IDENTITY,
+    PER_IDENTITY_EVERYWHERE,
+    REPLY_SECONDS,
+)
+from laari.edge.pages.known import remember_browser
+from laari.edge.pages.login import hash_new_password, throttled
+from laari.edge.pages.request import Access, FormProblem, Problem
+from laari.edge.pages.routes import PageRoute, Routes
+from laari.edge.pages.wallet.request import SIGN_UP, WalletVisitor
+from laari.http.addresses import client_prefix
+from laari.http.messages import Reply
+from laari.rules.actors import Actor
+from laari.rules.contacts import read_mobile
+from laari.rules.passwords import password_problem
+from laari.rules.second_factor import read_code
+from laari.store.people import customer_signup
+from laari.store.secrets import new_secret
+
+MAX_NAME = 255
+LAST = math.inf  # the rank: everybody who logs in goes first
+
+
+class SignUpVisitor(WalletVisitor):
+    """Anybody who has no wallet yet, in both languages."""
+
+    english_only = False
+
+    async def enter(self, access: Access) -> Reply | None:
+        return None if self.can_sign_up else self.no_such_page()
+
+    def refuse(self, name: str) -> FormProblem:
+        return FormProblem(422, self.language.text(name))
+
+
+async def show(request: SignUpVisitor) -> Reply:
+    return request.page("signup.html")
+
+
+async def begin(request: SignUpVisitor) -> Reply | Problem:
+    name = " ".join(request.form.get("name", "").split())
+    mobile = read_mobile(request.form.get("mobile", ""))
+    if not 1 <= len(name) <= MAX_NAME or not name.isprintable():
+        return request.refuse("signup.no_name")
+    if mobile is None:
+        return request.refuse("signup.no_mobile")
+    if password_problem(request.form.get("new", "")) is not None:
+        return request.refuse("signup.weak")
+    address = client_prefix(request.http.client)
+    buckets = [
+        PER_IDENTITY.bucket("wallet sign-up", address, mobile),
+        PER_IDENTITY_EVERYWHERE.bucket("wallet sign-up mobile", mobile),
+        PER_ADDRESS.bucket("wallet sign-up address", address),
+    ]
+    if problem := throttled(request, buckets):
+        return problem
+    password_hash = await hash_new_password(request, LAST)
+    if isinstance(password_hash, FormProblem):
+        return password_hash
+    began, handle = time.monotonic(), new_secret("")
+    await request.backend.write(
+        customer_signup.begin,
+        *(request.backend.master_key, handle, mobile, name, password_hash),
+        *("dv" if request.language.code == "dv" else "en", request.now),
+    )
+    await asyncio.sleep(max(0.0, began + REPLY_SECONDS - time.monotonic()))
+    return request.page("signup_code.html", handle=handle)
+
+
+async def show_code(request: SignUpVisitor) -> Reply:
+    """Only in reply to a wrong code: the request's secret is in the form."""
+    handle = request.form.get("handle")
+    if handle is None:
+        return request.go(SIGN_UP)
+    return request.page("signup_code.html", handle=handle[:100])
+
+
+async def finish(request: SignUpVisitor) -> Reply | Problem:
+    address = client_prefix(request.http.client)
+    if problem := throttled(request, [CODES_PER_ADDRESS.bucket("wallet sign-up code", address)]):
+        return problem
+    login = await request.backend.write(
+        customer_signup.finish,
+        Actor("service", "sign-up", address=request.http.client),
+        request.backend.master_key,
+        request.form.get("handle", "")[:100],
+        read_code(request.form.get("code", "")),
+        request.now,
+    )
+    if login is None:
+        return request.refuse("signup.wrong_code")
+    await request.start_session(login.whose, login.password_hash or "")
+    remember_browser(request, login)
+    return request.go("/app")
+
+
+ROUTES: Routes = [
+    PageRoute(SignUpVisitor, "/signup", get=show, post=begin),
+    PageRoute(SignUpVisitor, "/signup/code", get=show_code, post=finish),
+]
