@@ -1,0 +1,124 @@
+"""Every form of the desk that changes something writes an entry with the operator's name."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from laari.edge.pages.app import ROUTES
+from laari.edge.pages.operator.request import HOME, OperatorRequest
+from laari.rules import ids
+from laari.rules.calendar import local_day, start_of
+from laari.store.people import applications
+from laari.store.people.signup import sign_up
+from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
+from tests.cli.test_approval import ANSWERS
+from tests.pages.forms import Forms
+from tests.pages.operators import Desk, desk_of
+from tests.pages.people import new_customer
+from tests.pages.test_identities import IDENTITY
+from tests.serving import Service
+
+FORMS = {
+    route.path.removeprefix(HOME)
+    for route in ROUTES
+    if issubclass(route.kind, OperatorRequest) and route.post is not None and not route.access.own
+}
+UNJOURNALLED = {
+    "/customers/{id}/note": "a note has its author and is never changed",
+    "/customers/{id}/verify": "the same",
+    "/payouts/preview": "test_operator_payouts.py",
+    **dict.fromkeys((path for path in FORMS if path.startswith("/payouts/")), "the same"),
+    **dict.fromkeys((path for path in FORMS if path.startswith("/bank")), "test_operator_bank.py"),
+    **dict.fromkeys((path for path in FORMS if path.startswith("/float")), "the same"),
+    "/money/movements/{id}/make": "test_second_operator.py",
+    "/money/movements/{id}/refuse": "the same",
+}
+TOMORROW = local_day(datetime.now(UTC)) + timedelta(days=1)
+WHY = {"reason": "Asked"}
+CUSTOMER: list[tuple[str, dict[str, str], str]] = [
+    ("freeze", WHY, "wallet.freeze"),
+    ("unfreeze", WHY, "wallet.unfreeze"),
+    ("tier", {**WHY, "tier": "basic"}, "wallet.set_tier"),
+    ("password-link", {}, "password_link.issue"),
+    ("end-sessions", {}, "sessions.end"),
+    ("contact", {**WHY, "contact": "email", "value": "a@b.example"}, "contact_change.request"),
+    ("confirm-contact", {**WHY, "contact": "email"}, "contact_change.confirm"),
+    ("cancel-contact", {**WHY, "contact": "email"}, "contact_change.cancel"),
+    ("identity", {**IDENTITY, **WHY}, "identity.enter"),
+    ("view-identity", WHY, "identity.view"),
+    ("remove-identity", WHY, "identity.remove"),
+]
+FEES = {"percent": "1.5", "fixed": "0"}
+MERCHANT: list[tuple[str, dict[str, str], str]] = [
+    ("refuse", WHY, "application.refuse"),
+    ("approve", {"live_hold": "New"}, "merchant.approve"),
+    ("limit", {**WHY, "max_payment": "100"}, "merchant.set_limit"),
+    ("fees", {**WHY, **FEES}, "merchant.set_fees"),
+    ("fees", {**WHY, **FEES, "from": str(TOMORROW)}, "fees.schedule"),
+    ("cancel-fees", {"starts_at": start_of(TOMORROW).isoformat()}, "fees.cancel"),
+    ("password-link", {"email": "boat@shop.example"}, "password_link.issue"),
+    ("funds", {**WHY, "kind": "correct", "moved": "5", "earlier": "0"}, "merchant.adjust"),
+    ("payout-terms", {"payout_minimum": "5", "payout_fee": "0"}, "payout_terms.change"),
+    ("pause", WHY, "merchant.update"),
+    ("resume", {}, "merchant.update"),
+]
+
+
+@pytest.fixture
+async def admin(service: Service) -> Desk:
+    return await desk_of(service, "admin")
+
+
+def entries(service: Service) -> list[Any]:
+    return service.execute("SELECT * FROM journal ORDER BY id")
+
+
+def walk(
+    service: Service, desk: Desk, page: str, steps: list[tuple[str, dict[str, str], str]]
+) -> None:
+    for form, fields, action in steps:
+        before, hidden = len(entries(service)), {}
+        if found := re.search(r'name="change" value="(\w+)"', desk.get(page).text):
+            hidden = {"change": found[1]}
+        answer = desk.send(page, f"/{form}", **fields, **hidden)
+        assert answer.status_code == 200, (form, answer.text)
+        added = [entry for entry in entries(service)[before:] if entry["action"] == action]
+        assert added, (form, [entry["action"] for entry in entries(service)[before:]])
+        for entry in added:
+            assert (entry["actor_kind"], entry["actor_role"]) == ("operator", "admin")
+            assert entry["address"] == "127.0.0.1"
+
+
+def test_every_form_is_walked() -> None:
+    walked = {f"/customers/{{id}}/{form}" for form, *_ in CUSTOMER}
+    walked |= {f"/merchants/{{merchant}}/{form}" for form, *_ in MERCHANT} | {"/money"}
+    assert walked | set(UNJOURNALLED) == FORMS, "say how a form changes something, or why not"
+
+
+async def test_forms_about_customers_and_money(service: Service, admin: Desk) -> None:
+    customer = await new_customer(service)
+    page = f"/customers/{ids.show_id(ids.CUSTOMER, customer.id)}"
+    Forms().log_in(f"{service.origin}/app/login", customer.mobile, customer.password)
+    walk(service, admin, page, CUSTOMER)
+    before = len(entries(service))
+    topup = {"kind": "topup", "account": str(customer.account), "amount": "5", "details": "Cash"}
+    assert admin.send("/money", "", **topup).status_code == 200
+    assert [entry["action"] for entry in entries(service)[before:]] == ["wallet.topup"]
+
+
+async def test_forms_about_merchants(service: Service, admin: Desk) -> None:
+    answers = applications.ApplicationFields(**ANSWERS)
+    async with connection_to(service.dsn) as connection:
+        async with connection.transaction():
+            made = await sign_up(
+                *(connection, OPERATOR, bytes(32), 10**6), name="Boat", email="boat@shop.example"
+            )
+        assert made is not None
+        await applications.submit(connection, OPERATOR, made.merchant.id, answers)
+        page = f"/merchants/{made.merchant.id}"
+        walk(service, admin, page, MERCHANT[:1])
+        await applications.submit(connection, OPERATOR, made.merchant.id, answers)
+    walk(service, admin, page, MERCHANT[1:])
