@@ -51,7 +51,7 @@ class SignedAmount(click.Command):
 
 @click.group()
 def wallet() -> None:
-    """Customers' wallets: history, top-ups, corrections and withdrawals."""
+    """Customers' wallets: history, money in and out."""
 
 
 @wallet.command(cls=SignedAmount)
