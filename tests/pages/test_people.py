@@ -1,5 +1,6 @@
 """The people page of owners, and the link of an invitation."""
 
+import asyncio
 import re
 import secrets
 
@@ -202,6 +203,33 @@ async def test_roles_change_and_an_owner_stays(
     assert client.get("/people").status_code == 403
 
 
+async def test_two_owners_who_demote_each_other_at_once(
+    service: Service, owner: Owner, client: httpx.Client
+) -> None:
+    second = await member(service, owner.shop.id, "owner")
+    other = await logged_in(service, second)
+    other.base_url = client.base_url
+    forms = [(client, person_path(client, second)), (other, person_path(client, owner.email))]
+    tokens = [token_in(each.get(path).text) for each, path in forms]
+
+    def demote(each: httpx.Client, path: str, token: str) -> httpx.Response:
+        return each.post(f"{path}/role", data={"form_token": token, "role": "manager"})
+
+    answers = await asyncio.gather(
+        *(
+            asyncio.to_thread(demote, *form, token)
+            for form, token in zip(forms, tokens, strict=True)
+        )
+    )
+    assert {answer.status_code for answer in answers} <= {303, 403}
+    assert sorted(members(service, owner).values()) == ["manager", "owner"]
+    entries = service.execute(
+        "SELECT FROM journal WHERE merchant_id = $1 AND action = 'membership.set_role'",
+        owner.shop.id,
+    )
+    assert len(entries) == 1
+
+
 async def test_sessions_are_shown_and_ended(
     service: Service, owner: Owner, client: httpx.Client
 ) -> None:
@@ -236,6 +264,11 @@ async def test_an_owner_ends_the_sessions_at_the_own_merchant_only(
         assert answer.status_code == 303, page
         assert answer.headers["location"].startswith("/dashboard/login?next="), page
     assert again.get(here).status_code == 303  # it had never opened a page
+    # A form that was open before does nothing.
+    form = {"form_token": token_in(theirs.get(there).text), "amount": "1", "reference": "late"}
+    late = theirs.post(f"{here}/payments/new", data=form)
+    assert late.headers["location"].startswith("/dashboard/login?next=")
+    assert service.execute("SELECT FROM payments WHERE reference = 'late'") == []
     assert theirs.get(there).status_code == 200
     assert again.get(there).status_code == 200
     assert "Not logged in here" in client.get(path).text

@@ -11,7 +11,7 @@ import pytest
 from laari.edge.pages.app import ROUTES
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.rules.permissions import MerchantRole, may
-from laari.store.people import memberships
+from laari.store.people import logins, memberships
 from laari.store.people.passwords import nobodys_hash
 from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import connection_to
@@ -225,7 +225,8 @@ async def test_a_removed_person_with_another_merchant_is_a_stranger_at_once(
     assert (page.status_code, "/merchants" in page.text) == (200, False)
 
 
-async def test_a_removed_persons_export_ends(service: Service, owner: Owner) -> None:
+@pytest.mark.parametrize("way", ["removed", "sessions ended", "logged out"])
+async def test_an_export_ends_with_the_access(service: Service, owner: Owner, way: str) -> None:
     service.execute(
         "INSERT INTO payments (id, tenant_id, kind, token, reference, amount, title, metadata, "
         "created_at, expires_at, status) SELECT gen_random_uuid(), t.id, 'hosted', "
@@ -255,7 +256,13 @@ async def test_a_removed_persons_export_ends(service: Service, owner: Owner) -> 
     await asyncio.wrap_future(removed)
     async with connection_to(service.dsn) as connection:
         found = await memberships.find_member(connection, owner.shop.id, email)
-        await memberships.remove(connection, OPERATOR, owner.shop.id, found.person_id)
+        change = (connection, OPERATOR, owner.shop.id, found.person_id)
+        if way == "removed":
+            await memberships.remove(*change)
+        elif way == "sessions ended":
+            await memberships.end_sessions(*change)
+        else:
+            await logins.end_all(connection, found.person_id)
     gone.set_result(None)
     with pytest.raises(httpx.RemoteProtocolError):
         await asyncio.wait_for(reading, timedelta(seconds=60).total_seconds())

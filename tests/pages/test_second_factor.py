@@ -319,3 +319,27 @@ async def test_it_is_set_up_and_used_in_a_browser(
     await page.get_by_label("Code of your authenticator app").fill(phone.code())
     await page.get_by_role("button", name="Log in", exact=True).click()
     await expect(page.get_by_role("link", name="Your account")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("home", "area"), [("/dashboard", "/dashboard/mer_x/live"), ("/operator", "/operator")]
+)
+def test_an_address_puts_nothing_into_the_headers(service: Service, home: str, area: str) -> None:
+    evil = "%0d%0aX-Evil:%201"
+    for path in (f"{area}/{evil}", f"{area}/account{evil}", f"{area}/payouts?next={evil}"):
+        answer = httpx.get(f"{service.origin}{path}")
+        assert "x-evil" not in answer.headers
+        assert "\n" not in answer.headers.get("location", "")
+    for wanted in (f"{area}{evil}", "//evil.example", "https://evil.example", "/app"):
+        page = httpx.get(f"{service.origin}{home}/login?next={wanted}").text
+        assert f'name="next" value="{home}"' in page, wanted
+
+
+def test_a_merchants_name_is_text_on_the_shared_pages(service: Service) -> None:
+    owner = new_owner(service, name="<b>Bold</b> & Co")
+    browser = Browser(owner)
+    browser.enter()
+    service.execute("UPDATE merchants SET requires_factor = true WHERE id = $1", owner.shop.id)
+    page = browser.get("/live/account/factor").text
+    assert "&lt;b&gt;Bold&lt;/b&gt; &amp; Co</bdi> requires a second factor" in page
+    assert "<b>" not in page

@@ -230,6 +230,24 @@ async def test_a_new_request_replaces_one_whose_code_expired(
     ]
 
 
+async def test_of_requests_at_once_one_replaces_the_expired_one(
+    connection: asyncpg.Connection, customer: CustomerId, dsn: str
+) -> None:
+    await request(connection, customer)
+    await connection.execute("UPDATE contact_changes SET code_expires_at = now()")
+
+    async def ask(value: str) -> object:
+        async with connection_to(dsn) as own:
+            return await request(own, customer, value)
+
+    values = [f"777000{number}" for number in range(4)]
+    answers = await asyncio.gather(*map(ask, values), return_exceptions=True)
+    kinds = sorted(type(each).__name__ for each in answers)
+    assert kinds == ["ContactChange", "ContactError", "ContactError", "ContactError"]
+    rows = await connection.fetch("SELECT status FROM contact_changes ORDER BY status")
+    assert [row["status"] for row in rows] == ["cancelled", "waiting"]
+
+
 async def test_a_refused_request_leaves_the_expired_one(
     connection: asyncpg.Connection, customer: CustomerId
 ) -> None:

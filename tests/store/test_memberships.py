@@ -128,7 +128,9 @@ async def waits_for_lock(connection: asyncpg.Connection) -> None:
             await asyncio.sleep(0.01)
 
 
-@pytest.mark.parametrize("way", ["set_role", "remove", "transfer", "invite", "withdraw", "factor"])
+@pytest.mark.parametrize(
+    "way", ["set_role", "remove", "transfer", "invite", "withdraw", "factor", "sessions"]
+)
 async def test_an_owner_who_is_demoted_meanwhile_changes_nothing(
     connection, dsn: str, way: str
 ) -> None:
@@ -149,6 +151,7 @@ async def test_an_owner_who_is_demoted_meanwhile_changes_nothing(
             other, late, merchant_id, Offer("d@b.mv", "owner"), NOW, by=second, **page
         ),
         "withdraw": lambda: invitations.withdraw(other, late, merchant_id, "c@b.mv"),
+        "sessions": lambda: memberships.end_sessions(other, late, merchant_id, first),
         "factor": lambda: memberships.require_factor(other, late, merchant_id, True),
     }
     before = await connection.fetchval("SELECT count(*) FROM invitations")
