@@ -66,7 +66,6 @@ CHECKS = [
         ) f (id, kind, debit, credit, amount, at) ON f.id = e.id
         WHERE (e.kind, e.debit, e.credit, e.amount, e.at)
             IS DISTINCT FROM (f.kind, f.debit, f.credit, f.amount, f.at)""",
-        scope="all",
     ),
     Check(
         "payout_fee",
@@ -86,7 +85,6 @@ CHECKS = [
             WHERE kind = 'payout_fee'
         ) f (tid, debit, credit, amount) ON f.tid = e.tid
         WHERE (e.debit, e.credit, e.amount) IS DISTINCT FROM (f.debit, f.credit, f.amount)""",
-        scope="all",
     ),
     Check(
         "payout_movements",
@@ -141,7 +139,6 @@ CHECKS = [
                 OR (p.status = 'sent') <> (o.waiting > 0)
                 OR p.status = 'settled' AND o.returned > 0
                 OR p.status = 'returned' AND o.returned = 0 END""",
-        scope="all",
     ),
     Check(
         "payout_run",
@@ -213,7 +210,6 @@ CHECKS = [
         WHERE (e.tenant_id, e.at) IS DISTINCT FROM (f.tenant_id, f.at)
             AND NOT (f.id IS NULL  -- events of a sandbox may have been purged
                 AND e.tenant_id IN (SELECT id FROM tenants WHERE mode = 'sandbox'))""",
-        scope="all",
     ),
     Check(
         "fund_movement",
@@ -229,7 +225,6 @@ CHECKS = [
         ) t FULL JOIN fund_movements f ON f.transfer_id = t.id
         WHERE (t.tenant_id, t.created_at, t.xid) IS DISTINCT FROM (f.tenant_id, f.created_at, f.xid)
         """,
-        scope="all",
     ),
     Check(
         "bank_line",
@@ -289,6 +284,5 @@ CHECKS = [
             ON t.id = s.transfer_id
         WHERE (CASE s.mode WHEN 'live' THEN 1 ELSE 2 END, s.amount, s.created_at)
             IS DISTINCT FROM (t.debit_account, t.amount, t.created_at)""",
-        scope="all",
     ),
 ]

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from asyncpg import Connection
 
+from laari.store.audit.accounts import HELD, MERCHANT
 from laari.store.ledger.sealed_rows import SealedPlace
 
 # $1 payments, $2 payment requests, $3 authorizations, $4 wallets, $5 to $8 the last sealed
-# transactions of transfers, transactions, events and refunds.
-_PART = """
+# transactions of transfers, transactions, events and refunds, $9 payouts.
+_PART = f"""
     payments AS (SELECT * FROM public.payments WHERE id = ANY($1::uuid[])),
     payment_requests AS (SELECT * FROM public.payment_requests WHERE id = ANY($2::uuid[])),
     authorizations AS (SELECT * FROM public.authorizations WHERE id = ANY($3::uuid[])),
@@ -22,10 +23,27 @@ _PART = """
         SELECT * FROM public.refunds WHERE xid > $8
         UNION ALL SELECT * FROM public.refunds WHERE payment_id = ANY($1::uuid[]) AND xid <= $8
     ),
+    payouts AS (SELECT * FROM public.payouts WHERE id = ANY($9::uuid[])),
+    bank_orders AS (SELECT * FROM public.bank_orders WHERE payout_id = ANY($9::uuid[])),
     transfers AS (
         SELECT * FROM public.transfers WHERE xid > $5
         UNION ALL SELECT * FROM public.transfers
         WHERE payment_id = ANY($1::uuid[]) AND xid <= $5
+        UNION ALL SELECT * FROM public.transfers WHERE xid <= $5 AND id = ANY(ARRAY(
+            SELECT unnest(ARRAY[transfer_id, cancelled_transfer_id]) FROM payouts
+            UNION ALL SELECT unnest(ARRAY[settled_transfer_id, returned_transfer_id])
+            FROM bank_orders))
+        UNION ALL SELECT t.* FROM payouts p JOIN public.transfers t
+            ON CASE WHEN t.debit_account BETWEEN {MERCHANT} AND {HELD - 1} THEN t.debit_account
+                ELSE t.credit_account END = {MERCHANT} + p.tenant_id
+            AND t.created_at = ANY(ARRAY[p.created_at, p.cancelled_at])
+        WHERE t.kind = 'payout_fee' AND t.xid <= $5
+    ),
+    fund_movements AS (
+        SELECT * FROM public.fund_movements WHERE transfer_id = ANY(ARRAY(SELECT id FROM transfers))
+    ),
+    fee_sweeps AS (
+        SELECT * FROM public.fee_sweeps WHERE transfer_id = ANY(ARRAY(SELECT id FROM transfers))
     ),
     transactions AS (
         SELECT * FROM public.transactions WHERE xid > $6
@@ -39,7 +57,7 @@ _PART = """
     events AS (
         SELECT * FROM public.events WHERE xid > $7
         UNION ALL SELECT * FROM public.events
-        WHERE object_id = ANY($1::uuid[] || $2::uuid[] || $3::uuid[]
+        WHERE object_id = ANY($1::uuid[] || $2::uuid[] || $3::uuid[] || $9::uuid[]
             || ARRAY(SELECT id FROM refunds)) AND xid <= $7
     ),
     deliveries AS (
@@ -61,6 +79,7 @@ _PART = """
 _TOUCHED = """
 WITH moved AS (SELECT * FROM public.transfers WHERE xid > $1),
 happened AS (SELECT type, object_id FROM public.events WHERE xid > $3),
+paid_out AS (SELECT id FROM moved WHERE starts_with(kind, 'payout')),
 requests AS (
     SELECT id, payment_id FROM public.payment_requests WHERE id IN (
         SELECT object_id FROM happened WHERE starts_with(type, 'payment_request.'))
@@ -87,6 +106,17 @@ SELECT ARRAY(SELECT id FROM paid),
         UNION SELECT account FROM granted WHERE account IS NOT NULL
         UNION SELECT account FROM public.payment_requests WHERE id IN (
             SELECT id FROM requests UNION SELECT request_id FROM paid)
+    ),
+    ARRAY(
+        SELECT id FROM public.payouts WHERE xid > $5
+        UNION SELECT id FROM public.payouts WHERE id IN (
+            SELECT object_id FROM happened WHERE starts_with(type, 'payout.'))
+        UNION SELECT id FROM public.payouts WHERE transfer_id IN (SELECT id FROM paid_out)
+        UNION SELECT id FROM public.payouts WHERE cancelled_transfer_id IN (SELECT id FROM paid_out)
+        UNION SELECT payout_id FROM public.bank_orders
+        WHERE settled_transfer_id IN (SELECT id FROM paid_out)
+        UNION SELECT payout_id FROM public.bank_orders
+        WHERE returned_transfer_id IN (SELECT id FROM paid_out)
     )
 """
 
@@ -112,5 +142,5 @@ EVERYTHING = Scope("""
 async def since(connection: Connection, places: dict[str, SealedPlace]) -> Scope:
     """The rows that belong to those written after these places."""
     xids = [places[table].xid for table in ("transfers", "transactions", "events", "refunds")]
-    touched = await connection.fetchrow(_TOUCHED, *xids)
-    return Scope(_PART, (*touched, *xids))
+    *touched, payouts = await connection.fetchrow(_TOUCHED, *xids, places["payouts"].xid)
+    return Scope(_PART, (*touched, *xids, payouts))
