@@ -17,6 +17,7 @@ from tests.model.worlds import World, as_named_in, distinct
 
 MOST_WORLDS = 200  # beyond them the test costs too much, and something is read too late
 WALLET_CALLS = 40  # of the sixty that a customer has in a minute: the rest is for the end
+EVERY_LIST = ("list_payments", "list_requests", "list_authorizations", "list_payouts")
 _PLAIN = ("number", "operation", "credential")
 
 
@@ -187,7 +188,7 @@ class Case:
 
     def read_everything(self, merchant: str) -> None:
         tenant = Tenant(merchant, self.state.merchants[merchant].mode)
-        for operation in ("list_payments", "list_requests", "list_authorizations"):
+        for operation in EVERY_LIST:
             self.read_pages(lambda query, it=operation: self.call(it, merchant, query=query))
         self.call("get_balance", merchant)
         for name in dict.fromkeys(refund.payment for refund in self.state.refunds.values()):

@@ -92,7 +92,7 @@ class Choices(Contents):
             noun, likely = _noun_of(operation), LIKELY.get(operation, ())
             subject = self.subject(state, noun, tenant, likely)
             if subject == (noun, 0) and not self.sometimes(8):
-                made_by = "refund_payment" if noun == "refund" else f"create_{noun}"
+                made_by = MADE_BY.get(noun, f"create_{noun}")
                 return self.call(state, number, made_by)
         body, query = self.content(state, operation, tenant)
         key = self.pick(KEYS) if known.keyed and self.sometimes(2) else None
@@ -186,6 +186,7 @@ KINDS = {
     "cancel": 4,
     "refund": 2,
     "refund_payment": 7,
+    "payout": 5,
     "read": 6,
     "get_qr": 2,
     "list": 9,
@@ -209,8 +210,10 @@ OPERATIONS_OF: dict[str, tuple[str, ...]] = {
         *("get_payment", "get_request", "get_authorization", "preview_charge"),
         *("get_refund", "get_balance", "get_balance"),
     ),
+    "payout": ("pay_out", "pay_out", "settle_payout", "return_payout", "get_payout"),
     "list": (
         "list_payments",
+        "list_payouts",
         "list_payments",
         "list_requests",
         "list_authorizations",
@@ -218,6 +221,7 @@ OPERATIONS_OF: dict[str, tuple[str, ...]] = {
         "list_payment_refunds",
     ),
 }
+MADE_BY = {"refund": "refund_payment", "payout": "pay_out"}
 # In live mode customers decide for themselves, on pages.
 ON_A_PAGE = {
     "sandbox_pay_payment": "page_pay",
@@ -242,6 +246,8 @@ LIKELY: dict[str, tuple[str, ...]] = {
     "refund_payment": ("paid",),
     "list_payment_refunds": ("paid", "refunded"),
     "get_refund": ("made",),
+    "settle_payout": ("sent",),
+    "return_payout": ("sent", "settled"),
     "cancel_payment": ("pending",),
     "cancel_request": ("pending",),
     "cancel_authorization": ("pending", "active"),
@@ -265,6 +271,8 @@ def _noun_of(operation: str) -> str:
         return "authorization"
     if operation == "get_refund":
         return "refund"
+    if operation.endswith("_payout"):
+        return "payout"
     return next(noun for noun in ("payment", "request", "authorization") if noun in operation)
 
 

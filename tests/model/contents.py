@@ -62,6 +62,9 @@ class Contents:
         """The body and the query string."""
         if operation == "refund_payment":
             return self.refunded(), {}
+        if operation == "list_payouts":
+            statuses = ({}, {}, {"status": "sent"}, {"status": "returned"})
+            return None, {"limit": self.pick((1, 2, 5, 200)), **self.pick(statuses)}
         if operation == "list_payment_refunds":
             return None, {"limit": self.pick((1, 2, 5, 200))}
         if operation.startswith("create_") or operation == "charge":

@@ -26,7 +26,10 @@ from tests.serving import KEEP_ALL, Service
 # hours of each tenant's clock, and a call has to be on one side of them.
 QUIET_SECONDS = 3.0
 PATIENCE = 5  # how often a call is sent to a machine so busy that the service turns it away
-_UNKNOWN_IDS = {"payment": "pay_", "refund": "rfd_", "request": "prq_", "authorization": "auth_"}
+_UNKNOWN_IDS = {
+    **{"payment": "pay_", "refund": "rfd_", "payout": "po_"},
+    **{"request": "prq_", "authorization": "auth_"},
+}
 _PAGE_PATHS = {
     "page_pay": ("/pay/", "/pay"),
     "page_decline": ("/pay/", "/decline"),

@@ -125,7 +125,7 @@ def histories(case: Case, group: Sequence[Call]) -> list[Call]:
 def learn_order(case: Case, group: Sequence[Call]) -> None:
     """In which order the service lists what was made at once: any is right, and stays so."""
     numbers = {call.number for call in group}
-    for noun in ("payment", "request", "authorization"):
+    for noun in ("payment", "payout", "request", "authorization"):
         made = [made_at_once(world, noun, numbers) for world in case.worlds]
         for merchant in case.driver.accounts.shops:
             if any(len(names.get(merchant, ())) > 1 for names in made):

@@ -18,7 +18,7 @@ SCOPES = (
     "authorizations:charge",
     "authorizations:cancel",
 )
-ALL_SCOPES = (*SCOPES, "payments:refund", "balance:read")  # clients have the last two by name only
+ALL_SCOPES = (*SCOPES, "payments:refund", "balance:read", "payouts:read")  # the last by name only
 
 
 def tenant_of(state: State, call: Call, at: float) -> tuple[Tenant, frozenset[str]]:

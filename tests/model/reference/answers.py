@@ -23,6 +23,8 @@ STATUSES = {
     "payment_not_refundable": 409,
     "refund_exceeds_payment": 409,
     "insufficient_merchant_balance": 409,
+    "payout_not_possible": 409,
+    "payout_conflict": 409,
     "payment_in_progress": 409,
     "authorization_unapproved": 409,
     "authorization_inactive": 409,

@@ -19,10 +19,12 @@ def refunds_of(state: State, payment: Payment) -> list[Refund]:
 
 
 def balance_of(state: State, tenant: Tenant) -> int:
-    """What was paid without the fees, minus what was refunded: fees are not returned."""
+    """What was paid without the fees, minus refunds and payouts: fees are not returned."""
     own = [it for it in state.payments.values() if it.tenant == tenant and it.fee is not None]
     received = sum(it.amount - (it.fee or 0) for it in own)
-    return received - sum(it.amount for it in state.refunds.values() if it.tenant == tenant)
+    left = [it for it in state.payouts.values() if it.status != "returned"]
+    gone = [it.amount for it in (*state.refunds.values(), *left) if it.tenant == tenant]
+    return received - sum(gone)
 
 
 def is_covered(state: State, payment: Payment, amount: int) -> bool:
@@ -87,5 +89,7 @@ def list_of_payment(step: Step) -> Answer:
 
 def show_balance(step: Step) -> Answer:
     available = balance_of(step.state, step.tenant)
-    body = {"available": available, "held": 0, "in_transit": 0, "currency": "MVR"}
+    own = [it for it in step.state.payouts.values() if it.tenant == step.tenant]
+    in_transit = sum(it.amount for it in own if it.status == "sent")
+    body = {"available": available, "held": 0, "in_transit": in_transit, "currency": "MVR"}
     return Answer(200, {"data": body})

@@ -9,6 +9,7 @@ from tests.model.reference import (
     authorizations,
     lists,
     payments,
+    payouts,
     refunds,
     requests,
     wallets,
@@ -83,6 +84,15 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "get_refund": Operation("GET", "/refunds/{}", "payments:read", refunds.get),
     "get_balance": Operation("GET", "/balance", "balance:read", refunds.show_balance),
+    "pay_out": Operation("POST", "/sandbox/payouts", "", payouts.create, sandbox_only=True),
+    "settle_payout": Operation(
+        "POST", "/sandbox/payouts/{}/settle", "", payouts.settle, sandbox_only=True
+    ),
+    "return_payout": Operation(
+        "POST", "/sandbox/payouts/{}/return", "", payouts.give_back, sandbox_only=True
+    ),
+    "get_payout": Operation("GET", "/payouts/{}", "payouts:read", payouts.get),
+    "list_payouts": Operation("GET", "/payouts", "payouts:read", payouts.list_all),
     "create_request": Operation(
         "POST", "/payment-requests", "payment_requests:create", requests.create
     ),

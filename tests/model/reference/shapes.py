@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tests.model.reference.state import Authorization, Payment, Refund, Request
+from tests.model.reference.state import Authorization, Payment, Payout, Refund, Request
 from tests.model.reference.times import Deadline, When, shown
-from tests.model.reference.unknowns import id_of, link_of
+from tests.model.reference.unknowns import Unknown, id_of, link_of
 
 
 def _time(when: When | None) -> Any:
@@ -51,6 +51,23 @@ def refund(it: Refund) -> dict[str, Any]:
         "reason": it.reason,
         "note": it.note,
         "created_at": it.created_at,
+    }
+
+
+def payout(it: Payout) -> dict[str, Any]:
+    """Its cut-off is the service's choice, and stays."""
+    return {
+        "id": id_of(it.name),
+        "amount": it.amount,
+        "fee": 0,
+        "status": it.status,
+        "returned_amount": it.amount if it.status == "returned" else 0,
+        "cut_off": Unknown((*it.name, "cut_off"), r"\S+\+05:00", alone=False),
+        "created_at": it.created_at,
+        "sent_at": it.created_at,
+        "settled_at": it.settled_at,
+        "returned_at": it.returned_at,
+        "cancelled_at": None,
     }
 
 

@@ -100,6 +100,17 @@ class Refund:
 
 
 @dataclass(frozen=True)
+class Payout:
+    name: Name
+    tenant: Tenant
+    amount: int
+    created_at: Stamp
+    status: str = "sent"
+    settled_at: Stamp | None = None
+    returned_at: Stamp | None = None
+
+
+@dataclass(frozen=True)
 class Request:
     name: Name
     tenant: Tenant
@@ -195,6 +206,7 @@ class State:
     tokens: dict[int, Token] = field(default_factory=dict)
     payments: dict[Name, Payment] = field(default_factory=dict)
     refunds: dict[Name, Refund] = field(default_factory=dict)
+    payouts: dict[Name, Payout] = field(default_factory=dict)
     requests: dict[Name, Request] = field(default_factory=dict)
     authorizations: dict[Name, Authorization] = field(default_factory=dict)
     references: dict[tuple[Tenant, str], Name] = field(default_factory=dict)
@@ -212,6 +224,7 @@ class State:
             tokens=self.tokens.copy(),
             payments=self.payments.copy(),
             refunds=self.refunds.copy(),
+            payouts=self.payouts.copy(),
             requests=self.requests.copy(),
             authorizations=self.authorizations.copy(),
             references=self.references.copy(),

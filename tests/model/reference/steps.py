@@ -10,6 +10,7 @@ from tests.model.reference.state import (
     Event,
     Name,
     Payment,
+    Payout,
     Request,
     State,
     Tenant,
@@ -54,7 +55,7 @@ class Step:
     def emit(
         self,
         event_type: str,
-        resource: Payment | Request | Authorization,
+        resource: Payment | Payout | Request | Authorization,
         time: Stamp | None = None,
     ) -> None:
         data = _shape(resource)
@@ -71,6 +72,8 @@ class Step:
         match changed:
             case Payment():
                 self.state.payments[changed.name] = changed
+            case Payout():
+                self.state.payouts[changed.name] = changed
             case Request():
                 self.state.requests[changed.name] = changed
             case Authorization():
@@ -78,10 +81,12 @@ class Step:
         return changed
 
 
-def _shape(resource: Payment | Request | Authorization) -> dict[str, Any]:
+def _shape(resource: Payment | Payout | Request | Authorization) -> dict[str, Any]:
     match resource:
         case Payment():
             return shapes.payment(resource)
+        case Payout():
+            return shapes.payout(resource)
         case Request():
             return shapes.request(resource)
     return shapes.authorization(resource)

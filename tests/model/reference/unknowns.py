@@ -28,6 +28,7 @@ ANY_TEXT = AnyText()
 _PREFIXES = {
     "payment": "pay",
     "refund": "rfd",
+    "payout": "po",
     "request": "prq",
     "authorization": "auth",
     "event": "evt",
