@@ -265,7 +265,8 @@ def refusing_stage(
 PREPARED = {
     *("payout show", "payout approve", "payout file", "payout settle", "payout return"),
     *("payout cancel", "payout request", "bank import", "bank assign", "bank return"),
-    *("fees sweep", "merchant hold", "merchant release", "payout run"),
+    *("fees sweep", "merchant hold", "merchant release", "payout run", "bank charge"),
+    "wallet withdraw",
 }
 # They need an application, a waiting movement, a sale or a contact, which their own tests have:
 # test_approval.py, test_second_operator.py, test_till_closings.py and test_contact_changes.py.
@@ -276,7 +277,7 @@ PREPARED |= {
 }
 # Without options they only show something.
 ONLY_SHOWING = {
-    *("payout terms", "payout holidays", "merchant bank", "bank lines", "float"),
+    *("payout terms", "payout holidays", "merchant bank", "wallet bank", "bank lines", "float"),
     *("find", "merchant fees", "movement waiting", "statement"),
 }
 
