@@ -1,7 +1,7 @@
 """Withdrawals of customers, in the same runs, files and answers as payouts of merchants."""
 
 import asyncio
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,11 +12,14 @@ from laari.rules.calendar import local_day
 from laari.rules.operator import FreezeWallet, UnfreezeWallet
 from laari.rules.payout_runs import AnswerPayout, CancelRun, JoinRun, SendRun
 from laari.rules.payouts import CancelPayout
-from laari.rules.records import BankLine, Payout
+from laari.rules.records import BankAccount, BankLine, Payout
 from laari.rules.refusals import Refusal
 from laari.rules.withdrawals import RequestWithdrawal
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
+from laari.store.people import bank_accounts
+from laari.store.people.acting import acting
+from laari.store.postgres.pool import connection_to
 from laari.store.reads import bank, payouts
 from tests.actors import OPERATOR, PERSON
 from tests.store.payout_books import Shop, a_shop, bank_account
@@ -63,7 +66,8 @@ async def test_a_run_sends_withdrawals_and_payouts_in_one_file(dsn: str) -> None
         events = "SELECT count(*) FROM events WHERE object_id = ANY($1)"
         assert await shop.connection.fetchval(events, [one.id, two.id]) == 0
         # One order of the first is returned before, and one after the bank has paid it.
-        for action, reference in (("settle", 1), ("settle", 2), ("return", 2)):
+        steps: list[tuple[Any, int]] = [("settle", 1), ("settle", 2), ("return", 2)]
+        for action, reference in steps:
             name = f"LP000001R{reference:04}"
             answered = await shop.run(AnswerPayout(None, OPERATOR, one.id, action, name))
             assert isinstance(answered, Payout), answered
@@ -166,6 +170,41 @@ async def test_without_a_bank_account_in_effect_nothing_is_sent(dsn: str) -> Non
         assert b"55555" not in file.content
         again = await shop.run(SendRun(OPERATOR, run.id, {}, DAY, 1))
         assert again.run.status == "sent"
+
+
+async def test_a_customer_gets_a_notice_about_a_new_bank_account(dsn: str) -> None:
+    async with a_shop(dsn) as shop:
+        account = shop.payer.account
+        async with acting(shop.connection, OPERATOR, "customer.update"):
+            await shop.connection.execute(
+                "UPDATE customers SET mobile = '7712345', language = 'dv' "
+                "WHERE id = (SELECT customer_id FROM wallets WHERE account = $1)",
+                account,
+            )
+
+        async def add(number: str, *channels: str) -> BankAccount:
+            given = (shop.connection, account, "Aisha", "BML", number, OPERATOR, channels)
+            added = await bank_accounts.add(*given)
+            assert isinstance(added, BankAccount)
+            return added
+
+        one, two = await asyncio.gather(add("11112222", "sms"), _again(dsn, account))
+        first, second = sorted((one, two), key=lambda each: each.effective_at)
+        # Of two at once, one is the first, and the other one waits.
+        assert second.effective_at - first.effective_at > timedelta(hours=47)
+        await add("55556666")  # without a transport, nothing is written
+        rows = await shop.connection.fetch("SELECT kind, recipient, language FROM messages")
+        expected = ("own_bank_account_changed", "+9607712345", "dv")
+        assert [tuple(row) for row in rows] == [expected, expected]
+
+
+async def _again(dsn: str, account: int) -> BankAccount:
+    async with connection_to(dsn) as connection:
+        added = await bank_accounts.add(
+            connection, account, "Aisha", "BML", "33334444", OPERATOR, ("sms",)
+        )
+    assert isinstance(added, BankAccount)
+    return added
 
 
 @pytest.mark.ci
