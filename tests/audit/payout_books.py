@@ -5,8 +5,7 @@ from datetime import UTC, date, datetime
 from laari.rules.bank_lines import HandleLine, ImportLine, SignFloat, Target
 from laari.rules.bank_statement import StatementLine
 from laari.rules.merchant_money import SweepFees
-from laari.rules.payout_runs import AnswerPayout, JoinRun
-from laari.rules.payouts import CancelPayout
+from laari.rules.payout_runs import AnswerPayout, CancelPayout, JoinRun
 from laari.store.people import payout_terms
 from laari.store.reads import bank
 from tests.actors import OPERATOR

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.calendar import local_day
-from laari.rules.payout_runs import AnswerPayout, JoinRun
-from laari.rules.payouts import AnswerSandboxPayout, CancelPayout, SandboxPayout
+from laari.rules.payout_runs import AnswerPayout, CancelPayout, JoinRun
+from laari.rules.payouts import AnswerSandboxPayout, SandboxPayout
 from laari.rules.records import Mode, Payout
 from laari.rules.refusals import Refusal
 from laari.store.people import payout_terms

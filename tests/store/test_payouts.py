@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from laari.rules.payout_runs import AnswerPayout, ApproveRun, CancelRun, SendRun
-from laari.rules.payouts import CancelPayout, RequestPayout
+from laari.rules.payout_runs import AnswerPayout, ApproveRun, CancelPayout, CancelRun, SendRun
+from laari.rules.payouts import RequestPayout
 from laari.rules.refusals import Refusal
 from laari.store.people import payout_terms
 from laari.store.reads import payouts as reads

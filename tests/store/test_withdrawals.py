@@ -10,8 +10,7 @@ from laari.rules.bank_lines import HandleLine, ImportLine, Target
 from laari.rules.bank_statement import StatementLine
 from laari.rules.calendar import local_day
 from laari.rules.operator import FreezeWallet, UnfreezeWallet
-from laari.rules.payout_runs import AnswerPayout, CancelRun, JoinRun, SendRun
-from laari.rules.payouts import CancelPayout
+from laari.rules.payout_runs import AnswerPayout, CancelPayout, CancelRun, JoinRun, SendRun
 from laari.rules.records import BankAccount, BankLine, Payout
 from laari.rules.refusals import Refusal
 from laari.rules.withdrawals import RequestWithdrawal

@@ -23,6 +23,7 @@ from laari.rules.money import MAX_MONEY
 from laari.rules.payout_runs import (
     AnswerPayout,
     ApproveRun,
+    CancelPayout,
     CancelRun,
     JoinRun,
     OpenRun,
@@ -30,7 +31,7 @@ from laari.rules.payout_runs import (
     SendRun,
     joining,
 )
-from laari.rules.payouts import CancelPayout, RequestPayout, tenant_of
+from laari.rules.payouts import RequestPayout, tenant_of
 from laari.rules.records import Payout, PayoutRun, Tenant
 from laari.rules.refusals import Refusal
 from laari.store.people import merchants, payout_terms

@@ -232,13 +232,51 @@ class CancelRun(OneRun):
 
 
 @dataclass(frozen=True, slots=True)
-class JoinRun(payouts.OnePayout):
+class OnePayout(Command[Payout]):
+    """One payout is changed, locked with its orders. A withdrawal has no tenant."""
+
+    tenant: Tenant | None
+    actor: Actor
+    id: UUID
+
+    def needs(self, needs: Needs) -> None:
+        needs.payout(self.id)
+
+    def busy(self) -> Refusal:
+        return refuse("payout_conflict")
+
+    def decide(self, world: World) -> Payout | Refusal:
+        payout = world.payouts.get(self.id)
+        if payout is None or payout.tenant_id != (self.tenant and self.tenant.id):
+            return refuse("not_found", "No such payout.")
+        return self.act(world, payout)
+
+    @abstractmethod
+    def act(self, world: World, payout: Payout) -> Payout | Refusal: ...
+
+
+class CancelPayout(OnePayout):
+    """Returns the money to the owner; not after it was sent."""
+
+    def act(self, world: World, payout: Payout) -> Payout | Refusal:
+        if payout.status == "cancelled":
+            return payout
+        refusal = payouts.not_allowed(payout, "cancel")
+        if refusal is not None:
+            return refusal
+        cancelled = payouts.cancel(world, self.tenant, payout)
+        payouts.note_payout(world, self.actor, self.tenant, "cancel", payout, cancelled)
+        return cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class JoinRun(OnePayout):
     """Takes a payout on request, or a withdrawal, into a run."""
 
     run_id: UUID
 
     def needs(self, needs: Needs) -> None:
-        payouts.OnePayout.needs(self, needs)
+        OnePayout.needs(self, needs)
         needs.run(self.run_id)
 
     def act(self, world: World, payout: Payout) -> Payout | Refusal:
@@ -270,7 +308,7 @@ def joining(
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerPayout(payouts.OnePayout):
+class AnswerPayout(OnePayout):
     """Records the bank's answer to one order, or to all orders of the payout that wait for one."""
 
     action: Literal["settle", "return"]

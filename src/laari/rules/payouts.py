@@ -4,7 +4,6 @@ Money leaves the balance when a payout is requested. It is in transit until the 
 customer's withdrawal is a payout without a tenant: `tenant` is None, and its wallet is live.
 """
 
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 
 from laari.rules import ids, ledger
 from laari.rules.actors import Actor
-from laari.rules.command import Command, TenantCommand
+from laari.rules.command import TenantCommand
 from laari.rules.events import EventType, emit
 from laari.rules.journal import note
 from laari.rules.lifecycle import PAYOUT_TRANSITIONS, PayoutAction, TransitionError
@@ -378,41 +377,3 @@ class AnswerSandboxPayout(TenantCommand[Payout]):
             return refusal
         (order,) = orders_of(world, payout)
         return answer(world, tenant, payout, order, self.action)
-
-
-@dataclass(frozen=True, slots=True)
-class OnePayout(Command[Payout]):
-    """One payout is changed, locked with its orders. A withdrawal has no tenant."""
-
-    tenant: Tenant | None
-    actor: Actor
-    id: UUID
-
-    def needs(self, needs: Needs) -> None:
-        needs.payout(self.id)
-
-    def busy(self) -> Refusal:
-        return refuse("payout_conflict")
-
-    def decide(self, world: World) -> Payout | Refusal:
-        payout = world.payouts.get(self.id)
-        if payout is None or payout.tenant_id != (self.tenant and self.tenant.id):
-            return refuse("not_found", "No such payout.")
-        return self.act(world, payout)
-
-    @abstractmethod
-    def act(self, world: World, payout: Payout) -> Payout | Refusal: ...
-
-
-class CancelPayout(OnePayout):
-    """Returns the money to the owner; not after it was sent."""
-
-    def act(self, world: World, payout: Payout) -> Payout | Refusal:
-        if payout.status == "cancelled":
-            return payout
-        refusal = not_allowed(payout, "cancel")
-        if refusal is not None:
-            return refusal
-        cancelled = cancel(world, self.tenant, payout)
-        note_payout(world, self.actor, self.tenant, "cancel", payout, cancelled)
-        return cancelled

@@ -17,13 +17,14 @@ from laari.rules.command import Command
 from laari.rules.payout_runs import (
     AnswerPayout,
     ApproveRun,
+    CancelPayout,
     CancelRun,
     OpenRun,
     SendRun,
     joining,
     written,
 )
-from laari.rules.payouts import CancelPayout, tenant_of
+from laari.rules.payouts import tenant_of
 from laari.rules.permissions import Permission
 from laari.rules.records import BankOrder, Payout, PayoutRun, Tenant
 from laari.rules.refusals import Refusal

@@ -8,7 +8,8 @@ from laari.edge.pages.wallet.request import PAGE, WalletRequest
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.money import read_rufiyaa
-from laari.rules.payouts import CancelPayout, in_effect
+from laari.rules.payout_runs import CancelPayout
+from laari.rules.payouts import in_effect
 from laari.rules.refusals import Refusal
 from laari.rules.withdrawals import RequestWithdrawal
 from laari.store.people import bank_accounts
