@@ -13,7 +13,7 @@ from laari.rules.operator import FreezeWallet, UnfreezeWallet
 from laari.rules.payout_runs import AnswerPayout, CancelPayout, CancelRun, JoinRun, SendRun
 from laari.rules.records import BankAccount, BankLine, Payout
 from laari.rules.refusals import Refusal
-from laari.rules.withdrawals import RequestWithdrawal
+from laari.rules.withdrawals import CancelWithdrawal, RequestWithdrawal
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.people import bank_accounts
@@ -94,6 +94,9 @@ async def test_a_cancelled_withdrawal_is_available_again(dsn: str) -> None:
             assert done.status == "cancelled"
         run = await shop.open_run()
         await shop.run(JoinRun(None, OPERATOR, joined.id, run.id))
+        # The customer is too late.
+        late = await shop.run(CancelWithdrawal(PERSON, shop.payer.account, joined.id))
+        assert late.code == "payout_conflict"
         await shop.run(CancelRun(OPERATOR, run.id, {}))
         assert await shop.wallet() == BALANCE
         assert [amount for _, _, amount in await history(shop)] == [-700, -900, 700, 900]

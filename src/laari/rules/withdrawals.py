@@ -4,13 +4,14 @@ A withdrawal is a payout of a live wallet: the next run takes it, and the bank a
 """
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from laari.rules import ledger
 from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.money import rufiyaa
 from laari.rules.operator import no_wallet
-from laari.rules.payouts import MAX_AMOUNT, in_effect, note_payout
+from laari.rules.payouts import MAX_AMOUNT, cancel, in_effect, note_payout
 from laari.rules.records import Payout
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import move_withdrawal
@@ -79,3 +80,30 @@ class RequestWithdrawal(Command[Payout]):
         world.last_withdrawals[self.account] = number
         note_payout(world, self.actor, None, "request", None, payout)
         return payout
+
+
+@dataclass(frozen=True, slots=True)
+class CancelWithdrawal(Command[Payout]):
+    """The customer cancels a withdrawal that no run has taken; those of others do not exist."""
+
+    actor: Actor
+    account: int
+    id: UUID
+
+    def needs(self, needs: Needs) -> None:
+        needs.payout(self.id)
+
+    def busy(self) -> Refusal:
+        return refuse("payout_conflict")
+
+    def decide(self, world: World) -> Payout | Refusal:
+        payout = world.payouts.get(self.id)
+        if payout is None or payout.account != self.account:
+            return refuse("not_found")
+        if payout.status == "cancelled":
+            return payout
+        if payout.status != "requested" or payout.run_id is not None:
+            return refuse("payout_conflict", "It is already on its way to the bank.")
+        cancelled = cancel(world, None, payout)
+        note_payout(world, self.actor, None, "cancel", payout, cancelled)
+        return cancelled

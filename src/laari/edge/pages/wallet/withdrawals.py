@@ -8,10 +8,9 @@ from laari.edge.pages.wallet.request import PAGE, WalletRequest
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.money import read_rufiyaa
-from laari.rules.payout_runs import CancelPayout
 from laari.rules.payouts import in_effect
 from laari.rules.refusals import Refusal
-from laari.rules.withdrawals import RequestWithdrawal
+from laari.rules.withdrawals import CancelWithdrawal, RequestWithdrawal
 from laari.store.people import bank_accounts
 from laari.store.reads import payouts
 
@@ -89,16 +88,14 @@ async def save_bank(request: WithdrawalRequest) -> Reply | Problem:
 
 
 async def cancel(request: WithdrawalRequest) -> Reply | Problem:
-    """Withdrawals of other customers do not exist here."""
-    number = ids.read_id(ids.PAYOUT, request.params["id"])
-    payout = None if number is None else await request.backend.payouts.get(number)
-    if payout is None or payout.account != request.customer.account:
+    id = ids.read_id(ids.PAYOUT, request.params["id"])
+    if id is None:
         return request.no_such_page()
-    if payout.run_id is not None:
-        return FormProblem(409, "It is already on its way to the bank.")
-    outcome = await request.backend.spine.submit(CancelPayout(None, request.actor, payout.id))
+    command = CancelWithdrawal(request.actor, request.customer.account, id)
+    outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
-        return FormProblem(409, outcome.message)
+        is_missing = outcome.code == "not_found"
+        return request.no_such_page() if is_missing else FormProblem(409, outcome.message)
     return request.go(f"{PATH}?done=cancelled")
 
 
