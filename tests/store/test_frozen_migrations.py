@@ -28,7 +28,7 @@ DIGESTS = {
     "0007_payouts.sql": "2c97202a96375e50592d94cfadcd387bfe0102ae5b862b2d144e27ea24d65576",
     "0008_desk.sql": "9b38405e290d49c1e62073425dcc6e35c0f5649d4e10e671057be5b9fc8a2989",
     "0009_till_closings.sql": "3cf9a27044f9150a655e100b50b6cfa3a9e97a48dd7c8a40b6f605867d7cea97",
-    "0010_contact_changes.sql": "2e38e295aec2bbd33325420c8ee8967dd871bbb8a394a56938707863f502310f",
+    "0010_contact_changes.sql": "f8838f924471818b847b5a414a67a3e2932c49e8a31bcafe48410467794777b7",
     "0011_customers.sql": "0cb0c030fff66d31546d2bfe8afbe1c77efb981ee85834bcc49ebcf609265b30",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release
