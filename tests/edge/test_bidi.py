@@ -69,7 +69,7 @@ def test_no_text_reaches_beyond_itself(text: str) -> None:
 def test_every_value_of_a_template_and_a_message_is_kept_apart() -> None:
     name = f"Café{PDI}{RLO}"
     values = {"problem": "not_found", "back": None, "form_token": "", "here": name}
-    page = render("problem.html", ENGLISH, **values)
+    page = render(["problem.html"], ENGLISH, **values)
     assert f'data-here="{FSI}Café{RLO}{PDF}{PDI}"' in page
     assert ENGLISH.text("checkout.title", merchant=name) == f"Pay {FSI}Café{RLO}{PDF}{PDI}"
 
@@ -78,5 +78,5 @@ def test_a_form_gives_back_what_was_typed() -> None:
     typed = f'"a{RLO}'
     request = SimpleNamespace(form={"identity": typed}, query={}, wanted="/app", can_sign_up=False)
     login = {"mode": "live", "problem": None, "request": request}
-    page = unescape(render("app/login.html", ENGLISH, form_token="", here="/app", **login))
+    page = unescape(render(["app/login.html"], ENGLISH, form_token="", here="/app", **login))
     assert f'value="{typed}"' in page

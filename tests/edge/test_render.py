@@ -41,9 +41,9 @@ async def test_others_have_their_turn_while_a_long_page_is_written() -> None:
             waits.append(time.monotonic() - asked)
 
     asking = asyncio.create_task(other())
-    html = await render.render_long("long.html", ENGLISH, rows=rows)
+    html = await render.render_long(["long.html"], ENGLISH, rows=rows)
     asking.cancel()
-    assert html == render.render("long.html", ENGLISH, rows=rows)
+    assert html == render.render(["long.html"], ENGLISH, rows=rows)
     assert "&lt;7&gt;" in html
     assert len(waits) > ROWS * SLOW / render.SLICE_SECONDS / 10  # many turns, not one
     # What takes many turns meets a slice in few of them.

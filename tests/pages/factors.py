@@ -1,5 +1,6 @@
 """Second factors of a merchant's people: the phone, and a person who has turned one on."""
 
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,6 +9,8 @@ import pyotp
 from laari.store.people import persons, second_factors
 from tests.actors import OPERATOR
 from tests.pages.owners import Owner
+
+ON_THE_WAY_SECONDS = 5.0
 
 
 class Phone:
@@ -18,8 +21,14 @@ class Phone:
         self._step = 0
 
     def code(self) -> str:
-        """The next code: of now, or a step ahead, which the service accepts too."""
-        current = int(datetime.now(UTC).timestamp()) // 30
+        """The next code: of now, or a step behind or ahead, which the service accepts too.
+
+        A code that is a step behind must not become older on its way to the service.
+        """
+        left = 30 - time.time() % 30
+        if left < ON_THE_WAY_SECONDS:
+            time.sleep(left)
+        current = int(time.time()) // 30
         self._step = max(current - 1, self._step + 1)
         assert self._step <= current + 1, "let the test use fewer codes, or wait"
         return self._totp.at(self._step * 30)

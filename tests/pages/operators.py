@@ -53,16 +53,16 @@ class Desk:
             headers={"Sec-Fetch-Site": "same-origin"},
             timeout=30,
         )
+        self._token = ""  # of all forms of the session
 
     def get(self, path: str = "", **query: str) -> httpx.Response:
         return self.http.get(f"/operator{path}", params=query)
 
     def send(self, page: str, action: str, **fields: Any) -> httpx.Response:
         """A form of a page; an answer that leads on is followed."""
-        token = token_in(self.get("/account").text)
-        return self.http.post(
-            f"/operator{page}{action}", data={"form_token": token, **fields}, follow_redirects=True
-        )
+        self._token = self._token or token_in(self.get("/account").text)
+        data = {"form_token": self._token, **fields}
+        return self.http.post(f"/operator{page}{action}", data=data, follow_redirects=True)
 
 
 async def desk_of(service: Service, role: OperatorRole) -> Desk:

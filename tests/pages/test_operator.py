@@ -58,9 +58,10 @@ async def admin(service: Service) -> Desk:
 
 @pytest.mark.parametrize("role", get_args(OperatorRole))
 async def test_the_whole_table_of_permissions(service: Service, role: Any) -> None:
-    desk = await desk_of(service, role)
     assert {route.access.needs is None for route in PAGES if not route.access.own} == {False}
-    for route in PAGES:
+    for number, route in enumerate(PAGES):
+        if number % 20 == 0:  # before the person has opened too many pages
+            desk = await desk_of(service, role)
         path = re.sub(r"\{\w+\}", "none", route.path).removeprefix("/operator")
         answers = {"GET": desk.get(path)} if route.get is not None else {}
         if route.post is not None and not path.endswith("everywhere"):

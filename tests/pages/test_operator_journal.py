@@ -50,6 +50,8 @@ CUSTOMER: list[tuple[str, dict[str, str], str]] = [
     ("identity", {**IDENTITY, **WHY}, "identity.enter"),
     ("view-identity", WHY, "identity.view"),
     ("remove-identity", WHY, "identity.remove"),
+    ("bank", {"holder": "Ali", "bank": "BML", "number": "7730000012345"}, "bank_account.add"),
+    ("withdraw", {"amount": "1", "last": "0"}, "withdrawal.request"),
 ]
 FEES = {"percent": "1.5", "fixed": "0"}
 MERCHANT: list[tuple[str, dict[str, str], str]] = [

@@ -117,8 +117,8 @@ SMALL = """
     wallet_keys
 """.split()
 SMALL += """
-    applications contact_changes customer_notes fee_history pending_movements scheduled_fees
-    till_closings
+    applications contact_changes customer_identities customer_notes customer_signups fee_history
+    pending_movements scheduled_fees till_closings
 """.split()
 
 
