@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.audit.books import seal_all, write_books
 from tests.serving import Service, serving
@@ -22,6 +23,7 @@ def expressions() -> dict[str, list[str]]:
     return {"alerts.yml": rules, "grafana.json": drawn}
 
 
+@pytest.mark.ci
 def test_every_metric_that_is_named_exists(dsn: str, tmp_path: Path) -> None:
     asyncio.run(write_books(dsn))
     asyncio.run(seal_all(dsn, 10_000))

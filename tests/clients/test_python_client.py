@@ -392,6 +392,7 @@ def test_a_wrong_oauth_client_is_told(proxy: FaultyProxy, shop: Merchant) -> Non
         narrow.payments.create(reference="p-1", amount=100)
 
 
+@pytest.mark.ci
 def test_the_token_endpoint_may_fail_too(proxy: FaultyProxy, shop: Merchant) -> None:
     faults = iter(["reset before", "reset after", "503", "429 at once", "502 html"])
     proxy.choose = lambda seen: next(faults, "") if "oauth" in seen.target else ""

@@ -50,7 +50,6 @@ def send(client: httpx.Client, page: str, action: str, **fields: Any) -> httpx.R
     return client.post(action, data={"form_token": token, **fields})
 
 
-@pytest.mark.journey
 @both_sizes
 async def test_a_merchants_person_changes_the_password(
     visitors: Visitors, owner: Owner, size: str

@@ -126,6 +126,7 @@ async def test_data_of_another_customer_does_not_open(dsn: str) -> None:
         assert await connection.fetchval("SELECT count(*) FROM journal") == before
 
 
+@pytest.mark.ci
 async def test_the_command_line_reads_and_writes_it(service: Service) -> None:
     customer = await new_customer(service)
     customer_id = ids.show_id(ids.CUSTOMER, customer.id)

@@ -101,6 +101,7 @@ async def test_guesses_from_elsewhere_do_not_keep_the_right_password_out(
     assert owner.log_in(app(service), customer.mobile, customer.password).status_code == 303
 
 
+@pytest.mark.ci
 async def test_a_browser_that_logged_in_before_is_let_try_when_nobody_else_is(
     service: Service,
 ) -> None:
@@ -132,6 +133,7 @@ async def test_a_browser_that_logged_in_before_is_let_try_when_nobody_else_is(
     assert known.log_in(app(service), *right).status_code == 429
 
 
+@pytest.mark.ci
 async def test_nobody_and_somebody_are_throttled_alike(service: Service) -> None:
     customer = await new_customer(service)
     for identity in (customer.email, f"{secrets.token_hex(6)}@example.mv"):
@@ -231,6 +233,7 @@ def hashing_seconds(service: Service) -> float:
     return used.user + used.system
 
 
+@pytest.mark.ci
 async def test_nothing_is_done_for_clients_that_left(flooded: Service) -> None:
     customer = await new_customer(flooded)
     victims = await people(flooded, MOST_WAITING)

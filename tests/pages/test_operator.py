@@ -56,6 +56,7 @@ async def admin(service: Service) -> Desk:
     return await desk_of(service, "admin")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("role", get_args(OperatorRole))
 async def test_the_whole_table_of_permissions(service: Service, role: Any) -> None:
     assert {route.access.needs is None for route in PAGES if not route.access.own} == {False}
@@ -363,6 +364,7 @@ async def test_money_is_moved_by_finance(service: Service) -> None:
     assert slip in finance.get("/money").text
 
 
+@pytest.mark.ci
 async def test_sales_by_day_as_a_page_and_as_csv(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,6 +100,7 @@ def test_every_form_is_walked() -> None:
     assert walked | set(UNJOURNALLED) == FORMS, "say how a form changes something, or why not"
 
 
+@pytest.mark.ci
 async def test_forms_about_customers_and_money(service: Service, admin: Desk) -> None:
     customer = await new_customer(service)
     page = f"/customers/{ids.show_id(ids.CUSTOMER, customer.id)}"
@@ -111,6 +112,7 @@ async def test_forms_about_customers_and_money(service: Service, admin: Desk) ->
     assert [entry["action"] for entry in entries(service)[before:]] == ["wallet.topup"]
 
 
+@pytest.mark.ci
 async def test_forms_about_merchants(service: Service, admin: Desk) -> None:
     answers = applications.ApplicationFields(**ANSWERS)
     async with connection_to(service.dsn) as connection:

@@ -56,6 +56,7 @@ async def test_pages_that_wait_for_the_database_keep_no_payment_waiting(service:
     assert {answer.status_code for answer in answers} == {303}
 
 
+@pytest.mark.ci
 async def test_a_person_who_opens_too_many_pages_is_told_to_wait(service: Service) -> None:
     owner, other = new_owner(service), new_owner(service)
     path = f"/dashboard/{owner.shop.id}/sandbox/webhooks"
@@ -124,6 +125,7 @@ async def test_exports_of_one_merchant_at_a_time(service: Service, large: Owner)
         await held[1].aclose()
 
 
+@pytest.mark.ci
 async def test_an_overview_that_many_ask_for_is_added_up_once_at_a_time(service: Service) -> None:
     owner = new_owner(service)
     async with browser(service, owner.email) as client:

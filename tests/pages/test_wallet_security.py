@@ -3,7 +3,6 @@
 import asyncio
 
 import httpx
-import pytest
 from playwright.async_api import expect
 
 from tests.pages.payloads import with_payloads
@@ -21,7 +20,6 @@ from tests.pages.wallets import (
 from tests.serving import Merchant, Service
 
 
-@pytest.mark.journey
 @with_payloads
 async def test_words_of_others_are_only_words(
     visitors: Visitors, service: Service, payloads: list[str]

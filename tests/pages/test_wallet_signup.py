@@ -162,7 +162,6 @@ def test_messages_to_one_number_are_few(opening: Service) -> None:
     assert len(sent(opening, stranger.mobile)) == 3
 
 
-@pytest.mark.journey
 async def test_a_wallet_is_opened_in_dhivehi(opening: Service, browser: Any) -> None:
     visitors = Visitors(browser, opening)
     page, mobile = await visitors.page("phone"), new_mobile()

@@ -66,6 +66,7 @@ async def test_once_the_status_is_known_the_rest_is_cut_off(
     assert receiver.written < MAX_WRITTEN
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("start", "again"),
     [
@@ -85,6 +86,7 @@ async def test_a_dribbled_answer_ends_with_the_attempts_time(
     assert answer.duration_ms < (TIMEOUT_SECONDS + 1) * 1000
 
 
+@pytest.mark.ci
 async def test_a_dribbled_body_does_not_outlast_the_attempts_time(sender: Sender) -> None:
     async with speaking(OK, b"1;x\r\na\r\n", pause=0.1) as receiver:
         answer = await sender.send(receiver.url, "k", b"{}")
@@ -92,6 +94,7 @@ async def test_a_dribbled_body_does_not_outlast_the_attempts_time(sender: Sender
     assert answer.duration_ms < (TIMEOUT_SECONDS + 1) * 1000
 
 
+@pytest.mark.ci
 async def test_interim_responses_are_counted_however_slowly_they_come(sender: Sender) -> None:
     async with speaking(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n", pause=0.02) as receiver:
         answer = await sender.send(receiver.url, "k", b"{}")

@@ -73,6 +73,7 @@ async def test_a_response_that_nobody_takes_holds_no_connection(
             assert await taken(client) < size  # what the system had taken before
 
 
+@pytest.mark.ci
 @on_uvloop
 async def test_a_response_that_is_taken_slowly_arrives_whole() -> None:
     async with serving(QUICK._replace(idle_seconds=10)) as (_, port):
