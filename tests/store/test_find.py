@@ -7,7 +7,7 @@ from laari.rules.calendar import local_day
 from laari.rules.ids import show_id
 from laari.rules.records import Payment
 from laari.store.people import customers, merchants
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import _SESSION, connection_to
 from laari.store.reads import find as finding
 from laari.store.reads.find import Finds, find, payments_of_amount
 from tests.actors import OPERATOR
@@ -191,7 +191,7 @@ async def rows_and_lookups(connection: asyncpg.Connection, text: str) -> tuple[i
 
 async def test_no_search_reads_a_whole_table_or_a_row_of_each_merchant(dsn: str) -> None:
     await write_books(dsn)
-    async with connection_to(dsn) as connection:
+    async with connection_to(dsn, **_SESSION) as connection:
         await fill(connection)
         few = {text: await rows_and_lookups(connection, text) for text in TEXTS}
         await fill_merchants(connection, 3_000)
