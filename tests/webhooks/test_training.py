@@ -100,11 +100,11 @@ class Dying(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.socket.close()  # before the answer, after which the next exercise comes
         self.send_response(204)
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
-        self.server.socket.close()
 
     def log_message(self, *_: object) -> None:
         pass
