@@ -60,6 +60,13 @@ async def test_a_newer_schema_is_refused_in_one_line(dsn: str) -> None:
         assert "\n" not in str(refused.value)
 
 
+async def test_a_schema_with_another_migration_of_the_same_number_is_refused(dsn: str) -> None:
+    await run_sql(dsn, f"UPDATE schema_migrations SET name = 'other' WHERE version = {LATEST}")
+    for attempt in (migrate, check):
+        with pytest.raises(MigrationError, match=f"unreleased .* {LATEST} is other, not"):
+            await attempt(dsn)
+
+
 async def test_a_migration_that_fails_leaves_nothing_behind(dsn: str, folder: Path) -> None:
     (folder / f"{LATEST + 1:04}_good.sql").write_text("CREATE TABLE good (n bigint)")
     bad = folder / f"{LATEST + 2:04}_bad.sql"

@@ -46,8 +46,7 @@ async def migrate(dsn: str, folder: Path = FOLDER) -> tuple[int, int]:
     async with connection_to(dsn, math.inf) as connection:  # a migration may take its time
         # Held until the connection closes: the second process finds the work done.
         await connection.execute("SELECT pg_advisory_lock($1)", ADVISORY_LOCK)
-        before = await _version(connection)
-        _refuse_newer(before, len(known))
+        before = _compare(await _applied(connection), known)
         if before == 0:
             await connection.execute(
                 "CREATE TABLE IF NOT EXISTS schema_migrations ("
@@ -61,18 +60,17 @@ async def migrate(dsn: str, folder: Path = FOLDER) -> tuple[int, int]:
 
 async def schema_version(dsn: str) -> int:
     """The version of the database's schema; 0 if there is none yet."""
-    async with connection_to(dsn, LOOK_SECONDS) as connection:
-        return await _version(connection)
+    return len(await _applied_in(dsn))
 
 
 async def check(dsn: str) -> None:
     """Refuses a schema that is older or newer than this code."""
-    version, known = await schema_version(dsn), len(known_migrations())
-    _refuse_newer(version, known)
-    if version < known:
+    known = known_migrations()
+    version = _compare(await _applied_in(dsn), known)
+    if version < len(known):
         raise MigrationError(
             f"the database schema is at version {version} and this version of Laari needs "
-            f"{known}: run `laari migrate`"
+            f"{len(known)}: run `laari migrate`"
         )
 
 
@@ -91,15 +89,30 @@ async def _apply(connection: Connection, migration: Migration) -> None:
         ) from error
 
 
-async def _version(connection: Connection) -> int:
+async def _applied_in(dsn: str) -> list[str]:
+    async with connection_to(dsn, LOOK_SECONDS) as connection:
+        return await _applied(connection)
+
+
+async def _applied(connection: Connection) -> list[str]:
+    """The names of the migrations that the database has, in order."""
     if await connection.fetchval("SELECT to_regclass('schema_migrations')") is None:
-        return 0
-    return int(await connection.fetchval("SELECT coalesce(max(version), 0) FROM schema_migrations"))
+        return []
+    rows = await connection.fetch("SELECT name FROM schema_migrations ORDER BY version")
+    return [row["name"] for row in rows]
 
 
-def _refuse_newer(version: int, known: int) -> None:
-    if version > known:
+def _compare(applied: list[str], known: list[Migration]) -> int:
+    """The version of the database, which has no migration that this code does not know."""
+    for migration, name in zip(known, applied, strict=False):
+        if migration.name != name:
+            raise MigrationError(
+                f"the database was made by an unreleased version of Laari: its migration "
+                f"{migration.version} is {name}, not {migration.name}"
+            )
+    if len(applied) > len(known):
         raise MigrationError(
-            f"the database schema is at version {version}, newer than the {known} that this "
-            "version of Laari knows: upgrade Laari"
+            f"the database schema is at version {len(applied)}, newer than the {len(known)} that "
+            "this version of Laari knows: upgrade Laari"
         )
+    return len(applied)
