@@ -65,7 +65,7 @@ def test_a_bank_account_is_saved_and_changed_after_48_hours(owner: Owner, forms:
     assert "7730000012345" not in page
     assert save(forms, owner, number="1111").status_code == 303
     assert (
-        "A new bank account is used from"
+        "is used from"
         in forms.http.get(owner.url("/sandbox/money/payouts")).text
     )
 

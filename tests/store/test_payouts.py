@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from laari.rules.payout_runs import AnswerPayout, ApproveRun, CancelPayout, CancelRun, SendRun
-from laari.rules.payouts import RequestPayout
+from laari.rules.payouts import RequestPayout, coming, in_effect
 from laari.rules.refusals import Refusal
 from laari.store.people import payout_terms
 from laari.store.reads import payouts as reads
@@ -244,3 +244,23 @@ async def test_a_new_bank_account_takes_effect_after_48_hours(dsn: str) -> None:
         file = await reads.bank_file(shop.connection, run.id)
         assert file is not None
         assert b",1111,Seagull Cafe,10.00" in file.content
+
+
+async def test_the_account_in_use_entered_again_stops_a_change(dsn: str) -> None:
+    async with a_shop(dsn) as shop:
+        entered = ["1111", "6666", "7777", "1111", "1111", "6666"]
+        for number in entered[:5]:
+            await bank_account(shop, number)
+        found = await reads.bank_accounts(shop.connection, [shop.tenant.id])
+        accounts = found[shop.tenant.id]
+        assert [each.account_number for each in accounts] == entered[:4]  # the last changed nothing
+        for hours in (0, 48, 96, 1_000):
+            used = in_effect(accounts, now() + timedelta(hours=hours))
+            assert used is not None
+            assert used.account_number == "1111"
+        assert [each.account_number for each in coming(accounts[:3], now())] == ["6666", "7777"]
+        assert coming(accounts, now()) == []
+        # The stopped account has to wait for 48 hours if it is entered once more.
+        await bank_account(shop, "6666")
+        last = (await reads.bank_accounts(shop.connection, [shop.tenant.id]))[shop.tenant.id][-1]
+        assert last.effective_at == last.created_at + timedelta(hours=48)

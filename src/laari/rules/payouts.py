@@ -4,7 +4,7 @@ Money leaves the balance when a payout is requested. It is in transit until the 
 customer's withdrawal is a payout without a tenant: `tenant` is None, and its wallet is live.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -21,6 +21,7 @@ from laari.rules.lifecycle import PAYOUT_TRANSITIONS, PayoutAction, TransitionEr
 from laari.rules.money import rufiyaa
 from laari.rules.records import (
     BankAccount,
+    BankDetails,
     BankOrder,
     Due,
     Mode,
@@ -46,14 +47,34 @@ _EVENTS: dict[PayoutAction, EventType] = {
 
 
 def in_effect(accounts: Iterable[BankAccount], now: datetime) -> BankAccount | None:
-    """The bank account that is used at this moment: the newest whose time has come."""
+    """The bank account that is used at this moment: of those whose time has come, the newest."""
     begun = [account for account in accounts if account.effective_at <= now]
-    return max(begun, key=lambda account: (account.effective_at, account.id), default=None)
+    return max(begun, key=lambda account: (account.created_at, account.id), default=None)
 
 
-def effective_from(accounts: Iterable[BankAccount], now: datetime) -> datetime:
-    """When a new bank account takes effect: at once if it is the first."""
-    return now + BANK_ACCOUNT_DELAY if any(True for _ in accounts) else now
+def effective_from(
+    accounts: Sequence[BankAccount], now: datetime, details: BankDetails
+) -> datetime:
+    """When a bank account takes effect: at once if it is the first.
+
+    The account in use, entered again, does so too. It is newer than a change that has not begun,
+    so it stops that change.
+    """
+    current = in_effect(accounts, now)
+    if not accounts or (current is not None and current.details == details):
+        return now
+    return now + BANK_ACCOUNT_DELAY
+
+
+def coming(accounts: Iterable[BankAccount], now: datetime) -> list[BankAccount]:
+    """The bank accounts that will be used later, if nothing stops them; `accounts` by their age."""
+    found: list[BankAccount] = []
+    for account in accounts:
+        if account.effective_at > now:
+            found.append(account)
+        else:
+            found.clear()  # it is newer than the ones before
+    return found
 
 
 def not_payable(

@@ -4,7 +4,7 @@ The fields of a record are the columns of its table: the store derives statement
 """
 
 from datetime import date, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 from uuid import UUID
 
 from msgspec import Struct
@@ -368,6 +368,14 @@ class FundMovement(Struct, frozen=True):
     created_at: datetime
 
 
+class BankDetails(NamedTuple):
+    """What a bank needs to send money to an account."""
+
+    holder: str
+    bank: str
+    account_number: str
+
+
 class BankAccount(Struct, frozen=True):
     """An account at a bank, of a merchant or a wallet, from `effective_at` on; never changed."""
 
@@ -386,6 +394,10 @@ class BankAccount(Struct, frozen=True):
     def owner(self) -> int:
         """The tenant's number or the wallet's, which are far apart."""
         return owner(self.tenant_id, self.account)
+
+    @property
+    def details(self) -> BankDetails:
+        return BankDetails(self.holder, self.bank, self.account_number)
 
 
 def owner(tenant_id: int | None, account: int | None) -> int:

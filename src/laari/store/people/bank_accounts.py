@@ -1,6 +1,7 @@
 """Bank accounts of merchants and customers.
 
-A change takes effect after 48 hours, and the owners get a notice.
+A change takes effect after 48 hours, and the owners get a notice. They stop it by entering the
+account in use again.
 """
 
 import os
@@ -15,7 +16,7 @@ from laari.rules.bank_file import MAX_HOLDER, is_account_number, is_bank_text
 from laari.rules.ledger import FIRST_WALLET_ACCOUNT
 from laari.rules.messages import BankAccountContent, OwnBankAccountContent
 from laari.rules.payouts import effective_from
-from laari.rules.records import BankAccount, Message, MessageKind
+from laari.rules.records import BankAccount, BankDetails, Message, MessageKind
 from laari.rules.refusals import Refusal, invalid
 from laari.rules.shapes.envelopes import to_json
 from laari.store.people import notices
@@ -61,20 +62,17 @@ async def add(
         table = "wallets WHERE account" if is_wallet else "merchant_funds WHERE tenant_id"
         await connection.execute(f"SELECT FROM {table} = $1 FOR NO KEY UPDATE", owner)
         known = (await bank_accounts(connection, [owner]))[owner]
-        if known and (known[-1].holder, known[-1].bank, known[-1].account_number) == (
-            *(holder, bank, account_number),
-        ):
+        details = BankDetails(holder, bank, account_number)
+        if known and known[-1].details == details:
             return known[-1]
         now = datetime.now(UTC)
         account = BankAccount(
             id=ids.new_id(now, os.urandom),
             tenant_id=None if is_wallet else owner,
             account=owner if is_wallet else None,
-            holder=holder,
-            bank=bank,
-            account_number=account_number,
+            **details._asdict(),
             created_at=now,
-            effective_at=effective_from(known, now),
+            effective_at=effective_from(known, now, details),
             actor_kind=actor.kind,
             actor_name=actor.name,
         )

@@ -53,7 +53,7 @@ async def bank_accounts(
     """All bank accounts of each of these tenants and wallets, oldest first."""
     rows = await connection.fetch(
         f"{BANK_ACCOUNTS.select} WHERE tenant_id = ANY($1) OR account = ANY($1) "
-        "ORDER BY effective_at, id",
+        "ORDER BY created_at, id",
         list(owners),
     )
     found: dict[int, tuple[BankAccount, ...]] = dict.fromkeys(owners, ())

@@ -1,6 +1,6 @@
 """Payouts of a merchant, the movements they consist of, and the bank account they go to."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 from urllib.parse import urlencode
 
@@ -14,8 +14,8 @@ from laari.rules.bank_days import bank_day_from
 from laari.rules.calendar import local_day
 from laari.rules.calendar import show as show_time
 from laari.rules.money import rufiyaa
-from laari.rules.payouts import RequestPayout, in_effect
-from laari.rules.records import BankAccount, MovementType, Payout, PayoutMovement
+from laari.rules.payouts import RequestPayout, coming, in_effect
+from laari.rules.records import MovementType, Payout, PayoutMovement
 from laari.rules.refusals import Refusal
 from laari.store.people import bank_accounts
 from laari.store.reads import balances, payouts
@@ -59,14 +59,9 @@ async def show(request: DashboardRequest) -> Reply:
         terms=await backend.ask(payouts.terms, tenant.id),
         next_day=bank_day_from(tomorrow, holidays),
         account=in_effect(accounts, request.now),
-        coming=_coming(accounts, request.now),
+        coming=coming(accounts, request.now),
         masked=bank_accounts.masked,
     )
-
-
-def _coming(accounts: tuple[BankAccount, ...], now: datetime) -> BankAccount | None:
-    """The newest account, if it is not in effect yet."""
-    return accounts[-1] if accounts and accounts[-1].effective_at > now else None
 
 
 async def _find(request: DashboardRequest) -> Payout | None:

@@ -11,7 +11,7 @@ from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day, read_timestamp, start_of
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
-from laari.rules.payouts import in_effect
+from laari.rules.payouts import coming, in_effect
 from laari.rules.permissions import Permission
 from laari.rules.records import Mode
 from laari.store.people import applications, fees, memberships, merchants
@@ -64,7 +64,7 @@ async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
         payout_terms=await ask(payouts.terms, tenant.id),
         earlier=(await ask(balances.movement_counts, [tenant.id]))[tenant.id],
         bank_account=in_effect(accounts, request.now),
-        next_accounts=[each for each in accounts if each.effective_at > request.now],
+        next_accounts=coming(accounts, request.now),
         application=await ask(applications.latest_of, merchant.id),
         terms=await ask(fees.terms_of, merchant.id),
         balances=await ask(balances.of_merchant, merchant.id),

@@ -8,7 +8,7 @@ from laari.edge.pages.wallet.request import PAGE, WalletRequest
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.money import read_rufiyaa
-from laari.rules.payouts import in_effect
+from laari.rules.payouts import coming, in_effect
 from laari.rules.refusals import Refusal
 from laari.rules.withdrawals import CancelWithdrawal, RequestWithdrawal
 from laari.store.people import bank_accounts
@@ -39,7 +39,7 @@ async def show(request: WithdrawalRequest) -> Reply:
         balance=wallet.balance,
         frozen=frozen_words(request, wallet) if is_named else None,
         account=in_effect(accounts, request.now),
-        coming=next((each for each in accounts if each.effective_at > request.now), None),
+        coming=coming(accounts, request.now),
         masked=bank_accounts.masked,
         withdrawals=made,
         last=made[0].number if made else 0,
