@@ -152,7 +152,7 @@ OPERATIONS = {
         *(3, open_run),
         {"payout_runs": 1, "journal WHERE action = 'payout_run.open'": 1},
         (OWED, 0, 0),
-        repeated="service_unavailable",  # callers look for an open run first
+        repeated="payout_conflict",
     ),
     "request": Operation(
         *(10, request),
@@ -184,7 +184,7 @@ OPERATIONS = {
         (OWED, 0, 0),
     ),
     "send": Operation(
-        *(7, send),
+        *(8, send),
         {
             "bank_files": 1,
             "bank_orders": 2,

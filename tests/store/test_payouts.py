@@ -4,7 +4,16 @@ from datetime import timedelta
 
 import pytest
 
-from laari.rules.payout_runs import AnswerPayout, ApproveRun, CancelPayout, CancelRun, SendRun
+from laari.rules import ids
+from laari.rules.payout_runs import (
+    AnswerPayout,
+    ApproveRun,
+    CancelPayout,
+    CancelRun,
+    JoinRun,
+    OpenRun,
+    SendRun,
+)
 from laari.rules.payouts import RequestPayout, coming, in_effect
 from laari.rules.refusals import Refusal
 from laari.store.people import payout_terms
@@ -264,3 +273,48 @@ async def test_the_account_in_use_entered_again_stops_a_change(dsn: str) -> None
         await bank_account(shop, "6666")
         last = (await reads.bank_accounts(shop.connection, [shop.tenant.id]))[shop.tenant.id][-1]
         assert last.effective_at == last.created_at + timedelta(hours=48)
+
+
+async def test_a_run_is_open_until_it_is_approved_or_cancelled(dsn: str) -> None:
+    async with a_shop(dsn) as shop:
+        run = await shop.open_run()
+        again = OpenRun(SECOND, "live", run.day)
+        refused = await shop.run(again)
+        assert (refused.code, refused.message) == (
+            "payout_conflict",
+            "Run 1 is open: approve it or cancel it first.",
+        )
+        await shop.run(CancelRun(OPERATOR, run.id, {}))
+        opened, other = await shop.together(again, again)
+        assert (opened.number, other.code) == (2, "payout_conflict")
+
+
+async def test_nothing_is_sent_while_payouts_are_paused(dsn: str) -> None:
+    async with a_shop(dsn, fee_bps=0) as shop:
+        await bank_account(shop)
+        await shop.pay(1_000)
+        asked, run = await shop.payout(), await shop.open_run()
+        await payout_terms.change(
+            shop.connection, shop.tenant.id, OPERATOR, paused_reason="Chargebacks"
+        )
+        join = JoinRun(shop.tenant, OPERATOR, asked.id, run.id)
+        assert (await shop.run(join)).message == "Payouts are paused: Chargebacks."
+        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, paused_reason=None)
+        assert (await shop.run(join)).run_id == run.id
+        # Paused after the run was approved.
+        by_id = {shop.tenant.id: shop.tenant}
+        await shop.run(ApproveRun(SECOND, run.id, by_id, 0))
+        await payout_terms.change(
+            shop.connection, shop.tenant.id, OPERATOR, paused_reason="Chargebacks"
+        )
+        send = SendRun(SECOND, run.id, by_id, run.day, 1_000_000)
+        refused = await shop.run(send)
+        shown = ids.show_id(ids.PAYOUT, asked.id)
+        assert refused.code == "payout_conflict"
+        assert refused.message == (
+            f"Payouts are paused: Chargebacks. Cancel {shown} before you send the run."
+        )
+        assert (await shop.found(asked)).status == "approved"
+        await shop.run(CancelPayout(shop.tenant, OPERATOR, asked.id))
+        assert (await shop.balance()).available == 1_000
+        assert await shop.differences() == []

@@ -53,7 +53,7 @@ LOOKUP_KEYS: dict[str, Any] = {
     "bank_accounts": 1,
     "last_withdrawals": 1,
     "answers": "LP000001R0001",
-    "last_run_numbers": "live",
+    "run_numbers": "live",
     "earned_fees": "live",
     "fund_movement_counts": 1,
 }

@@ -10,7 +10,14 @@ from laari.rules.bank_lines import HandleLine, ImportLine, Target
 from laari.rules.bank_statement import StatementLine
 from laari.rules.calendar import local_day
 from laari.rules.operator import FreezeWallet, UnfreezeWallet
-from laari.rules.payout_runs import AnswerPayout, CancelPayout, CancelRun, JoinRun, SendRun
+from laari.rules.payout_runs import (
+    AnswerPayout,
+    ApproveRun,
+    CancelPayout,
+    CancelRun,
+    JoinRun,
+    SendRun,
+)
 from laari.rules.records import BankAccount, BankLine, Payout
 from laari.rules.refusals import Refusal
 from laari.rules.withdrawals import CancelWithdrawal, RequestWithdrawal
@@ -21,7 +28,7 @@ from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import bank, payouts
 from tests.actors import OPERATOR, PERSON
-from tests.store.payout_books import Shop, a_shop, bank_account
+from tests.store.payout_books import SECOND, Shop, a_shop, bank_account
 
 BALANCE = 1_000_000_000
 DAY = date(2026, 11, 18)
@@ -140,6 +147,12 @@ async def test_nothing_leaves_a_frozen_wallet(dsn: str) -> None:
         await shop.run(UnfreezeWallet(OPERATOR, account))
         other = await shop.withdraw(700)
         assert (await shop.run(JoinRun(None, OPERATOR, other.id, run.id))).run_id == run.id
+        # Frozen after the run was approved.
+        await shop.run(ApproveRun(SECOND, run.id, {}, 0))
+        await shop.run(FreezeWallet(OPERATOR, account, "Stolen phone"))
+        refused = await shop.run(SendRun(SECOND, run.id, {}, DAY, 1_000))
+        assert refused.message.startswith("The wallet is frozen. Cancel po_")
+        assert (await shop.found(other)).status == "approved"
 
 
 async def test_the_bank_answers_a_withdrawal_by_its_statement(dsn: str) -> None:

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from laari.rules import payouts
+from laari.rules import ids, payouts
 from laari.rules.actors import Actor
 from laari.rules.bank_days import cut_off_of
 from laari.rules.bank_file import MAX_NUMBER, MAX_ORDERS, Order, bank_file, reference_of, split
@@ -24,6 +24,7 @@ from laari.rules.records import (
     Mode,
     Payout,
     PayoutRun,
+    RunNumbers,
     StoredBankFile,
     Tenant,
 )
@@ -45,18 +46,19 @@ class OpenRun(Command[PayoutRun]):
     day: date
 
     def needs(self, needs: Needs) -> None:
-        needs.read(World.last_run_numbers, self.mode)
+        needs.read(World.run_numbers, self.mode)
 
     def decide(self, world: World) -> PayoutRun | Refusal:
-        number = world.last_run_numbers.get(self.mode, 0) + 1
-        if number > MAX_NUMBER:
+        last, opened = world.run_numbers.get(self.mode, RunNumbers(0, None))
+        if opened is not None:
+            message = f"Run {opened} is open: approve it or cancel it first."
+            return refuse("payout_conflict", message)
+        if last >= MAX_NUMBER:
             return refuse("payout_conflict", f"There are {MAX_NUMBER} runs, which is the most.")
-        if any(run.mode == self.mode for run in world.runs.added.values()):
-            return refuse("payout_conflict", "Another run was opened.")
-        id, by = world.new_id(), written(self.actor)
+        id, by, number = world.new_id(), written(self.actor), last + 1
         run = PayoutRun(id, self.mode, number, self.day, world.now, by)
         world.runs.add(run.id, run)
-        world.last_run_numbers[self.mode] = number
+        world.run_numbers[self.mode] = RunNumbers(number, number)
         _note_run(world, self.actor, "payout_run.open", None, run, 0)
         return run
 
@@ -168,7 +170,7 @@ class SendRun(OneRun):
 
     def needs(self, needs: Needs) -> None:
         OneRun.needs(self, needs)
-        needs.sends_payouts = True
+        needs.sends_payouts = needs.returns_payouts = True
 
     def act(self, world: World, found: Run) -> Run | Refusal:
         run = found.run
@@ -183,6 +185,12 @@ class SendRun(OneRun):
         if sum(-(-payout.amount // self.most) for payout in found.payouts) > MAX_ORDERS:
             return refuse("payout_conflict", f"The file would have more than {MAX_ORDERS} orders.")
         for payout in found.payouts:
+            reason = _stopped(world, payout)
+            if reason is not None:
+                which = ids.show_id(ids.PAYOUT, payout.id)
+                return refuse(
+                    "payout_conflict", f"{reason} Cancel {which} before you send the run."
+                )
             account = payouts.in_effect(world.bank_accounts[payout.owner], world.now)
             if account is None:
                 return refuse("payout_conflict", "An owner of a payout has no bank account.")
@@ -208,6 +216,17 @@ class SendRun(OneRun):
         )
         sent = replace(run, status="sent", sent_at=world.now, sent_by=written(self.actor))
         return self.done(world, "payout_run.send", found, sent, moved)
+
+
+def _stopped(world: World, payout: Payout) -> str | None:
+    """Why the operator lets no money go to this owner, if so."""
+    if payout.account is not None:
+        is_frozen = world.wallets[payout.account].frozen_at is not None
+        return "The wallet is frozen." if is_frozen else None
+    terms = world.payout_terms.get(payout.owner)
+    if terms is None or terms.paused_reason is None:
+        return None
+    return f"Payouts are paused: {terms.paused_reason}."
 
 
 class CancelRun(OneRun):
@@ -278,14 +297,17 @@ class JoinRun(OnePayout):
     def needs(self, needs: Needs) -> None:
         OnePayout.needs(self, needs)
         needs.run(self.run_id)
+        if self.tenant is not None:
+            needs.read(World.payout_terms, self.tenant.id)
 
     def act(self, world: World, payout: Payout) -> Payout | Refusal:
         if payout.run_id == self.run_id:
             return payout
         if payout.status != "requested" or payout.run_id is not None:
             return refuse("payout_conflict", "The payout does not wait for a run.")
-        if payout.account is not None and world.wallets[payout.account].frozen_at is not None:
-            return refuse("payout_conflict", "The wallet is frozen.")
+        reason = _stopped(world, payout)
+        if reason is not None:
+            return refuse("payout_conflict", reason)
         refusal = payouts.not_joinable(world, self.tenant, self.run_id)
         if refusal is not None:
             return refusal

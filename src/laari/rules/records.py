@@ -555,6 +555,13 @@ class FeeSweep(Struct, frozen=True):
     created_at: datetime
 
 
+class RunNumbers(NamedTuple):
+    """The number of the last run, and of the one that is open."""
+
+    last: int
+    open: int | None
+
+
 class EarnedFees(Struct, frozen=True):
     """The balance of the fees, and the number of the last sweep."""
 

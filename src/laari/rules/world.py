@@ -39,6 +39,7 @@ from laari.rules.records import (
     PendingMovement,
     ReferenceClaim,
     Refund,
+    RunNumbers,
     SandboxPeriod,
     SavedResponse,
     StoredBankFile,
@@ -108,7 +109,7 @@ class World:
     runs = Table[UUID, PayoutRun](
         PayoutRun, "payout_runs", ("id",), changes_from="status", contested=("mode", "number")
     )
-    last_run_numbers = Lookup[Mode, int]()
+    run_numbers = Lookup[Mode, RunNumbers]()
     payouts = Table[UUID, Payout](Payout, "payouts", ("id",), changes_from="status")
     orders = Table[str, BankOrder](BankOrder, "bank_orders", ("reference",), changes_from="status")
     # Live customers by one of their contacts, in the form that is compared.

@@ -225,10 +225,8 @@ async def _load_last_withdrawals(
     world.last_withdrawals.update(await payouts.last_withdrawals(connection, accounts))
 
 
-async def _load_last_run_numbers(
-    connection: asyncpg.Connection, needs: Needs, world: World
-) -> None:
-    world.last_run_numbers.update(await payouts.last_run_numbers(connection))
+async def _load_run_numbers(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    world.run_numbers.update(await payouts.run_numbers(connection))
 
 
 async def _load_answers(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
@@ -257,6 +255,8 @@ async def _load_payouts(connection: asyncpg.Connection, needs: Needs, world: Wor
     for payout in world.payouts.seen.values():
         if needs.sends_payouts:
             needs.read(World.bank_accounts, payout.owner)
+            if payout.tenant_id is not None:
+                needs.read(World.payout_terms, payout.tenant_id)
         if needs.returns_payouts and payout.account is not None:
             needs.lock(World.wallets, payout.account)
     if needs.orders_of_payouts:
@@ -287,7 +287,7 @@ _SPECIAL: dict[object, _Load] = {
     World.answers: _load_answers,
     World.earned_fees: _load_earned_fees,
     World.runs: _load_runs,
-    World.last_run_numbers: _load_last_run_numbers,
+    World.run_numbers: _load_run_numbers,
     World.payouts: _load_payouts,
     World.refund_counts: _load_refund_counts,
     World.open_tills: _load_open_tills,

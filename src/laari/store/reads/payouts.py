@@ -17,6 +17,7 @@ from laari.rules.records import (
     PayoutMovement,
     PayoutRun,
     PayoutTerms,
+    RunNumbers,
     StoredBankFile,
     Tenant,
 )
@@ -89,8 +90,12 @@ async def terms(connection: Connection, tenant_id: int) -> PayoutTerms:
     return PayoutTerms(tenant_id) if row is None else PAYOUT_TERMS.read(row)
 
 
-async def last_run_numbers(connection: Connection) -> dict[Mode, int]:
-    return dict(await connection.fetch("SELECT mode, max(number) FROM payout_runs GROUP BY mode"))
+async def run_numbers(connection: Connection) -> dict[Mode, RunNumbers]:
+    rows = await connection.fetch(
+        "SELECT mode, max(number), max(number) FILTER (WHERE status = 'requested') "
+        "FROM payout_runs GROUP BY mode"
+    )
+    return {mode: RunNumbers(*numbers) for mode, *numbers in rows}
 
 
 async def ids_of_runs(connection: Connection, run_ids: Collection[UUID]) -> list[UUID]:
