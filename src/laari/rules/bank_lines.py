@@ -18,6 +18,7 @@ from laari.rules.bank_statement import StatementLine
 from laari.rules.command import Command
 from laari.rules.journal import note
 from laari.rules.money import rufiyaa
+from laari.rules.operator import is_too_large
 from laari.rules.payout_runs import written
 from laari.rules.records import (
     BankLine,
@@ -91,7 +92,7 @@ class ImportLine(Command[Imported]):
             needs.read(World.answers, self.target.order.reference)
         if self.target.account is not None:
             needs.lock(World.wallets, self.target.account)
-            needs.read(World.topups, ("live", self.line.reference))
+        needs.read(World.topups, ("live", self.line.reference))
 
     def decide(self, world: World) -> Imported | Refusal:
         known = world.bank_lines.get(self.line.reference)
@@ -161,19 +162,21 @@ class ImportLine(Command[Imported]):
     def _top_up(self, world: World) -> BankLine | Refusal | None:
         """Money for a wallet; a slip that was entered by hand before is that top-up."""
         account, amount, slip = self.target.account, self.line.amount, self.line.reference
-        wallet = None if account is None else world.wallets.get(account)
-        if wallet is None or wallet.mode != "live" or amount < 0:
+        if amount < 0:
             return None
         first = world.topups.get(("live", slip))
         if first is None:
+            wallet = None if account is None else world.wallets.get(account)
+            if wallet is None or wallet.mode != "live" or is_too_large(wallet, amount):
+                return None
             first = move_outside_money(
                 world, None, wallet, "topup", amount, f"Bank transfer {slip}"
             )
             _use_slip(world, slip, first)
-        elif (first.account, first.amount) != (account, amount):
+        elif (first.account, first.amount) != (account or first.account, amount):
             used = f"MVR {rufiyaa(first.amount)} to account {first.account} ({first.tid})"
             return refuse("conflict", f"The slip was already used to top up {used}.")
-        return self._booked(world, "topup", tid=first.tid, account=account)
+        return self._booked(world, "topup", tid=first.tid, account=first.account)
 
     def _receive(self, world: World) -> BankLine:
         outside, received = ledger.outside_account("live"), ledger.unallocated_account("live")
@@ -233,6 +236,8 @@ class HandleLine(Command[BankLine]):
                 return refuse("not_found", f"No live wallet has the number {self.account}.")
             if ("live", self.reference) in world.topups:
                 return refuse("conflict", "The slip was already used for another top-up.")
+            if is_too_large(wallet, line.amount):
+                return invalid("amount", "The balance would be too large.")
             details = f"Bank transfer {line.reference}"
             added = add_received_money(world, wallet, line.amount, details)
             _use_slip(world, line.reference, added)

@@ -11,8 +11,8 @@ from laari.rules.actors import Actor
 from laari.rules.command import Command
 from laari.rules.journal import note
 from laari.rules.money import rufiyaa
-from laari.rules.operator import MovedMoney, MoveMoney, no_wallet
-from laari.rules.records import MODES, PendingMovement, Tenant
+from laari.rules.operator import MovedMoney, MoveMoney, in_statement, needs_slip, no_wallet
+from laari.rules.records import PendingMovement, Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.world import Needs, World
 
@@ -36,9 +36,7 @@ class RequestMovement(Command[PendingMovement]):
 
     def needs(self, needs: Needs) -> None:
         needs.lock(World.wallets, self.account)
-        if self.slip is not None:
-            for mode in MODES:
-                needs.read(World.topups, (mode, self.slip))
+        needs_slip(needs, self.slip)
 
     def decide(self, world: World) -> PendingMovement | Refusal:
         wallet = world.wallets.get(self.account)
@@ -59,7 +57,8 @@ class RequestMovement(Command[PendingMovement]):
             slip=self.slip,
             below_zero=self.below_zero,
         )
-        refusal = _movement(self.actor, None, movement).refusal(wallet)
+        refusal = in_statement(world, wallet, self.slip)
+        refusal = refusal or _movement(self.actor, None, movement).refusal(wallet)
         if refusal is not None:
             return refusal
         world.movements.add(movement.id, movement)
@@ -96,9 +95,7 @@ class MakeMovement(Command[MovedMoney]):
     def needs(self, needs: Needs) -> None:
         needs.lock(World.movements, self.movement_id)
         needs.lock(World.wallets, self.account)
-        if self.slip is not None:
-            for mode in MODES:
-                needs.read(World.topups, (mode, self.slip))
+        needs_slip(needs, self.slip)
 
     def decide(self, world: World) -> MovedMoney | Refusal:
         movement = _waiting(world, self.movement_id)

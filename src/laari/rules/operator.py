@@ -31,6 +31,27 @@ class MovedMoney(NamedTuple):
     repeated: bool = False
 
 
+def needs_slip(needs: Needs, slip: str | None) -> None:
+    """Everything that may have used a slip; the wallet's mode is known once its row is loaded."""
+    if slip is not None:
+        needs.read(World.bank_lines, slip)
+        for mode in MODES:
+            needs.read(World.topups, (mode, slip))
+
+
+def in_statement(world: World, wallet: Wallet, slip: str | None) -> Refusal | None:
+    """Why a slip brings in no money by hand: the bank's statement has done so, if it has."""
+    line = None if slip is None or wallet.mode != "live" else world.bank_lines.get(slip)
+    if line is None:
+        return None
+    done = "assign it instead" if line.use == "receipt" else f"its use is {line.use}"
+    return refuse("conflict", f"The bank's statement has a line {slip}: {done}.")
+
+
+def is_too_large(wallet: Wallet, added: int) -> bool:
+    return abs(wallet.balance + added) > MAX_MONEY
+
+
 @dataclass(frozen=True, slots=True)
 class MoveMoney(Command[MovedMoney]):
     """The operator tops a wallet up, or corrects its balance in either direction.
@@ -49,9 +70,7 @@ class MoveMoney(Command[MovedMoney]):
 
     def needs(self, needs: Needs) -> None:
         needs.lock(World.wallets, self.account)
-        if self.slip is not None:
-            for mode in MODES:  # the wallet's mode is known once its row is loaded
-                needs.read(World.topups, (mode, self.slip))
+        needs_slip(needs, self.slip)
 
     def decide(self, world: World) -> MovedMoney | Refusal:
         wallet = world.wallets.get(self.account)
@@ -59,7 +78,7 @@ class MoveMoney(Command[MovedMoney]):
             return no_wallet(self.account)
         if self.slip is not None and (wallet.mode, self.slip) in world.topups:
             return self._again(wallet, world.topups[wallet.mode, self.slip])
-        refusal = self.refusal(wallet)
+        refusal = in_statement(world, wallet, self.slip) or self.refusal(wallet)
         if refusal is not None:
             return refusal
         before, after = wallet.balance, wallet.balance + self.amount
@@ -81,7 +100,7 @@ class MoveMoney(Command[MovedMoney]):
             allowed = "positive" if self.kind == "topup" else "positive or negative, not zero"
             return invalid("amount", f"The amount must be {allowed}.")
         before, after = wallet.balance, wallet.balance + self.amount
-        if abs(after) > MAX_MONEY:
+        if is_too_large(wallet, self.amount):
             return invalid("amount", "The balance would be too large.")
         if self.amount < 0 and after < 0 and not self.below_zero:
             change = f"from MVR {rufiyaa(before)} to MVR {rufiyaa(after)}"

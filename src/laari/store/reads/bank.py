@@ -13,13 +13,17 @@ from laari.rules.bank_statement import StatementLine
 from laari.rules.payouts import tenant_of
 from laari.rules.records import BankLine, EarnedFees, FloatSignoff, Mode
 from laari.store.reads import payouts
+from laari.store.reads.wallets import topups_by_slip
 from laari.store.tables import BANK_LINES, FLOAT_SIGNOFFS
 
 by_reference = BANK_LINES.finder("reference")
 
 
 async def targets(connection: Connection, lines: Sequence[StatementLine]) -> list[Target]:
-    """What each line names: one order, or one live wallet. A line that names two names none."""
+    """What each line names: one order, or one live wallet. A line that names two names none.
+
+    Without a number, a slip that was entered by hand says which wallet it was.
+    """
     texts = [f"{line.reference} {line.description}" for line in lines]
     orders = await payouts.order_by_reference(
         connection, [reference for text in texts for reference in references_in(text)]
@@ -27,8 +31,9 @@ async def targets(connection: Connection, lines: Sequence[StatementLine]) -> lis
     paid = await payouts.by_id(connection, [order.payout_id for order in orders.values()])
     by_id = await payouts.tenants_of(connection, paid.values())
     accounts = await _live(connection, [number for text in texts for number in accounts_in(text)])
+    slips = await topups_by_slip(connection, [line.reference for line in lines])
     found = []
-    for text in texts:
+    for line, text in zip(lines, texts, strict=True):
         named = [orders[each] for each in references_in(text) if each in orders]
         wallets = [each for each in accounts_in(text) if each in accounts]
         if len(named) == 1:
@@ -36,6 +41,8 @@ async def targets(connection: Connection, lines: Sequence[StatementLine]) -> lis
             found.append(Target(order=named[0], tenant=tenant))
         elif not named and len(wallets) == 1:
             found.append(Target(account=wallets[0]))
+        elif not named and not wallets and ("live", line.reference) in slips:
+            found.append(Target(account=slips["live", line.reference].account))
         else:
             found.append(Target())
     return found

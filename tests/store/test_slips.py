@@ -1,0 +1,80 @@
+"""A bank transfer brings its money in once: by hand with its slip, or by the bank's statement."""
+
+from datetime import date
+from typing import Any
+
+from laari.rules.bank_lines import HandleLine, ImportLine, Target, expected_use
+from laari.rules.bank_statement import StatementLine
+from laari.rules.money import MAX_MONEY
+from laari.rules.movements import RequestMovement
+from laari.rules.operator import MoveMoney
+from laari.store.reads import bank
+from tests.actors import OPERATOR
+from tests.store.payout_books import Shop, a_shop
+
+BALANCE = 1_000_000_000
+DAY = date(2026, 11, 18)
+
+
+async def line(shop: Shop, reference: str, text: str, amount: int) -> Any:
+    read = StatementLine(2, DAY, reference, text, amount, None)
+    [target] = await bank.targets(shop.connection, [read])
+    use = expected_use(read, target, None)
+    outcome = await shop.run(ImportLine(OPERATOR, read, target))
+    assert getattr(outcome, "line", None) is None or outcome.line.use == use  # as the dry run said
+    return outcome
+
+
+async def by_hand(shop: Shop, slip: str, amount: int) -> Any:
+    command = MoveMoney(OPERATOR, None, shop.payer.account, "topup", amount, "By hand", slip=slip)
+    return await shop.run(command)
+
+
+async def in_bank(shop: Shop) -> int:
+    moved = "SELECT sum(CASE debit_account WHEN 3 THEN amount ELSE -amount END) FROM transfers"
+    where = "WHERE 3 IN (debit_account, credit_account)"
+    return int(await shop.connection.fetchval(f"{moved} {where}"))
+
+
+async def test_a_line_without_a_number_is_the_top_up_that_was_entered_by_hand(dsn: str) -> None:
+    async with a_shop(dsn) as shop:
+        await by_hand(shop, "FT1", 500)
+        booked = (await line(shop, "FT1", "Money from Aisha", 500)).line
+        assert (booked.use, booked.account) == ("topup", shop.payer.account)
+        assert (await shop.wallet(), await in_bank(shop)) == (BALANCE + 500, BALANCE + 500)
+        # Entered while the file was being imported: the target does not name the wallet yet.
+        await by_hand(shop, "FT2", 500)
+        [read, other] = [StatementLine(2, DAY, "FT2", "Money", each, None) for each in (500, 501)]
+        nothing = Target()
+        assert (await shop.run(ImportLine(OPERATOR, other, nothing))).code == "conflict"
+        assert (await shop.run(ImportLine(OPERATOR, read, nothing))).line.use == "topup"
+        assert await in_bank(shop) == BALANCE + 1_000
+        assert await shop.differences() == []
+
+
+async def test_an_imported_line_is_not_entered_by_hand_again(dsn: str) -> None:
+    async with a_shop(dsn) as shop:
+        assert (await line(shop, "FT1", "Money from Aisha", 500)).line.use == "receipt"
+        refused = await by_hand(shop, "FT1", 500)
+        told = "The bank's statement has a line FT1: assign it instead."
+        assert (refused.code, refused.message) == ("conflict", told)
+        ask = RequestMovement(OPERATOR, shop.payer.account, "topup", 500, "By hand", slip="FT1")
+        assert (await shop.run(ask)).message == told
+        await shop.run(HandleLine(OPERATOR, "FT1"))
+        assert "its use is sent_back" in (await by_hand(shop, "FT1", 500)).message
+        assert (await shop.wallet(), await in_bank(shop)) == (BALANCE, BALANCE)
+        assert await shop.differences() == []
+    async with a_shop(dsn, "sandbox") as shop:  # the statement is of the live bank account
+        assert (await by_hand(shop, "FT1", 500)).after == BALANCE + 500
+
+
+async def test_no_line_makes_a_balance_too_large(dsn: str) -> None:
+    async with a_shop(dsn) as shop:
+        named = f"To {shop.payer.account}"
+        read = StatementLine(2, DAY, "FT1", named, MAX_MONEY, None)
+        [target] = await bank.targets(shop.connection, [read])
+        assert (await shop.run(ImportLine(OPERATOR, read, target))).line.use == "receipt"
+        refused = await shop.run(HandleLine(OPERATOR, "FT1", shop.payer.account))
+        assert refused.message == "The balance would be too large."
+        assert await shop.wallet() == BALANCE
+        assert await shop.differences() == []
