@@ -1,8 +1,8 @@
 """Balance, ledger, statements, closings and daily figures agree with a list of what happened.
 
-The history is random: payments at several tills, partial refunds, holds, corrections and payouts,
-some of them returned, over months, in both modes, with a sandbox's clock that is moved, and
-figures added up at any time.
+The history is random: payments at several tills, partial refunds, holds, corrections, payouts and
+withdrawals, some of them cancelled or returned, over months, in both modes, with a sandbox's clock
+that is moved, and figures added up at any time. The wallet and the bank account agree as well.
 """
 
 import random
@@ -21,23 +21,44 @@ from laari.rules.calendar import local_day
 from laari.rules.day_ranges import Days, month_of
 from laari.rules.merchant_money import MoveFunds
 from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
-from laari.rules.payouts import AnswerSandboxPayout, SandboxPayout
-from laari.rules.records import Tenant
+from laari.rules.payout_runs import (
+    AnswerPayout,
+    ApproveRun,
+    CancelPayout,
+    JoinRun,
+    OpenRun,
+    SendRun,
+)
+from laari.rules.payouts import AnswerSandboxPayout, RequestPayout, SandboxPayout
+from laari.rules.records import BankAccount, BankOrder, Payout, Tenant
 from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.tills import CloseTill
+from laari.rules.withdrawals import RequestWithdrawal
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import customers, merchants
+from laari.store.people import customers, merchants, payout_terms
 from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import balances, figures, money, movements, statements, tenants, tills
+from laari.store.reads import (
+    balances,
+    bank,
+    figures,
+    money,
+    movements,
+    payouts,
+    statements,
+    tenants,
+    tills,
+)
 from laari.store.reads.figures import Figures, Span
 from laari.store.reads.movements import MovementKind
+from laari.store.tables import BANK_ACCOUNTS
 from tests.actors import OPERATOR, PERSON
 
 BEGIN = datetime(2026, 1, 30, 18, 58, tzinfo=UTC)  # two minutes before midnight in the Maldives
 TILLS = (None, "1", "Bar")
+STARTED_WITH = 10**9  # laari of the live customer
 
 
 class Happened(NamedTuple):
@@ -79,6 +100,10 @@ class Shop:
         self.closings: dict[str, list[Figures]] = defaultdict(list)
         self.paid: dict[UUID, tuple[str, int]] = {}  # till, and what is left
         self.sent: list[tuple[UUID, int]] = []  # payouts without the bank's answer
+        self.waiting: list[Payout] = []  # withdrawals and payouts that wait for a run
+        self.orders: list[tuple[Payout, BankOrder]] = []  # with the bank; it may return them
+        self.withdrawn: list[int] = []  # signed, as in the customer's history
+        self.bank: list[tuple[date, int]] = []  # signed movements of the bank account
 
     def add(self, kind: MovementKind, till: str, amount: int, fee: int = 0) -> None:
         now = self.history.now + timedelta(seconds=self.tenant.clock_offset_seconds)
@@ -123,8 +148,16 @@ class Shop:
             self.add(kind, "", -amount if is_less or kind == "hold" else amount)
 
     async def pay_out(self, chance: random.Random) -> None:
-        """All that is available, in the sandbox; the bank returns some of them later."""
+        """All that is available; the bank returns some of them later."""
         if self.tenant.mode == "live":
+            days = chance.choice([0, 0, 3])
+            cut_off = chance.choice([None, self.history.now - timedelta(days=days)])
+            ask = RequestPayout(self.tenant, OPERATOR, cut_off)
+            made = await self.history.run(ask, allowed=True)
+            if not isinstance(made, Refusal):
+                self.add("payout", "", -made.amount)
+                self.add("payout_fee", "", -made.fee)
+                self.waiting.append(made)
             return
         if self.sent and chance.random() < 0.6:
             id, amount = self.sent.pop()
@@ -137,6 +170,65 @@ class Shop:
         if not isinstance(payout, Refusal):
             self.add("payout", "", -payout.amount)
             self.sent.append((payout.id, payout.amount))
+
+    async def withdraw(self, chance: random.Random) -> None:
+        """The customer asks for money of the wallet."""
+        amount = chance.randrange(1, 30_000)
+        ask = RequestWithdrawal(PERSON, self.payer.account, amount)
+        made = await self.history.run(ask, allowed=self.tenant.mode == "sandbox")
+        assert isinstance(made, Refusal) == (self.tenant.mode == "sandbox")
+        if not isinstance(made, Refusal):
+            self.withdrawn.append(-amount)
+            self.waiting.append(made)
+
+    def came_back(self, payout: Payout, amount: int, fee: int = 0) -> None:
+        if payout.tenant_id is None:
+            self.withdrawn.append(amount)
+            return
+        self.add("payout_returned", "", amount)
+        if fee:
+            self.add("payout_fee", "", fee)
+
+    async def settle_up(self, chance: random.Random) -> None:
+        """A run with everything that waits, or a cancellation, or the bank's answer to an order."""
+        run = self.history.run
+        if self.waiting and chance.random() < 0.2:
+            payout = self.waiting.pop(chance.randrange(len(self.waiting)))
+            tenant = None if payout.tenant_id is None else self.tenant
+            await run(CancelPayout(tenant, OPERATOR, payout.id))
+            self.came_back(payout, payout.amount, payout.fee)
+        elif self.waiting:
+            opened = await run(OpenRun(OPERATOR, "live", local_day(self.history.now)))
+            rest: list[Payout] = []
+            for payout in self.waiting:
+                tenant = None if payout.tenant_id is None else self.tenant
+                command = JoinRun(tenant, OPERATOR, payout.id, opened.id)
+                if isinstance(await run(command, allowed=True), Refusal):
+                    rest.append(payout)  # one payout of a merchant in each run
+            by_id = {self.tenant.id: self.tenant}
+            await run(ApproveRun(OPERATOR, opened.id, by_id, 10**9))
+            most = chance.choice([700, 20_000_000])
+            sent = await run(SendRun(OPERATOR, opened.id, by_id, opened.day, most))
+            async with connection_to(self.history.dsn) as connection:
+                orders = await payouts.orders(connection, [each.id for each in sent.payouts])
+            by_payout = {each.id: each for each in sent.payouts}
+            self.orders += [(by_payout[each.payout_id], each) for each in orders]
+            self.waiting = rest
+        elif self.orders:
+            payout, order = self.orders.pop(chance.randrange(len(self.orders)))
+            tenant = None if payout.tenant_id is None else self.tenant
+            action: Any = chance.choice(["settle", "settle", "return"])
+            if action == "settle" and order.status == "settled":
+                return
+            await run(AnswerPayout(tenant, OPERATOR, payout.id, action, order.reference))
+            today = local_day(self.history.now)
+            if action == "settle":
+                self.bank.append((today, -order.amount))
+                self.orders.append((payout, replace(order, status="settled")))
+                return
+            if order.status == "settled":
+                self.bank.append((today, order.amount))
+            self.came_back(payout, order.amount)
 
     async def close(self, chance: random.Random) -> None:
         till = chance.choice(TILLS) or ""
@@ -152,6 +244,7 @@ class History:
     def __init__(self, dsn: str) -> None:
         self.now = BEGIN
         self.step = 0
+        self.dsn = dsn
         self.runner = BatchRunner(dsn, "http://laari.test", clock=lambda: self.now)
 
     async def run(self, command: Any, *, allowed: bool = False) -> Any:
@@ -174,7 +267,7 @@ async def open_shops(dsn: str, history: History) -> list[Shop]:
             connection, OPERATOR, bytes(32), name="Shop", mode="live", fee_bps=175, fee_fixed=3
         )
         payer = await customers.create(
-            connection, OPERATOR, name="Aisha", mode="live", tier="business", balance=10**9
+            connection, OPERATOR, name="Aisha", mode="live", tier="business", balance=STARTED_WITH
         )
         live = await tenants.of_merchant(connection, made.merchant.id, "live")
         sandbox = await tenants.of_merchant(connection, made.merchant.id, "sandbox")
@@ -183,10 +276,27 @@ async def open_shops(dsn: str, history: History) -> list[Shop]:
                 "UPDATE tiers SET per_transaction = NULL, daily = NULL, weekly = NULL, "
                 "monthly = NULL"
             )
-    return [
+        async with acting(connection, OPERATOR, "bank_account.add"):
+            made_by = (OPERATOR.kind, OPERATOR.name)
+            accounts = [
+                BankAccount(
+                    *(UUID(int=owner), tenant_id, "Aisha", "BML", "77112233", BEGIN, BEGIN),
+                    *made_by,
+                    account=account,
+                )
+                for owner, tenant_id, account in ((1, live.id, None), (2, None, payer.account))
+            ]
+            await connection.execute(BANK_ACCOUNTS.insert(1), BANK_ACCOUNTS.encode(accounts))
+        await payout_terms.change(connection, live.id, OPERATOR, fee=25)
+        topup = await connection.fetchval(
+            "SELECT created_at FROM transfers WHERE debit_account = 3"
+        )
+    shops = [
         Shop(history, live, Payer(payer.account, "live")),
         Shop(history, sandbox, Payer(sandbox.sandbox_account, "sandbox")),
     ]
+    shops[0].bank.append((local_day(topup), STARTED_WITH))
+    return shops
 
 
 async def compare(connection: asyncpg.Connection, shop: Shop, chance: random.Random) -> None:
@@ -256,6 +366,21 @@ async def compare(connection: asyncpg.Connection, shop: Shop, chance: random.Ran
         assert (waiting.payments, waiting.net) == (now.payments, now.net)
 
 
+async def compare_wallet(connection: asyncpg.Connection, shop: Shop) -> None:
+    """The customer's wallet and history, and the bank account on each day."""
+    sales = figured(shop.happened)
+    wallet = "SELECT balance FROM wallets WHERE account = $1"
+    moved = STARTED_WITH - sales.gross + sales.refunded + sum(shop.withdrawn)
+    assert await connection.fetchval(wallet, shop.payer.account) == moved
+    told = "SELECT amount FROM transactions WHERE account = $1 AND type = 'withdraw'"
+    rows = await connection.fetch(told, shop.payer.account)
+    assert sorted(row["amount"] for row in rows) == sorted(shop.withdrawn)
+    for day in {day for day, _ in shop.bank}:
+        found = await bank.float_of(connection, day)
+        assert found.opening == sum(amount for at, amount in shop.bank if at < day)
+        assert found.closing == sum(amount for at, amount in shop.bank if at <= day)
+
+
 async def play(dsn: str, history: History, seed: int, steps: int) -> None:
     chance = random.Random(seed)
     shops = await open_shops(dsn, history)
@@ -267,7 +392,8 @@ async def play(dsn: str, history: History, seed: int, steps: int) -> None:
                 offset = chance.choice([-1, 1]) * chance.randrange(40 * 86_400)
                 shop.tenant = replace(shop.tenant, clock_offset_seconds=offset)
             ways = [shop.pay, shop.refund, shop.move, shop.close, shop.pay_out]
-            what = chance.choices(ways, [6, 3, 1, 2, 1])[0]
+            ways += [shop.withdraw, shop.settle_up]
+            what = chance.choices(ways, [6, 3, 1, 2, 1, 1, 3])[0]
             await what(chance)
             if chance.random() < 0.15:
                 async with connection.transaction():
@@ -275,6 +401,7 @@ async def play(dsn: str, history: History, seed: int, steps: int) -> None:
             if step % 20 == 19:
                 for each in shops:
                     await compare(connection, each, chance)
+                await compare_wallet(connection, shops[0])
         report = await audit(connection)
         assert report.differences == []
 
