@@ -86,6 +86,8 @@ def test_a_finance_day(  # noqa: PLR0915  # one day from morning to evening
     as_second(monkeypatch)
     early = laari("payout", "file", "1", "--json")
     assert "The run is requested, not approved." in early.err
+    unanswered = laari("payout", "settle", "1", "--json")
+    assert "run 1 is requested: no order waits for an answer" in unanswered.err
     assert laari("payout", "approve", "1", "--json").json["status"] == "approved"
     out = tmp_path / "run.csv"
     file = laari("payout", "file", "1", "--out", str(out), "--json").json

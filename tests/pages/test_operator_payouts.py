@@ -334,3 +334,21 @@ async def test_the_page_shows_the_chosen_mode(bank_service: Service, finance: De
     page = f"/merchants/{shop.id}"
     assert "Live balance</h2>" in finance.get(page).text
     assert "Sandbox balance</h2>" in finance.get(page, mode="sandbox").text
+
+
+async def test_a_run_that_grew_is_not_approved_as_it_was(
+    bank_service: Service, finance: Desk
+) -> None:
+    await paid_shop(bank_service, 30_000)
+    page, shown = create(finance)
+    (seen,) = re.findall(r'name="total" value="([^"]+)"', shown.text)
+    await paid_shop(bank_service, 12_345)
+    assert create(finance)[0] == page
+    second = await desk_of(bank_service, "finance")
+    refused = second.send(page, "/approve", total=seen)
+    assert refused.status_code == 409
+    (grown,) = re.findall(r'name="total" value="([^"]+)"', refused.text)
+    assert f"The total is MVR {grown} now. Look at the run, and decide again." in refused.text
+    assert second.send(page, "/approve", total="all").status_code == 422
+    assert "The run is approved" in second.send(page, "/approve", total=grown).text
+    finance.send(page, "/cancel")

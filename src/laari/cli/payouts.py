@@ -256,7 +256,7 @@ async def cancel(service: Service, what: str) -> dict[str, object]:
 async def request(service: Service, merchant_id: str, mode: Any) -> dict[str, object]:
     """Pay out all that one merchant has.
 
-    The next run takes the payout.
+    The next run takes the payout. In a sandbox it is sent at once.
     """
     async with connection_to(service.dsn) as connection:
         tenant = await merchants.tenant_of(connection, merchant_id, mode)
@@ -355,11 +355,14 @@ async def _targets(connection: Connection, what: str) -> list[tuple[Payout, str 
     """The payouts that are answered, each whole or one of its orders."""
     if what.isdecimal():
         found = await _find_run(connection, _run_number(what))
-        return [
+        sent: list[tuple[Payout, str | None]] = [
             (each, None)
             for each in await payouts.of_run(connection, found.id)
             if each.status == "sent"
         ]
+        if not sent:
+            raise LaariError(f"run {found.number} is {found.status}: no order waits for an answer")
+        return sent
     number = ids.read_id(ids.PAYOUT, what)
     reference = None
     if number is None:

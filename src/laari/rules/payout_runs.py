@@ -135,9 +135,13 @@ class OneRun(Command[Run]):
 
 @dataclass(frozen=True, slots=True)
 class ApproveRun(OneRun):
-    """Allows the file to be made. Above the threshold, a second person has to approve."""
+    """Allows the file to be made. Above the threshold, a second person has to approve.
+
+    `if_total` is the total that a person saw: payouts may have joined the run since.
+    """
 
     threshold: int
+    if_total: int | None = None
 
     def act(self, world: World, found: Run) -> Run | Refusal:
         run, by = found.run, written(self.actor)
@@ -147,6 +151,11 @@ class ApproveRun(OneRun):
             return refuse("payout_conflict", f"The run is {run.status}.")
         if not found.payouts:
             return refuse("payout_conflict", "The run has no payouts.")
+        if self.if_total not in (None, found.total):
+            message = (
+                f"The total is MVR {rufiyaa(found.total)} now. Look at the run, and decide again."
+            )
+            return refuse("payout_conflict", message)
         if found.total > self.threshold and by == run.created_by:
             above = f"MVR {rufiyaa(found.total)} is above MVR {rufiyaa(self.threshold)}"
             return refuse("payout_conflict", f"{above}: another person has to approve this run.")

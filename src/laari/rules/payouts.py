@@ -172,7 +172,8 @@ def not_allowed(payout: Payout, action: PayoutAction) -> Refusal | None:
 class RequestPayout(TenantCommand[Payout]):
     """Takes the movements up to the cut-off, or all that is available, out of the balance.
 
-    With a run, the payout joins it. Otherwise the next run takes it.
+    With a run, the payout joins it. Otherwise the next run takes it. A sandbox has no runs: the
+    payout is sent at once, and the sandbox's controls answer it.
     """
 
     tenant: Tenant
@@ -199,7 +200,10 @@ class RequestPayout(TenantCommand[Payout]):
         refusal = not_payable(due, ledger.available(world, self.tenant), terms, account)
         if refusal is not None:
             return refusal
-        return self._pay_out(world, due, terms)
+        payout = self._pay_out(world, due, terms)
+        if self.tenant.mode == "sandbox" and self.run_id is None:
+            return _send_in_sandbox(world, self.tenant, payout)
+        return payout
 
     def _due(self, world: World) -> Due | None:
         """The money to pay out; None if another payout of this batch came first."""
@@ -370,9 +374,13 @@ class SandboxPayout(TenantCommand[Payout]):
         refusal = uncovered(due, ledger.available(world, tenant), terms)
         if refusal is not None:
             return refusal
-        payout = move(world, tenant, request._pay_out(world, due, terms), "approve")
-        order = BankOrder(ids.show_id(ids.PAYOUT, payout.id), payout.id, 1, payout.amount)
-        return send(world, tenant, payout, [order], None)
+        return _send_in_sandbox(world, tenant, request._pay_out(world, due, terms))
+
+
+def _send_in_sandbox(world: World, tenant: Tenant, payout: Payout) -> Payout:
+    approved = move(world, tenant, payout, "approve")
+    order = BankOrder(ids.show_id(ids.PAYOUT, payout.id), payout.id, 1, payout.amount)
+    return send(world, tenant, approved, [order], None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from laari.rules import ids
 from laari.rules.bank_days import bank_day_from, cut_off_of
 from laari.rules.calendar import local_day
 from laari.rules.command import Command
+from laari.rules.money import read_rufiyaa
 from laari.rules.payout_runs import (
     AnswerPayout,
     ApproveRun,
@@ -205,7 +206,10 @@ async def _approve(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
         return problem
     content = await request.backend.ask(_content, run.id)
     threshold = request.backend.settings.payout_approval_above
-    command = ApproveRun(request.actor, run.id, content.tenants, threshold)
+    seen = read_rufiyaa(request.form["total"]) if "total" in request.form else content.total
+    if seen is None:
+        return FormProblem(422, "The total must be in rufiyaa, as the page shows it.")
+    command = ApproveRun(request.actor, run.id, content.tenants, threshold, seen)
     outcome = await request.submit(command)
     if isinstance(outcome, FormProblem):
         return outcome
