@@ -94,6 +94,13 @@ def test_a_frozen_wallet_looks_like_one_whose_limits_are_zero(
     assert frozen[1].json() == limited[1].json()
 
 
+def test_limits_do_not_show_a_silent_freeze(shop: Merchant, purse: Purse, account: str) -> None:
+    before, approved = purse.data("/usage"), shop.approved()
+    laari(shop, "customer", "freeze", account, "--reason", REASON, "--silent")
+    assert purse.data("/usage") == before
+    assert refused(shop.charge(approved, 5, "frozen")) == (422, "wallet_limit_exceeded")
+
+
 def test_authorizations_of_a_frozen_wallet_go_on_without_charges(
     shop: Merchant, purse: Purse, account: str
 ) -> None:

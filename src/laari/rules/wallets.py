@@ -67,6 +67,13 @@ def limits_in_force(wallet: Wallet, tier: Tier) -> Tier:
     return Tier(tier.name, per_transaction=0, daily=0, weekly=0, monthly=0)
 
 
+def seen_by_customer(wallet: Wallet) -> Wallet:
+    """A silent freeze does not show before an attempt: pages and limits stay as they were."""
+    if not wallet.frozen_silently:
+        return wallet
+    return replace(wallet, frozen_at=None, frozen_reason=None, frozen_silently=False)
+
+
 def spending_blocks(
     wallet: Wallet, tier: Tier, amount: int, spending: Spending
 ) -> Iterator[SpendingBlock]:

@@ -10,6 +10,7 @@ from laari.rules.authorizations import ApproveAuthorization, RejectAuthorization
 from laari.rules.ids import is_token
 from laari.rules.records import Authorization
 from laari.rules.refusals import Refusal
+from laari.rules.wallets import seen_by_customer
 
 
 class ApprovalRequest(LinkedRequest[Authorization]):
@@ -29,7 +30,7 @@ async def show(request: ApprovalRequest) -> Reply:
     asked, authorization = request.asked, request.asked.row
     payer = await request.decider() if request.is_open else None
     wallet_status = payer and await request.backend.wallets.get(payer.account)
-    wallet = wallet_status.wallet if wallet_status else None
+    wallet = seen_by_customer(wallet_status.wallet) if wallet_status else None
     return request.page(
         "approval.html",
         asked=asked,

@@ -12,6 +12,7 @@ from laari.rules.ids import is_token
 from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
 from laari.rules.records import Payment, Refund
 from laari.rules.refusals import Refusal
+from laari.rules.wallets import seen_by_customer
 from laari.store.reads import refunds
 
 
@@ -44,6 +45,7 @@ async def show(request: CheckoutRequest) -> Reply:
         seconds_left=payment.expires_at and asked.seconds_until(payment.expires_at),
         payer=payer,
         wallet_status=wallet_status,
+        is_frozen=wallet_status and seen_by_customer(wallet_status.wallet).frozen_at,
         sandbox=sandbox,
         ask_password=payer is not None and not is_fresh(request, payer),
         blocks=wallet_status and await blocks_in_words(request, wallet_status, asked),

@@ -20,7 +20,7 @@ async def blocks_in_words(
     request: PageRequest, wallet_status: WalletStatus, asked: Asked[Payable]
 ) -> list[Markup]:
     """Why this wallet cannot pay the amount, by the same rules as a payment."""
-    text, wallet = request.language.text, wallet_status.wallet
+    text, wallet = request.language.text, wallets.seen_by_customer(wallet_status.wallet)
     tenant, amount, now = asked.tenant, asked.row.amount, asked.now
     if wallet.frozen_at is not None:
         return [frozen_words(request, wallet)]  # its limits are zero: saying so would not help
@@ -55,7 +55,10 @@ async def refused_words(
     blocks: list[Markup] = []
     if refusal.code in ("insufficient_balance", "wallet_limit_exceeded"):
         wallet_status = await request.backend.wallets.get(account)
-        blocks = await blocks_in_words(request, wallet_status, asked) if wallet_status else []
+        assert wallet_status is not None  # wallets stay
+        blocks = await blocks_in_words(request, wallet_status, asked)
+        if not blocks and wallet_status.wallet.frozen_silently:
+            blocks = [frozen_words(request, wallet_status.wallet)]
     if not blocks:
         return request.language.text("checkout.busy")
     return Markup(" ").join([*blocks, request.language.text("checkout.untouched")])

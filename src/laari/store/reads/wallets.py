@@ -6,7 +6,7 @@ from typing import NamedTuple
 from asyncpg import Connection
 
 from laari.rules.records import Mode, TenantClock, Tier, Transaction, Wallet
-from laari.rules.wallets import limits_in_force
+from laari.rules.wallets import limits_in_force, seen_by_customer
 from laari.store.reads.tiers import LIMITS
 from laari.store.tables import TRANSACTIONS
 
@@ -62,7 +62,7 @@ async def count_use(connection: Connection, digests: list[bytes]) -> list[KeyUse
 
 
 class WalletStatus(NamedTuple):
-    """A wallet with its limits in force, and the clock of its sandbox, if any."""
+    """A wallet, its limits as the customer sees them, and the clock of its sandbox, if any."""
 
     wallet: Wallet
     tier: Tier
@@ -82,7 +82,7 @@ async def by_account(connection: Connection, accounts: list[int]) -> dict[int, W
     statuses = (
         WalletStatus(
             wallet,
-            limits_in_force(wallet, Tier(*row[2:end])),
+            limits_in_force(seen_by_customer(wallet), Tier(*row[2:end])),
             None if row[0] is None else TenantClock(row[0], row[1]),
         )
         for row in map(tuple, rows)

@@ -11,7 +11,7 @@ from laari.http.messages import Reply
 from laari.rules.ids import is_tid
 from laari.rules.periods import Moment
 from laari.rules.records import Transaction
-from laari.rules.wallets import counted, spent_now
+from laari.rules.wallets import counted, seen_by_customer, spent_now
 from laari.rules.world import local_time
 from laari.store.reads import refunds, wallets
 from laari.store.reads.refunds import LinkedRefund
@@ -41,7 +41,7 @@ def usage_of(wallet_status: WalletStatus, moment: Moment) -> list[Used]:
 async def show_home(request: WalletRequest) -> Reply:
     wallet_status = await request.backend.wallets.get(request.customer.account)
     assert wallet_status is not None  # a customer has a wallet, and wallets stay
-    wallet, clock = wallet_status.wallet, wallet_status.clock
+    wallet, clock = seen_by_customer(wallet_status.wallet), wallet_status.clock
     now = local_time(request.now, clock)
     moment = await request.backend.moment(wallet.mode, clock, now, counted(wallet))
     history = await request.backend.ask(wallets.history, request.customer.account, None, RECENT)
@@ -49,10 +49,7 @@ async def show_home(request: WalletRequest) -> Reply:
     return request.page(
         "home.html",
         wallet_status=wallet_status,
-        is_frozen=wallet.frozen_at is not None,
-        frozen=frozen_words(request, wallet)
-        if wallet.frozen_at is not None and not wallet.frozen_silently
-        else None,
+        frozen=frozen_words(request, wallet) if wallet.frozen_at is not None else None,
         usage=usage_of(wallet_status, moment),
         waiting=await first_waiting(request),
         transactions=history[0],

@@ -14,6 +14,7 @@ from laari.http.messages import Reply
 from laari.rules.payment_requests import PayRequest, RejectRequest, SendReceipt
 from laari.rules.records import PaymentRequest
 from laari.rules.refusals import Refusal
+from laari.rules.wallets import seen_by_customer
 from laari.store.reads import payment_requests
 from laari.store.reads.listing import Found, Position, Window
 
@@ -84,7 +85,7 @@ async def show(request: OwnPaymentRequest) -> Reply:
         asked=request.asked,
         payment_request=request.asked.row,
         balance=wallet_status.wallet.balance,
-        is_frozen=wallet_status.wallet.frozen_at is not None,
+        is_frozen=seen_by_customer(wallet_status.wallet).frozen_at is not None,
         blocks=await blocks_in_words(request, wallet_status, request.asked),
     )
 

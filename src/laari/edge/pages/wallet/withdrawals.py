@@ -10,6 +10,7 @@ from laari.rules import ids
 from laari.rules.money import read_rufiyaa
 from laari.rules.payouts import coming, in_effect
 from laari.rules.refusals import Refusal
+from laari.rules.wallets import seen_by_customer
 from laari.rules.withdrawals import CancelWithdrawal, RequestWithdrawal
 from laari.store.people import bank_accounts
 from laari.store.reads import payouts
@@ -30,14 +31,13 @@ async def show(request: WithdrawalRequest) -> Reply:
     account, ask = request.customer.account, request.backend.ask
     status = await request.backend.wallets.get(account)
     assert status is not None  # a customer has a wallet, and wallets stay
-    wallet = status.wallet
+    wallet = seen_by_customer(status.wallet)
     accounts = (await ask(payouts.bank_accounts, [account]))[account]
     made = await ask(payouts.of_wallet, account, PAGE)
-    is_named = wallet.frozen_at is not None and not wallet.frozen_silently
     return request.page(
         "withdraw.html",
         balance=wallet.balance,
-        frozen=frozen_words(request, wallet) if is_named else None,
+        frozen=frozen_words(request, wallet) if wallet.frozen_at is not None else None,
         account=in_effect(accounts, request.now),
         coming=coming(accounts, request.now),
         masked=bank_accounts.masked,
