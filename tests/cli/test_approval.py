@@ -53,7 +53,10 @@ def test_an_application_is_reviewed_and_approved(laari: Laari, stranger: str) ->
     assert (refused["status"], refused["reason"]) == ("refused", "The register has another name.")
     assert laari(*refuse, "--reason", "Again").status == 1
     third = laari("application", "submit", stranger, *OPTIONS, "--json").json
-    approved = laari("merchant", "approve", stranger, "--json").json
+    changed = laari("merchant", "approve", stranger, "--application", again["application_id"])
+    assert (changed.status, "has changed its application" in changed.err) == (1, True)
+    this = ("--application", third["application_id"])
+    approved = laari("merchant", "approve", stranger, *this, "--json").json
     assert (approved["approved"], approved["mode"]) == (True, "sandbox")
     shown = laari("application", "show", third["application_id"], "--json").json
     assert shown["status"] == "approved"

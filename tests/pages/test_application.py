@@ -86,13 +86,14 @@ async def test_a_shop_applies_and_reads_the_decision(service: Service, shop: Sho
     assert "is approved for live mode" in shop.get("/application").text
     assert shop.get().url.path.endswith("/sandbox")
     found_actions = [row["action"] for row in actions]
-    assert found_actions[-6:] == [
+    assert found_actions[-7:] == [
         "application.submit",
         "application.refuse",
         "application.submit",
         "application.withdraw",
         "application.submit",
         "merchant.approve",
+        "application.approve",
     ]
 
 

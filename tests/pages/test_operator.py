@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import httpx
+import msgspec
 import pyotp
 import pytest
 from playwright.async_api import expect
@@ -18,7 +19,7 @@ from laari.edge.pages.app import ROUTES
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.rules.calendar import local_day
 from laari.rules.permissions import OperatorRole, may
-from laari.store.people import memberships
+from laari.store.people import applications, memberships, merchants
 from laari.store.people.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import volume
@@ -46,6 +47,13 @@ FORBIDDEN = "Your role cannot do this"
 def page_of(service: Service, customer: Customer) -> str:
     [row] = service.execute("SELECT customer_id FROM wallets WHERE account = $1", customer.account)
     return f"/customers/cus_{row['customer_id'].hex}"
+
+
+def application_in(page: str) -> dict[str, str]:
+    """The field that names the application on a merchant's page."""
+    found = re.search(r'name="application" value="(\w+)"', page)
+    assert found is not None
+    return {"application": found[1]}
 
 
 @pytest.fixture
@@ -290,24 +298,55 @@ async def test_an_application_is_approved_once(service: Service, admin: Desk) ->
     shown = admin.get(page).text
     assert ANSWERS["registration_number"] in shown
     assert "Bodu &lt;i&gt;Boat&lt;/i&gt;" in shown
-    assert admin.send(page, "/refuse", reason="").status_code == 422
-    assert "is refused" in admin.send(page, "/refuse", reason="Wrong register").text
-    assert admin.send(page, "/refuse", reason="Again").status_code == 409
+    read = application_in(shown)
+    assert admin.send(page, "/refuse", reason="", **read).status_code == 422
+    assert "is refused" in admin.send(page, "/refuse", reason="Wrong register", **read).text
+    assert admin.send(page, "/refuse", reason="Again", **read).status_code == 409
     again = await asyncio.to_thread(service.laari, "application", "submit", merchant_id, *options)
     assert again.returncode == 0
+    read = application_in(admin.get(page).text)
     for wrong in ({"live_max": "much"}, {"live_minimum": "0"}, {"live_hold": "\x07"}):
-        assert admin.send(page, "/approve", **wrong).status_code == 422
+        assert admin.send(page, "/approve", **wrong, **read).status_code == 422
     terms = {"live_max": "5,000", "live_minimum": "100", "live_hold": "First <b>month</b>"}
-    approved = admin.send(page, "/approve", **terms).text
+    approved = admin.send(page, "/approve", **terms, **read).text
     for text in ("is approved", "First &lt;b&gt;month", "MVR\u00a05,000.00", "MVR\u00a0100.00"):
         assert text in approved
     assert ANSWERS["bank_account"] in approved.partition('id="payouts"')[2]
-    assert admin.send(page, "/approve").status_code == 409
+    assert admin.send(page, "/approve", **read).status_code == 409
     limit = {"reason": "Grown", "mode": "live"}
     assert admin.send(page, "/limit", max_payment="-5", **limit).status_code == 422
     assert "no limit" in admin.send(page, "/limit", max_payment="", **limit).text
     rows = service.execute("SELECT mode FROM tenants WHERE merchant_id = $1", merchant_id)
     assert sorted(row["mode"] for row in rows) == ["live", "sandbox"]
+
+
+async def test_an_application_that_nobody_has_read_is_not_decided(
+    service: Service, admin: Desk
+) -> None:
+    """Or a shop replaces the bank account while the operator reads the application."""
+    async with connection_to(service.dsn) as connection:
+        async with connection.transaction():
+            made = await sign_up(connection, OPERATOR, bytes(32), 10**6, name="Boat")
+        assert made is not None
+        merchant_id, answers = made.merchant.id, applications.ApplicationFields(**ANSWERS)
+        await applications.submit(connection, OPERATOR, merchant_id, answers)
+        page = f"/merchants/{merchant_id}"
+        read = application_in(admin.get(page).text)
+        other = msgspec.structs.replace(answers, bank_account="999900001111")
+        await applications.submit(connection, OPERATOR, merchant_id, other)
+        for form in (read, {}):
+            refused = admin.send(page, "/approve", **form)
+            assert refused.status_code == 409
+            assert "999900001111" in refused.text  # the page shows the present one
+            assert admin.send(page, "/refuse", reason="No", **form).status_code == 409
+        assert not (await merchants.show(connection, merchant_id)).has_live
+    assert "is approved" in admin.send(page, "/approve", **application_in(refused.text)).text
+    ended = service.execute(
+        "SELECT actor_kind, after FROM journal WHERE action = 'application.approve' "
+        "AND merchant_id = $1",
+        merchant_id,
+    )
+    assert [tuple(row) for row in ended] == [("operator", '{"status":"approved"}')]
 
 
 async def test_fees_and_a_pause(service: Service, admin: Desk) -> None:

@@ -82,9 +82,9 @@ def walk(
     service: Service, desk: Desk, page: str, steps: list[tuple[str, dict[str, str], str]]
 ) -> None:
     for form, fields, action in steps:
-        before, hidden = len(entries(service)), {}
-        if found := re.search(r'name="change" value="(\w+)"', desk.get(page).text):
-            hidden = {"change": found[1]}
+        before = len(entries(service))
+        shown = desk.get(page).text
+        hidden = dict(re.findall(r'name="(change|application)" value="(\w+)"', shown))
         answer = desk.send(page, f"/{form}", **fields, **hidden)
         assert answer.status_code == 200, (form, answer.text)
         added = [entry for entry in entries(service)[before:] if entry["action"] == action]

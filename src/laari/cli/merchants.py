@@ -2,6 +2,7 @@
 
 from datetime import date, timedelta
 from typing import Any, Literal
+from uuid import UUID
 
 import click
 
@@ -10,6 +11,7 @@ from laari.cli.terminal.operation import actor, operation
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
+from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none, start_of
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
@@ -147,10 +149,21 @@ async def show(service: Service, merchant_id: str) -> dict[str, object]:
 @click.option(
     "--hold", type=fields.reason, metavar="REASON", help="Pay out nothing; shown to the merchant."
 )
+@click.option(
+    "--application",
+    "application_id",
+    type=fields.id_of(ids.APPLICATION, "an application's id"),
+    help="Only if this application is open.",
+)
 @operation
 @needs("merchants.approve")
 async def approve(
-    service: Service, /, merchant_id: str, reason: str | None, **terms: Any
+    service: Service,
+    /,
+    merchant_id: str,
+    reason: str | None,
+    application_id: UUID | None,
+    **terms: Any,
 ) -> dict[str, object]:
     """Let a merchant that signed up go live.
 
@@ -161,6 +174,7 @@ async def approve(
         await applications.approve(
             *(connection, actor(), merchant_id, reason),
             *(LiveTerms(**terms), service.settings.channels),
+            application_id=application_id,
         )
         return {**described(await merchants.show(connection, merchant_id)), "approved": True}
 

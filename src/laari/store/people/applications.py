@@ -165,10 +165,13 @@ async def approve(
     reason: str | None = None,
     terms: LiveTerms = NO_TERMS,
     channels: Collection[str] = (),
+    *,
+    application_id: UUID | None = None,
 ) -> None:
     """Makes the merchant's live side with its terms, and ends an open application as approved.
 
     Payouts go to the bank account of the application, and the owners get a notice of it.
+    `application_id` is the one that the operator has read: the merchant may have replaced it.
     """
     async with acting(connection, actor, "merchant.approve", reason):
         await _refuse_live(connection, merchant_id)
@@ -184,11 +187,14 @@ async def approve(
         bank = await connection.fetchrow(
             "UPDATE applications SET status = 'approved', decided_at = now(), decided_by = $2, "
             "reason = $3 WHERE merchant_id = $1 AND status = 'submitted' "
-            "RETURNING bank_holder, bank_name, bank_account",
+            "RETURNING id, bank_holder, bank_name, bank_account",
             *(merchant_id, actor.name, reason),
         )
+        if application_id is not None and (bank is None or bank["id"] != application_id):
+            raise ApplicationError("the merchant has changed its application: read it again")
         if bank is not None:
-            holder, name, number = bank
+            ended, holder, name, number = bank
+            await _note(connection, actor, "approve", ended, merchant_id, "approved", reason)
             added = await bank_accounts.add(
                 connection, tenant_id, holder, name, number, actor, channels
             )

@@ -3,12 +3,14 @@
 from collections.abc import Awaitable, Callable
 from datetime import date
 from typing import TypeVar
+from uuid import UUID
 
 from laari.edge.pages.operator.request import OperatorRequest, hand_over_link, in_words
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
+from laari.rules import ids
 from laari.rules.calendar import local_day, read_timestamp, start_of
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.payouts import coming, in_effect
@@ -23,6 +25,7 @@ T = TypeVar("T")
 
 MOST_LISTED = 500
 MAX_REASON = 255
+NO_APPLICATION = FormProblem(409, "This merchant has no such application.")
 MAX_FEE_FIXED = 9_999_999_999  # laari
 
 MerchantHandler = Callable[[OperatorRequest, Merchant], Awaitable[T]]
@@ -56,6 +59,7 @@ async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
     ask, mode = request.backend.ask, _mode(request, merchant)
     tenant = await ask(tenants.of_merchant, merchant.id, mode)
     accounts = (await ask(payouts.bank_accounts, [tenant.id]))[tenant.id]
+    application = await ask(applications.latest_of, merchant.id)
     return request.page(
         "merchant.html",
         merchant=merchant,
@@ -65,7 +69,8 @@ async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
         earlier=(await ask(balances.movement_counts, [tenant.id]))[tenant.id],
         bank_account=in_effect(accounts, request.now),
         next_accounts=coming(accounts, request.now),
-        application=await ask(applications.latest_of, merchant.id),
+        application=application,
+        application_id=application and ids.show_id(ids.APPLICATION, application.id),
         terms=await ask(fees.terms_of, merchant.id),
         balances=await ask(balances.of_merchant, merchant.id),
         people=await ask(memberships.list_members, merchant.id),
@@ -88,15 +93,24 @@ async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply | Prob
         return FormProblem(422, "The reason of a hold must be printable characters.")
     if problem := await request.confirm():
         return problem
+    application_id = _application(request)
+    if application_id is None:
+        return NO_APPLICATION
     terms = LiveTerms(minimum or NO_TERMS.minimum, hold, max_payment)
     channels = request.backend.settings.channels
     try:
         await request.backend.write(
-            applications.approve, request.actor, merchant.id, None, terms, channels
+            *(applications.approve, request.actor, merchant.id, None, terms, channels),
+            application_id=application_id,
         )
     except LaariError as error:
         return in_words(error)
     return request.redirect(f"/merchants/{merchant.id}", done="approved")
+
+
+def _application(request: OperatorRequest) -> UUID | None:
+    """The application on the operator's screen: another one may have followed it."""
+    return ids.read_id(ids.APPLICATION, request.form.get("application", ""))
 
 
 def _optional(request: OperatorRequest, name: str, highest: int) -> int | FormProblem | None:
@@ -125,11 +139,11 @@ async def _refuse(request: OperatorRequest, merchant: Merchant) -> Reply | Probl
     reason = request.text_of("reason", 500)
     if isinstance(reason, FormProblem):
         return reason
-    application = await request.backend.ask(applications.latest_of, merchant.id)
-    if application is None:
-        return FormProblem(409, "This merchant has no application.")
+    application_id = _application(request)
+    if application_id is None:
+        return NO_APPLICATION
     try:
-        await request.backend.write(applications.refuse, request.actor, application.id, reason)
+        await request.backend.write(applications.refuse, request.actor, application_id, reason)
     except LaariError as error:
         return in_words(error)
     return request.redirect(f"/merchants/{merchant.id}", done="refused")
