@@ -211,7 +211,7 @@ async def write_more(dsn: str) -> None:
                 connection, OPERATOR, shop.merchant.id, email, role, till, login
             )
         now = datetime.now(UTC)
-        await second_factors.begin(connection, OPERATOR, bytes(32), added.id, now)
+        await second_factors.begin(connection, OPERATOR, bytes(32), added.id, now, b"")
         identity = Identity("passport", "A1", now.date(), "Malé")
         await identities.enter(connection, OPERATOR, MASTER_KEY, second.id, identity, "Verified")
         offer = invitations.Offer("invited@shop.mv", "manager")

@@ -198,7 +198,7 @@ async def fill(dsn: str, receiver: str) -> dict[str, str]:
         await memberships.add(connection, OPERATOR, *place, login)
         person = await persons.find(connection, "evil@shop.mv")
         assert person is not None
-        await second_factors.begin(connection, OPERATOR, MASTER_KEY, person, datetime.now(UTC))
+        await second_factors.begin(connection, OPERATOR, MASTER_KEY, person, datetime.now(UTC), b"")
         await opened(connection, "evil@shop.mv")
         offer = invitations.Offer("invited@shop.mv", "manager")
         await invitations.invite(

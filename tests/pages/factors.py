@@ -42,8 +42,8 @@ def with_factor(owner: Owner) -> tuple[Phone, list[str]]:
         whose = await persons.find(connection, owner.email)
         assert whose is not None
         before = datetime.now(UTC) - timedelta(minutes=5)
-        await second_factors.begin(connection, OPERATOR, service.master_key, whose, before)
-        seed = await second_factors.pending_seed(connection, service.master_key, whose, before)
+        await second_factors.begin(connection, OPERATOR, service.master_key, whose, before, b"")
+        seed = await second_factors.pending_seed(connection, service.master_key, whose, before, b"")
         assert seed is not None
         code = pyotp.TOTP(seed).at(before)
         codes = await second_factors.confirm(

@@ -10,6 +10,7 @@ import pytest
 
 from laari.rules.messages import InvitationContent
 from laari.store.people import (
+    applications,
     invitations,
     logins,
     memberships,
@@ -203,8 +204,8 @@ async def test_a_stranger_s_second_factor_does_not_outlive_the_proof(connection)
     for number, way in enumerate(("invitation", "reset", "link")):
         email = f"{number}@b.mv"
         person = await stranger_at(connection, email)
-        await second_factors.begin(connection, OPERATOR, bytes(32), person, NOW)
-        seed = await second_factors.pending_seed(connection, bytes(32), person, NOW)
+        await second_factors.begin(connection, OPERATOR, bytes(32), person, NOW, b"")
+        seed = await second_factors.pending_seed(connection, bytes(32), person, NOW, b"")
         code = pyotp.TOTP(seed or "").at(NOW)
         await second_factors.confirm(connection, OPERATOR, bytes(32), person, code, NOW, b"")
         assert await second_factors.status(connection, person) is not None
@@ -219,6 +220,28 @@ async def test_a_stranger_s_second_factor_does_not_outlive_the_proof(connection)
             token = await password_links.issue(connection, OPERATOR, person, NOW)
             assert await password_links.use(connection, token, "mine", NOW)
         assert await second_factors.status(connection, person) is None
+
+
+async def test_emails_alone_do_not_open_a_live_merchant_with_a_second_factor(connection) -> None:
+    """A shop that signed up and was approved: nobody has proved the address of its owner."""
+    for number, way in enumerate(("invitation", "link")):
+        email = f"{number}@b.mv"
+        person = await stranger_at(connection, email)
+        [place] = await memberships.of_person(connection, person)
+        await applications.approve(connection, OPERATOR, place.merchant_id or "")
+        await second_factors.begin(connection, OPERATOR, bytes(32), person, NOW, b"")
+        seed = await second_factors.pending_seed(connection, bytes(32), person, NOW, b"")
+        code = pyotp.TOTP(seed or "").at(NOW)
+        await second_factors.confirm(connection, OPERATOR, bytes(32), person, code, NOW, b"")
+        if way == "invitation":
+            other = await stranger_at(connection, f"other{number}@b.mv")
+            [place] = await memberships.of_person(connection, other)
+            token = await invite(connection, place.merchant_id or "", email)
+            assert await accept(connection, token, password_hash="mine") is not None
+        else:
+            token = await password_links.issue(connection, OPERATOR, person, NOW)
+            assert await password_links.use(connection, token, "mine", NOW)
+        assert await second_factors.status(connection, person) is not None
 
 
 async def test_a_new_invitation_replaces_the_old_one(connection, shop: str) -> None:

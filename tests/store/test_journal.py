@@ -72,7 +72,7 @@ async def with_people(connection: asyncpg.Connection, merchant_id: str) -> str:
     now = datetime.now(UTC)
     place = (merchant_id, PERSON.name, "owner", None)
     added = await memberships.add(connection, OPERATOR, *place, NewLogin("hash"))
-    await second_factors.begin(connection, PERSON, bytes(32), added.id, now)
+    await second_factors.begin(connection, PERSON, bytes(32), added.id, now, b"")
     await change(connection, "UPDATE second_factors SET confirmed_at = now()")
     offer = invitations.Offer("new@shop.mv", "manager")
     made = await invitations.invite(connection, PERSON, merchant_id, offer, now, page="")

@@ -17,7 +17,7 @@ from laari.store.people.persons import NewLogin
 from laari.store.people.second_factors import CodeProblem
 from laari.store.postgres.pool import connection_to
 from laari.store.secrets import MasterKeyError
-from tests.actors import OPERATOR, change
+from tests.actors import OPERATOR
 from tests.logins import opened
 
 KEY = b"k" * 32
@@ -51,8 +51,8 @@ async def whose(connection: asyncpg.Connection) -> PersonId:
 @pytest.fixture
 async def factor(connection: asyncpg.Connection, whose: PersonId, dsn: str) -> Factor:
     """Confirmed some minutes before now."""
-    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW)
-    seed = await second_factors.pending_seed(connection, KEY, whose, NOW)
+    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW, b"")
+    seed = await second_factors.pending_seed(connection, KEY, whose, NOW, b"")
     assert seed is not None
     totp = pyotp.TOTP(seed)
     before = NOW - timedelta(minutes=10)
@@ -66,10 +66,10 @@ async def factor(connection: asyncpg.Connection, whose: PersonId, dsn: str) -> F
 async def test_a_seed_counts_from_its_first_code_on(
     connection: asyncpg.Connection, whose: PersonId
 ) -> None:
-    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW)
-    first = await second_factors.pending_seed(connection, KEY, whose, NOW)
-    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW)
-    seed = await second_factors.pending_seed(connection, KEY, whose, NOW)
+    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW, b"")
+    first = await second_factors.pending_seed(connection, KEY, whose, NOW, b"")
+    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW, b"")
+    seed = await second_factors.pending_seed(connection, KEY, whose, NOW, b"")
     assert seed != first
     assert seed is not None
     assert await second_factors.status(connection, whose) is None
@@ -84,8 +84,8 @@ async def test_a_seed_counts_from_its_first_code_on(
     # The code of the set-up is used up, and the set-up is over.
     assert await second_factors.check(connection, KEY, whose, code, NOW) is not None
     assert await second_factors.confirm(connection, OPERATOR, KEY, whose, code, NOW, b"") is None
-    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW)
-    assert await second_factors.pending_seed(connection, KEY, whose, NOW) is None
+    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW, b"")
+    assert await second_factors.pending_seed(connection, KEY, whose, NOW, b"") is None
     later = NOW + timedelta(seconds=30)
     assert (
         await second_factors.check(connection, KEY, whose, pyotp.TOTP(seed).at(later), later)
@@ -94,11 +94,11 @@ async def test_a_seed_counts_from_its_first_code_on(
 
 
 async def test_a_set_up_expires(connection: asyncpg.Connection, whose: PersonId) -> None:
-    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW)
-    seed = await second_factors.pending_seed(connection, KEY, whose, NOW)
+    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW, b"")
+    seed = await second_factors.pending_seed(connection, KEY, whose, NOW, b"")
     assert seed is not None
     late = NOW + second_factors.PENDING
-    assert await second_factors.pending_seed(connection, KEY, whose, late) is None
+    assert await second_factors.pending_seed(connection, KEY, whose, late, b"") is None
     code = pyotp.TOTP(seed).at(late)
     assert await second_factors.confirm(connection, OPERATOR, KEY, whose, code, late, b"") is None
 
@@ -177,8 +177,10 @@ async def test_recovery_codes_are_of_one_person_and_not_readable(factor: Factor)
     other = await add(
         factor.connection, OPERATOR, None, "b@laari.example", "support", None, NewLogin("hash")
     )
-    await second_factors.begin(factor.connection, OPERATOR, KEY, other.id, NOW)
-    await change(factor.connection, "UPDATE second_factors SET confirmed_at = now()")
+    await second_factors.begin(factor.connection, OPERATOR, KEY, other.id, NOW, b"")
+    seed = await second_factors.pending_seed(factor.connection, KEY, other.id, NOW, b"")
+    code = pyotp.TOTP(seed or "").at(NOW)
+    await second_factors.confirm(factor.connection, OPERATOR, KEY, other.id, code, NOW, b"")
     refused = await second_factors.check(factor.connection, KEY, other.id, factor.recovery[0], NOW)
     assert refused == CodeProblem()
     plain = factor.recovery[0].replace("-", "")
@@ -220,13 +222,30 @@ async def test_sessions_with_the_password_alone_end_when_it_is_turned_on(
     connection: asyncpg.Connection, whose: PersonId
 ) -> None:
     own, other = await opened(connection, EMAIL, NOW), await opened(connection, EMAIL, NOW)
-    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW)
-    seed = await second_factors.pending_seed(connection, KEY, whose, NOW)
+    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW, sessions.digest(own))
+    seed = await second_factors.pending_seed(connection, KEY, whose, NOW, sessions.digest(own))
     assert seed is not None
     code = pyotp.TOTP(seed).at(NOW)
     await second_factors.confirm(connection, OPERATOR, KEY, whose, code, NOW, sessions.digest(own))
     assert await sessions.of_person(connection, own, NOW) is not None
     assert await sessions.of_person(connection, other, NOW) is None
+
+
+async def test_another_session_does_not_see_the_seed(
+    connection: asyncpg.Connection, whose: PersonId
+) -> None:
+    """Or a browser that was left open would make the same codes from then on."""
+    own, other = b"o" * 32, b"x" * 32
+    await second_factors.begin(connection, OPERATOR, KEY, whose, NOW, own)
+    assert await second_factors.pending_seed(connection, KEY, whose, NOW, other) is None
+    seed = await second_factors.pending_seed(connection, KEY, whose, NOW, own)
+    assert seed is not None
+    code = pyotp.TOTP(seed).at(NOW)
+    assert await second_factors.confirm(connection, OPERATOR, KEY, whose, code, NOW, other) is None
+    assert await second_factors.confirm(connection, OPERATOR, KEY, whose, code, NOW, own)
+    later = NOW + timedelta(seconds=30)
+    valid = pyotp.TOTP(seed).at(later)
+    assert await second_factors.check(connection, KEY, whose, valid, later) is None
 
 
 async def test_turning_it_off_removes_everything(factor: Factor) -> None:

@@ -107,7 +107,8 @@ async def show_factor(request: PersonRequest) -> Reply:
     seed = None
     if factor is None:
         seed = await backend.ask(
-            second_factors.pending_seed, backend.master_key, whose, request.now
+            second_factors.pending_seed,
+            *(backend.master_key, whose, request.now, request.person.digest),
         )
     uri = None if seed is None else otpauth_uri(seed, request.person.email, ISSUER)
     image = None if uri is None else base64.b64encode(qr_png(uri)).decode()
@@ -122,6 +123,7 @@ async def begin(request: PersonRequest) -> Reply | Problem:
     await request.backend.write(
         second_factors.begin,
         *(request.actor, request.backend.master_key, request.person.whose, request.now),
+        request.person.digest,
     )
     return request.redirect(FACTOR)
 

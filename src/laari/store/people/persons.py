@@ -84,7 +84,17 @@ async def prove(connection: Connection, whose: PersonId) -> None:
 
 
 async def _forget_factor(connection: Connection, whose: PersonId) -> None:
-    await connection.execute("DELETE FROM second_factors WHERE person_id = $1", whose.id)
+    """Not if live money is behind the person: their emails alone must not open it.
+
+    The operator has approved such a merchant, and can turn the factor off.
+    """
+    await connection.execute(
+        "DELETE FROM second_factors WHERE person_id = $1 AND NOT EXISTS ("
+        "SELECT FROM memberships b LEFT JOIN tenants t "
+        "ON t.merchant_id = b.merchant_id AND t.mode = 'live' "
+        "WHERE b.person_id = $1 AND (b.merchant_id IS NULL OR t.id IS NOT NULL))",
+        whose.id,
+    )
 
 
 async def reset_password(

@@ -5,6 +5,7 @@ is accepted once.
 """
 
 import secrets
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from laari.rules.second_factor import (
 from laari.store.people import sessions
 from laari.store.people.acting import acting
 from laari.store.people.logins import PersonId
-from laari.store.secrets import decrypt, derive, encrypt
+from laari.store.secrets import MasterKeyError, decrypt, derive, encrypt
 
 PENDING = timedelta(hours=1)  # for the first code after the set-up began
 _BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -64,9 +65,17 @@ async def is_required(connection: Connection, whose: PersonId) -> bool:
 
 
 async def begin(
-    connection: Connection, actor: Actor, master: bytes, whose: PersonId, now: datetime
+    connection: Connection,
+    actor: Actor,
+    master: bytes,
+    whose: PersonId,
+    now: datetime,
+    session_digest: bytes,
 ) -> None:
-    """Makes a new seed, which counts after its first code. A confirmed factor stays as it is."""
+    """Makes a new seed, which counts after its first code. A confirmed factor stays as it is.
+
+    Only this session can read it: another one, perhaps stolen, would make the same codes later.
+    """
     seed = "".join(secrets.choice(_BASE32) for _ in range(SEED_LETTERS))
     async with acting(connection, actor, "second_factor.begin"):
         await connection.execute(
@@ -74,20 +83,29 @@ async def begin(
             "VALUES ($1, $2, $3) ON CONFLICT (person_id) DO UPDATE "
             "SET seed_encrypted = excluded.seed_encrypted, created_at = excluded.created_at "
             "WHERE second_factors.confirmed_at IS NULL",
-            *(whose.id, encrypt(master, seed.encode(), _context(whose)), now),
+            *(whose.id, encrypt(master, seed.encode(), _context(whose, session_digest)), now),
         )
 
 
 async def pending_seed(
-    connection: Connection, master: bytes, whose: PersonId, now: datetime
+    connection: Connection, master: bytes, whose: PersonId, now: datetime, session_digest: bytes
 ) -> str | None:
-    """The seed that waits for its first code, for an hour."""
+    """The seed that waits for its first code, for an hour, in the session that began it."""
     encrypted = await connection.fetchval(
         "SELECT seed_encrypted FROM second_factors "
         "WHERE person_id = $1 AND confirmed_at IS NULL AND created_at > $2",
         *(whose.id, now - PENDING),
     )
-    return None if encrypted is None else _seed(master, encrypted, whose)
+    return None if encrypted is None else _own_seed(master, encrypted, whose, session_digest)
+
+
+def _own_seed(
+    master: bytes, encrypted: bytes, whose: PersonId, session_digest: bytes
+) -> str | None:
+    """None if another session began the set-up."""
+    with suppress(MasterKeyError):
+        return decrypt(master, encrypted, _context(whose, session_digest)).decode()
+    return None
 
 
 async def confirm(
@@ -109,12 +127,16 @@ async def confirm(
         row = await _locked(connection, whose)
         if row is None or row["confirmed_at"] is not None or row["created_at"] <= now - PENDING:
             return None
-        problem = await _check_step(connection, master, whose, row, code, now)
+        seed = _own_seed(master, row["seed_encrypted"], whose, session_digest)
+        if seed is None:
+            return None
+        problem = await _check_step(connection, master, whose, row, seed, code, now)
         if problem is not None:
             return problem
         await connection.execute(
-            "UPDATE second_factors SET confirmed_at = $2, codes_made_at = $2 WHERE person_id = $1",
-            *(whose.id, now),
+            "UPDATE second_factors SET confirmed_at = $2, codes_made_at = $2, seed_encrypted = $3 "
+            "WHERE person_id = $1",
+            *(whose.id, now, encrypt(master, seed.encode(), _context(whose))),
         )
         await connection.execute(
             "DELETE FROM sessions WHERE person_id = $1 AND digest <> $2", whose.id, session_digest
@@ -140,7 +162,8 @@ async def check_locked(
     row = await _locked(connection, whose)
     if row is None or row["confirmed_at"] is None:
         return CodeProblem()
-    return await _check_step(connection, master, whose, row, code, now)
+    seed = _seed(master, row["seed_encrypted"], whose)
+    return await _check_step(connection, master, whose, row, seed, code, now)
 
 
 async def open_session(
@@ -189,13 +212,18 @@ async def _locked(connection: Connection, whose: PersonId) -> Any:
 
 
 async def _check_step(
-    connection: Connection, master: bytes, whose: PersonId, row: Any, code: str, now: datetime
+    connection: Connection,
+    master: bytes,
+    whose: PersonId,
+    row: Any,
+    seed: str,
+    code: str,
+    now: datetime,
 ) -> CodeProblem | None:
     blocked = row["blocked_until"]
     if blocked is not None and blocked > now:
         return CodeProblem(blocked - now)
     code = read_code(code)
-    seed = _seed(master, row["seed_encrypted"], whose)
     step = accepted_step(seed, code, now, row["last_step"])
     if step is None and not await _use_recovery_code(connection, master, whose, code):
         failures = row["failures"] + 1
@@ -247,5 +275,6 @@ def _seed(master: bytes, encrypted: bytes, whose: PersonId) -> str:
     return decrypt(master, encrypted, _context(whose)).decode()
 
 
-def _context(whose: PersonId) -> bytes:
-    return f"second factor of {whose.id}".encode()
+def _context(whose: PersonId, pending_in: bytes | None = None) -> bytes:
+    session = "" if pending_in is None else f" in session {pending_in.hex()}"
+    return f"second factor of {whose.id}{session}".encode()
