@@ -389,8 +389,11 @@ async def test_the_audit_watches_what_the_triggers_write(connection) -> None:
         "'\\000'), 1) FROM pg_trigger WHERE tgfoid = 'journal_change'::regproc"
     )
     written = {table: tuple(arguments) for table, arguments in rows}
+    by_code = {"scheduled_fees", "pending_movements"}  # their changes add the entries
     assert written == {
-        table: (watched.object_type, *watched.columns) for table, watched in WATCHED.items()
+        table: (watched.object_type, *watched.columns)
+        for table, watched in WATCHED.items()
+        if table not in by_code
     }
 
 

@@ -116,7 +116,7 @@ class MakeMovement(Command[MovedMoney]):
             tid=moved.transaction.tid,
         )
         world.movements.change(movement.id, done)
-        _note(world, self.actor, "make", done)
+        _note(world, self.actor, "make", done, movement)
         return moved
 
 
@@ -143,7 +143,7 @@ class RefuseMovement(Command[PendingMovement]):
             reason=self.reason,
         )
         world.movements.change(movement.id, refused)
-        _note(world, self.actor, "refuse", refused)
+        _note(world, self.actor, "refuse", refused, movement)
         return refused
 
 
@@ -156,19 +156,28 @@ def _waiting(world: World, movement_id: UUID) -> PendingMovement | Refusal:
     return movement
 
 
-def _note(world: World, actor: Actor, verb: str, movement: PendingMovement) -> None:
-    """Both people of a movement are in the journal."""
-    after = {
+def _watched(movement: PendingMovement) -> dict[str, object]:
+    return {
         "status": movement.status,
         "account": str(movement.account),
         "amount": movement.amount,
         "requested_by": movement.requested_by,
     }
+
+
+def _note(
+    world: World,
+    actor: Actor,
+    verb: str,
+    movement: PendingMovement,
+    before: PendingMovement | None = None,
+) -> None:
+    """Both people of a movement are in the journal."""
     note(
         *(world, actor, f"movement.{verb}", "movement", ids.show_id(ids.MOVEMENT, movement.id)),
         merchant_id=None,
         mode=None,
-        before=None,
-        after=after,
+        before=None if before is None else _watched(before),
+        after=_watched(movement),
         reason=movement.reason or movement.details,
     )

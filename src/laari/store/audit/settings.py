@@ -92,6 +92,17 @@ WATCHED = {
         "identity", "'cus_' || encode(uuid_send(r.customer_id), 'hex')", ("#encrypted",)
     ),
     "bank_holidays": Watched("bank_holiday", "r.day::text", ("name",)),
+    "scheduled_fees": Watched(
+        "scheduled_fees",
+        "r.merchant_id || ' ' || floor(extract(epoch FROM r.starts_at))::bigint",
+        ("fee_bps", "fee_fixed"),
+    ),
+    "pending_movements": Watched(
+        "movement",
+        "'mov_' || encode(uuid_send(r.id), 'hex')",
+        ("status", "account", "amount", "requested_by"),
+        "after::jsonb || jsonb_build_object('account', (after::jsonb ->> 'account')::bigint)",
+    ),
     "wallet_keys": Watched(
         "wallet_key", "encode(r.digest, 'hex')", ("account", "name", "revoked_at")
     ),
@@ -140,4 +151,41 @@ def _check(table: str, watched: Watched) -> Check:
     )
 
 
-CHECKS = [_check(table, watched) for table, watched in WATCHED.items()]
+def _history(watched: Watched) -> str:
+    before = watched.expected.replace("after", "before")
+    return f"""SELECT object_type, object_id, id, action, {before} AS found,
+            lag({watched.expected}) OVER (PARTITION BY object_id ORDER BY id) AS expected
+        FROM journal WHERE object_type = '{watched.object_type}'"""
+
+
+_HISTORY = Check(
+    "setting_history",
+    "The setting was changed without an entry in the journal, before its next change.",
+    # Such a change, and then one by the service, would leave a last entry that fits.
+    f"""SELECT object_type || ' ' || object_id || ', entry ' || id AS id,
+        left(coalesce(expected::text, 'nothing'), {LONGEST}) AS expected,
+        left(coalesce(found::text, 'nothing'), {LONGEST}) AS found
+    FROM ({" UNION ALL ".join(map(_history, WATCHED.values()))}) AS entries
+    WHERE found IS DISTINCT FROM expected AND action <> 'journal.begin'""",
+    scope="all",
+)
+_WALLET_CUSTOMER = Check(
+    "wallet_customer",
+    "The wallet belongs to another customer than the one it was opened for.",
+    """SELECT r.account::text AS id, coalesce(string_agg(c.object_id, ', '), 'none') AS expected,
+        'cus_' || encode(uuid_send(r.customer_id), 'hex') AS found
+    FROM wallets r JOIN journal j ON j.object_type = 'wallet' AND j.object_id = r.account::text
+        -- A wallet from before the journal has no entry about its opening.
+        AND j.before IS NULL AND j.action <> 'journal.begin'
+    LEFT JOIN journal c ON c.object_type = 'customer' AND c.before IS NULL AND c.xid = j.xid
+    GROUP BY r.account, r.customer_id
+    HAVING ('cus_' || encode(uuid_send(r.customer_id), 'hex') = ANY (array_agg(c.object_id)))
+        IS NOT TRUE""",
+    scope="all",
+)
+
+CHECKS = [
+    *(_check(table, watched) for table, watched in WATCHED.items()),
+    _HISTORY,
+    _WALLET_CUSTOMER,
+]

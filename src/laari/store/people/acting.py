@@ -40,14 +40,19 @@ async def note(
     object_id: str,
     *,
     merchant_id: str | None = None,
-    after: Mapping[str, object],
+    before: Mapping[str, object] | None = None,
+    after: Mapping[str, object] | None,
     reason: str | None = None,
 ) -> None:
     """Adds an entry about an object that has no trigger, in the caller's transaction."""
     await connection.execute(
         "INSERT INTO journal (time, actor_kind, actor_name, actor_role, address, action, "
-        "object_type, object_id, merchant_id, after, reason) "
-        "VALUES (now(), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        "object_type, object_id, merchant_id, before, after, reason) "
+        "VALUES (now(), $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         *(actor.kind, actor.name, actor.role, actor.address, action, object_type, object_id),
-        *(merchant_id, msgspec.json.encode(after).decode(), reason),
+        *(merchant_id, _text(before), _text(after), reason),
     )
+
+
+def _text(values: Mapping[str, object] | None) -> str | None:
+    return None if values is None else msgspec.json.encode(values).decode()

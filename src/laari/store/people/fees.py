@@ -1,5 +1,6 @@
 """Fee terms of merchants: in force at once or from a later moment, with their history."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from asyncpg import Connection
@@ -35,7 +36,12 @@ async def set_fees(
         )
         if found is None and starts_at is not None:
             raise LaariError(f"no merchant has the id {merchant_id}")
-        if found:
+        if found and starts_at is not None:
+            old = await connection.fetchrow(
+                "SELECT fee_bps, fee_fixed FROM scheduled_fees "
+                "WHERE merchant_id = $1 AND starts_at = $2",
+                *(merchant_id, starts_at),
+            )
             await connection.execute(
                 "INSERT INTO scheduled_fees (merchant_id, starts_at, fee_bps, fee_fixed, "
                 "scheduled_by) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (merchant_id, starts_at) "
@@ -43,13 +49,8 @@ async def set_fees(
                 "scheduled_at = now()",
                 *(merchant_id, starts_at, fee_bps, fee_fixed, actor.name),
             )
-            terms = {"starts_at": starts_at, "fee_bps": fee_bps, "fee_fixed": fee_fixed}
-            await note(
-                *(connection, actor, "fees.schedule", "fees", merchant_id),
-                merchant_id=merchant_id,
-                after=terms,
-                reason=reason,
-            )
+            new = {"fee_bps": fee_bps, "fee_fixed": fee_fixed}
+            await _note(connection, actor, "schedule", merchant_id, starts_at, old, new, reason)
             return
         changed = await connection.fetchval(
             "UPDATE merchants SET fee_bps = $2, fee_fixed = $3 WHERE id = $1 RETURNING true",
@@ -63,18 +64,36 @@ async def cancel_scheduled(
     connection: Connection, actor: Actor, merchant_id: str, starts_at: datetime
 ) -> bool:
     """Removes fees that have not begun; False if there are none for this moment."""
-    async with acting(connection, actor, "merchant.cancel_fees"):
-        gone = await connection.fetchval(
-            "DELETE FROM scheduled_fees WHERE merchant_id = $1 AND starts_at = $2 RETURNING true",
+    async with connection.transaction():
+        gone = await connection.fetchrow(
+            "DELETE FROM scheduled_fees WHERE merchant_id = $1 AND starts_at = $2 "
+            "RETURNING fee_bps, fee_fixed",
             *(merchant_id, starts_at),
         )
         if gone is not None:
-            await note(
-                *(connection, actor, "fees.cancel", "fees", merchant_id),
-                merchant_id=merchant_id,
-                after={"starts_at": starts_at},
-            )
+            await _note(connection, actor, "cancel", merchant_id, starts_at, gone, None)
     return gone is not None
+
+
+async def _note(
+    connection: Connection,
+    actor: Actor,
+    verb: str,
+    merchant_id: str,
+    starts_at: datetime,
+    before: Mapping[str, int] | None,
+    after: Mapping[str, int] | None,
+    reason: str | None = None,
+) -> None:
+    """The audit compares the scheduled fees with these entries."""
+    await note(
+        *(connection, actor, f"fees.{verb}", "scheduled_fees"),
+        f"{merchant_id} {int(starts_at.timestamp())}",
+        merchant_id=merchant_id,
+        before=None if before is None else dict(before),
+        after=after,
+        reason=reason,
+    )
 
 
 async def terms_of(connection: Connection, merchant_id: str) -> list[FeeTerms]:
@@ -106,11 +125,14 @@ async def start_due(connection: Connection) -> bool:
         row = await connection.fetchrow(
             "DELETE FROM scheduled_fees WHERE (merchant_id, starts_at) = (SELECT merchant_id, "
             "starts_at FROM scheduled_fees WHERE starts_at <= now() ORDER BY starts_at LIMIT 1 "
-            "FOR UPDATE SKIP LOCKED) RETURNING merchant_id, fee_bps, fee_fixed"
+            "FOR UPDATE SKIP LOCKED) RETURNING merchant_id, starts_at, fee_bps, fee_fixed"
         )
         if row is None:
             return False
+        merchant_id, starts_at, *fees = row
+        started = dict(zip(("fee_bps", "fee_fixed"), fees, strict=True))
+        await _note(connection, actor, "start", merchant_id, starts_at, started, None)
         await connection.execute(
-            "UPDATE merchants SET fee_bps = $2, fee_fixed = $3 WHERE id = $1", *row
+            "UPDATE merchants SET fee_bps = $2, fee_fixed = $3 WHERE id = $1", merchant_id, *fees
         )
         return True
