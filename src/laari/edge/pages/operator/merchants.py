@@ -100,7 +100,12 @@ async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply | Prob
     channels = request.backend.settings.channels
     try:
         await request.backend.write(
-            *(applications.approve, request.actor, merchant.id, None, terms, channels),
+            applications.approve,
+            request.actor,
+            merchant.id,
+            None,
+            terms,
+            channels,
             application_id=application_id,
         )
     except LaariError as error:
