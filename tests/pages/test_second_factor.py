@@ -156,6 +156,11 @@ def test_what_moves_money_or_gives_access_asks_for_a_code(owner: Owner) -> None:
     # A wrong password uses up no code.
     done = browser.post("/live/keys/mode", mode="sandbox", password=PASSWORD, code=code)
     assert (done.status_code, done.headers["location"].rpartition("=")[2]) == (303, "mode")
+    # People and keys are those of live mode too, in whatever mode the credentials act now.
+    for path in ("/sandbox/keys", "/sandbox/people", "/sandbox/webhooks"):
+        assert shown_fields(path) == {"password", "code"}, path
+    friend = {"email": "friend@shop.example", "role": "owner"}
+    assert browser.post("/sandbox/people", **friend).status_code == 422
     new = browser.post(
         "/live/keys/clients",
         "/live/keys",

@@ -222,10 +222,10 @@ class DashboardRequest(PersonRequest, DashboardVisitor):
     def asks_password(self) -> bool:
         """Whether credentials and actions without an undo need the password again.
 
-        With a second factor, they always do if live money is behind them.
+        With a second factor, they always do if the merchant has a live side. Its people and keys
+        are the same in both modes, and the mode of the credentials can be changed later.
         """
-        is_live = "live" in (self.tenant.mode, self.merchant.mode)
-        return super().asks_password or (self.person.has_factor and is_live)
+        return super().asks_password or (self.person.has_factor and self.merchant.has_live)
 
 
 def home_of(merchant_id: str, mode: str) -> str:
