@@ -1,5 +1,6 @@
 """Signing up for a sandbox on the dashboard, in a browser."""
 
+import asyncio
 import secrets
 from collections.abc import Iterator
 
@@ -7,6 +8,9 @@ import httpx
 import pytest
 from playwright.async_api import Page, expect
 
+from laari.store.people import memberships, signup
+from laari.store.postgres.pool import connection_to
+from tests.actors import OPERATOR
 from tests.pages.forms import token_in
 from tests.pages.owners import new_owner
 from tests.pages.people import Visitors, both_sizes, serious_violations
@@ -109,6 +113,26 @@ async def test_a_person_who_is_logged_in_adds_a_shop_under_the_own_name(
         ("person", person.email, "owner", "127.0.0.1")
     }
     assert "merchant.create" in {entry["action"] for entry in entries}
+
+
+async def test_a_person_who_is_removed_at_that_moment_adds_no_shop(open_service: Service) -> None:
+    person = new_owner(open_service)
+    client = await logged_in(open_service, person.email)
+    fields = {"form_token": token_in(client.get("/signup").text), "name": "Third Boat"}
+    async with connection_to(open_service.dsn) as lock, connection_to(open_service.dsn) as other:
+        member = await memberships.find_member(other, person.shop.id, person.email)
+        async with lock.transaction():  # the sign-up waits, after it has found the person
+            await lock.execute("SELECT pg_advisory_xact_lock($1)", signup._ONE_AT_A_TIME)
+            sent = asyncio.create_task(asyncio.to_thread(client.post, "/signup", data=fields))
+            waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+            while not await other.fetchval(waiting):
+                await asyncio.sleep(0.02)
+            shop = person.shop.id
+            await memberships.remove(other, OPERATOR, shop, member.person_id, may_be_last=True)
+    answer = await sent
+    assert (answer.status_code, "was removed at this moment" in answer.text) == (409, True)
+    made = open_service.execute("SELECT count(*) FROM merchants WHERE name = 'Third Boat'")
+    assert made[0][0] == 0
 
 
 async def test_what_is_wrong_is_said_and_nothing_is_made(

@@ -187,6 +187,8 @@ async def join(
         raise MembershipError(
             f"this email address already logs in to {_named(merchant_id)}"
         ) from None
+    except asyncpg.ForeignKeyViolationError:
+        raise MembershipError("this person was removed at this moment") from None
 
 
 async def set_role(

@@ -1,6 +1,7 @@
 """Sign-up for the sandbox: a shop's name and a log-in, then the dashboard opens with its key."""
 
 from laari.edge.pages.dashboard import overview
+from laari.edge.pages.dashboard.people import problem_of
 from laari.edge.pages.dashboard.request import SIGN_UP, DashboardRequest
 from laari.edge.pages.known import remember_browser
 from laari.edge.pages.request import Access, FormProblem, Problem
@@ -11,6 +12,7 @@ from laari.rules.contacts import read_email
 from laari.rules.passwords import password_problem
 from laari.rules.refusals import Refusal
 from laari.store.people import logins
+from laari.store.people.memberships import MembershipError
 from laari.store.people.sessions import PersonSession
 from laari.store.people.signup import is_full
 
@@ -70,7 +72,11 @@ async def sign_up(request: SignUpRequest) -> Reply | Problem:
 
 
 async def _add_shop(request: SignUpRequest, name: str, owner: PersonSession) -> Reply | Problem:
-    made = await make_merchant(request.backend, request.http, SignUpFields(name=name), owner=owner)
+    fields = SignUpFields(name=name)
+    try:
+        made = await make_merchant(request.backend, request.http, fields, owner=owner)
+    except MembershipError as error:
+        return problem_of(error)
     if isinstance(made, Refusal):
         return made
     stopped = await request.open(made.merchant.id, "sandbox")
