@@ -171,7 +171,7 @@ async def approve(
     """Makes the merchant's live side with its terms, and ends an open application as approved.
 
     Payouts go to the bank account of the application, and the owners get a notice of it.
-    `application_id` is the one that the operator has read: the merchant may have replaced it.
+    `application_id` names the one on the operator's screen: the merchant may have replaced it.
     """
     async with acting(connection, actor, "merchant.approve", reason):
         await _refuse_live(connection, merchant_id)
