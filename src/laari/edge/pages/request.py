@@ -334,10 +334,14 @@ class PageRequest:
 
 
 def _read_query(query: bytes) -> dict[str, str]:
-    """The last parameter of a name counts. A query with too many parameters counts as empty."""
+    """The last parameter of a name counts. A query with too many parameters counts as empty.
+
+    The database has no zero bytes in texts.
+    """
     if query.count(b"&") >= MAX_FIELDS:
         return {}
-    return dict(parse_qsl(query.decode("latin-1"), keep_blank_values=True))
+    fields = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    return {name: value.replace("\0", "") for name, value in fields}
 
 
 def read_count(text: str) -> int:

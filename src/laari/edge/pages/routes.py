@@ -85,6 +85,8 @@ class PageRoute(Generic[P]):
     async def _handle(self, request: P) -> Reply:
         if request.backend.settings.require_https and not request.http.secure:
             return request.refusal(403, "https")
+        if "\0" in request.path:  # no id has one, and the database cannot look for it
+            return request.no_such_page()
         is_form = request.http.method == "POST"
         refused = _refused_form(request, self._longest) if is_form else None
         stopped = refused or await request.enter(self.access)

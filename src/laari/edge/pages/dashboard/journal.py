@@ -42,7 +42,7 @@ def _read(request: DashboardRequest) -> Asked | Refusal:
     """The filters in the address; days are real days in Maldives time."""
     names = ("actor", "action", "object", "first", "last")
     given = {name: request.query.get(name, "").strip()[:LONGEST] for name in names}
-    written = {name: value.replace("\0", "") for name, value in given.items() if value}
+    written = {name: value for name, value in given.items() if value}
     days: dict[str, date] = {}
     for name in ("first", "last"):
         if name in written:

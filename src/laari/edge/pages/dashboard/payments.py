@@ -51,7 +51,7 @@ _list = list_page(PAYMENTS, api.LIST_QUERY, "payments.html", _sums)
 
 
 async def show_list(request: DashboardRequest) -> Reply:
-    sought = request.query.get("q", "").strip()[:LONGEST_SEARCH].replace("\0", "")
+    sought = request.query.get("q", "").strip()[:LONGEST_SEARCH]
     if not sought:
         return await _list_by(request)
     if ids.read_id(ids.PAYMENT, sought) is not None:

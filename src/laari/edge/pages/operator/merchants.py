@@ -1,7 +1,6 @@
 """Merchants and their applications: review, approval, fees from a day on, and a pause."""
 
 from collections.abc import Awaitable, Callable
-from datetime import date
 from typing import TypeVar
 from uuid import UUID
 
@@ -12,6 +11,7 @@ from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.calendar import local_day, read_timestamp, start_of
+from laari.rules.day_ranges import read_day
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.payouts import coming, in_effect
 from laari.rules.permissions import Permission
@@ -166,10 +166,10 @@ async def _set_fees(request: OperatorRequest, merchant: Merchant) -> Reply | Pro
     written = request.form.get("from", "").strip()
     starts_at = None
     if written:
-        try:
-            starts_at = start_of(date.fromisoformat(written))
-        except ValueError:
+        first = read_day(written)
+        if first is None:
             return FormProblem(422, "The first day must be a date.")
+        starts_at = start_of(first)
         if starts_at <= request.now and local_day(starts_at) != local_day(request.now):
             return FormProblem(422, "The first day has passed. Fees cannot begin in the past.")
     reason = request.text_of("reason", MAX_REASON)

@@ -9,6 +9,7 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.calendar import local_day
+from laari.rules.day_ranges import read_day
 from laari.rules.money import read_rufiyaa, rufiyaa
 from laari.rules.movements import (
     MakeMovement,
@@ -42,10 +43,7 @@ async def show(request: OperatorRequest) -> Reply:
 
 
 def _day(request: OperatorRequest, name: str) -> date:
-    try:
-        return date.fromisoformat(request.query.get(name, ""))
-    except ValueError:
-        return local_day(request.now)
+    return read_day(request.query.get(name, "")) or local_day(request.now)
 
 
 def _mode(request: OperatorRequest) -> Mode:

@@ -1,13 +1,12 @@
 """The first page of the desk: one search field, and everything that fits."""
 
-from datetime import date
-
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
+from laari.rules.day_ranges import read_day
 from laari.rules.lifecycle import shown_state
 from laari.rules.money import read_rufiyaa
 from laari.rules.records import MODES
@@ -20,7 +19,7 @@ MOST_FOUND = 50
 
 
 async def show(request: OperatorRequest) -> Reply:
-    sought = request.query.get("q", "").strip()[:LONGEST].replace("\0", "")
+    sought = request.query.get("q", "").strip()[:LONGEST]
     if not sought:
         return request.page("home.html", sought="", found=None, state_of=shown_state)
     backend = request.backend
@@ -47,10 +46,7 @@ async def show_amount(request: OperatorRequest) -> Reply:
     """Payments of one amount, within a merchant and a day."""
     merchant_id, mode = request.query.get("merchant", ""), request.query.get("mode", "live")
     amount = read_rufiyaa(request.query.get("amount", ""))
-    try:
-        day = date.fromisoformat(request.query.get("day", ""))
-    except ValueError:
-        day = None
+    day = read_day(request.query.get("day", ""))
     if mode not in MODES or not await request.backend.ask(merchants.exists, merchant_id):
         return request.missing()
     tenant = await request.backend.ask(tenants.in_mode, merchant_id, mode)
