@@ -8,7 +8,17 @@ from typing import Any
 
 from playwright.async_api import Page
 
+from laari.store.people import applications, bank_accounts
+from laari.store.people.signup import sign_up
+from laari.store.postgres.pool import Connection, connection_to
+from laari.store.reads import tenants
+from tests.actors import OPERATOR
+from tests.cli.test_approval import ANSWERS
+from tests.logins import opened
+from tests.pages.owners import Owner
 from tests.pages.people import Visitors
+from tests.pages.test_journal import client_of
+from tests.pages.test_tills import close
 from tests.serving import Merchant, Service
 
 DAY = 86_400
@@ -32,17 +42,26 @@ class Trade:
             email=self.email,
             webhook_url="https://seagull.mv/hook",
         )
+        service.database.run(self._enter_bank)
         chance = random.Random(7)
         self.shop.control("wallet", {"balance": 10**12, "tier": "business"})
         self.shop.advance(-29 * DAY)
         for day in range(30):
             for number in range(chance.randint(1, 5)):
                 self._sell(chance, f"B-{day + 1:02}{number:02}")
+            if day in (10, 20, 27):
+                self._pay_out("return" if day == 20 else "settle")
+            if day == 14:
+                self._close("Bar", "Counted twice. One note of MVR 20.00 was missing.")
             if day < 29:
                 self.shop.advance(DAY)
         self.shop.control("clock", {"reset": True})
+        self._close("Bar", "")
+        self.shop.post("/sandbox/payouts")
         self.refunded = self.shop.payment(reference="ORDER-2041", title="Two flat whites")
         self.shop.control(f"payments/{self.refunded['id']}/pay")
+        for fields in ({"amount": 3_000, "reason": "requested_by_customer", "note": "Cold"}, {}):
+            self.shop.post(f"/payments/{self.refunded['id']}/refunds", {"amount": 2_000, **fields})
         keyed = {"reference": "ORDER-2042", "amount": 48_000, "title": "Breakfast for four"}
         made = self.shop.post(
             "/payments", {**keyed, "bill_number": "B-2042"}, Idempotency_Key="order-2042"
@@ -63,9 +82,29 @@ class Trade:
         )
         self.shop.charge(self.authorization, 45_000, "BOX-77-1", title="This month's box")
 
+    def _pay_out(self, answer: str) -> None:
+        made = self.shop.post("/sandbox/payouts").json()["data"]
+        self.shop.post(f"/sandbox/payouts/{made['id']}/{answer}")
+        self.payout = made["id"]
+
+    def _close(self, till: str, note: str) -> None:
+        with client_of(Owner(self.shop, self.email)) as client:
+            self.closing = str(close(client, till, note=note).url).rsplit("/", 1)[1]
+
+    async def _enter_bank(self, connection: Connection) -> None:
+        tenant = await tenants.of_merchant(connection, self.shop.id, "sandbox")
+        for number in ("7730000012345", "7730000099999"):
+            account = ("Seagull Café", "Bank of Maldives", number)
+            await bank_accounts.add(connection, tenant.id, *account, OPERATOR)
+
     def _sell(self, chance: random.Random, bill: str) -> None:
         title, amount = chance.choice(ORDERS)
-        payment = self.shop.payment(title=title, amount=amount, bill_number=bill)
+        payment = self.shop.payment(
+            title=title,
+            amount=amount,
+            bill_number=bill,
+            terminal_label=chance.choice(("Bar", "Terrace")),
+        )
         if chance.random() < 0.85:
             self.shop.control(f"payments/{payment['id']}/pay")
 
@@ -76,6 +115,9 @@ async def _open(visitors: Visitors, service: Service, page: Page, path: str) -> 
     path = path.format(
         paid=trade.paid["id"],
         pending=trade.pending["id"],
+        refunded=trade.refunded["id"],
+        payout=trade.payout,
+        closing=trade.closing,
         authorization=trade.authorization["id"],
     )
     await page.goto(f"{service.origin}/dashboard/{trade.shop.id}{path}")
@@ -139,6 +181,56 @@ async def revoke(visitors: Visitors, service: Service, page: Page) -> None:
     await page.get_by_role("link", name="Revoke").first.click()
 
 
+async def refund_wrong(visitors: Visitors, service: Service, page: Page) -> None:
+    await _open(visitors, service, page, "/sandbox/payments/{paid}/refund")
+    await page.get_by_label("Amount in MVR").fill("1,000.00")
+    await page.get_by_label("Note").fill("Two plates came late")
+    await page.get_by_role("button", name="Refund the payment").click()
+
+
+async def bank_wrong(visitors: Visitors, service: Service, page: Page) -> None:
+    await _open(visitors, service, page, "/sandbox/money/bank")
+    await page.get_by_label("Account holder").fill("Seagull Café")
+    await page.get_by_label("Bank", exact=True).fill("BML")
+    await page.get_by_label("Account number").fill("12x4")
+    await page.get_by_label("password").fill("wrong password")
+    await page.get_by_role("button", name="Save").click()
+
+
+async def _newcomer(
+    visitors: Visitors, service: Service, page: Page, path: str, sent: bool
+) -> None:
+    """A shop that signed up, and perhaps has applied to go live."""
+    email = f"{secrets.token_hex(4)}@coral.example"
+    async with connection_to(service.dsn) as connection:
+        async with connection.transaction():
+            given = {"name": "Coral Books", "email": email}
+            made = await sign_up(*(connection, OPERATOR, bytes(32), 10**6), **given)
+        assert made is not None
+        if sent:
+            answers = applications.ApplicationFields(**ANSWERS)
+            await applications.submit(connection, OPERATOR, made.merchant.id, answers)
+        token = await opened(connection, email)
+    cookie = {"name": "laari-dashboard", "value": token, "url": service.origin}
+    await page.context.add_cookies([cookie])  # type: ignore[list-item]
+    await page.goto(f"{service.origin}/dashboard/{made.merchant.id}/sandbox{path}")
+
+
+def _new(path: str, *, sent: bool = False) -> Any:
+    async def shot(visitors: Visitors, service: Service, page: Page) -> None:
+        await _newcomer(visitors, service, page, path, sent)
+
+    return shot
+
+
+async def application_wrong(visitors: Visitors, service: Service, page: Page) -> None:
+    await _newcomer(visitors, service, page, "/application", False)
+    for label in ("Legal name", "Registration", "Address", "Bank", "holder", "number", "Contact"):
+        await page.get_by_label(label).first.fill("Coral Books")
+    await page.get_by_label("Expected sales").fill("much")
+    await page.get_by_role("button", name="Send").click()
+
+
 SHOTS = {
     "dashboard-login": login,
     "dashboard-overview": _shot("/sandbox"),
@@ -148,6 +240,28 @@ SHOTS = {
     "dashboard-days": days,
     "dashboard-movements": _shot("/sandbox/payments/movements"),
     "dashboard-refund": _shot("/sandbox/payments/{paid}/refund"),
+    "dashboard-refund-wrong": refund_wrong,
+    "dashboard-refunded": _shot("/sandbox/payments/{refunded}"),
+    "dashboard-money": _shot("/sandbox/money"),
+    "dashboard-payouts": _shot("/sandbox/money/payouts"),
+    "dashboard-payout": _shot("/sandbox/money/payouts/{payout}"),
+    "dashboard-bank": _shot("/sandbox/money/bank"),
+    "dashboard-bank-wrong": bank_wrong,
+    "dashboard-statement": _shot("/sandbox/money/statement?preset=this_month"),
+    "dashboard-tills": _shot("/sandbox/tills"),
+    "dashboard-close-till": _shot("/sandbox/tills/close?till=Terrace"),
+    "dashboard-till-closing": _shot("/sandbox/tills/closings/{closing}"),
+    "dashboard-journal": _shot("/sandbox/journal"),
+    "dashboard-search-nothing": _shot("/sandbox/payments?q=nothing"),
+    "dashboard-authorizations": _shot("/sandbox/authorizations"),
+    "dashboard-empty": _new(""),
+    "dashboard-empty-payments": _new("/payments"),
+    "dashboard-empty-money": _new("/money"),
+    "dashboard-empty-payouts": _new("/money/payouts"),
+    "dashboard-empty-tills": _new("/tills"),
+    "dashboard-application": _new("/application"),
+    "dashboard-application-wrong": application_wrong,
+    "dashboard-application-sent": _new("/application", sent=True),
     "dashboard-new-link": new_link,
     "dashboard-requests": _shot("/sandbox/requests"),
     "dashboard-authorization": _shot("/sandbox/authorizations/{authorization}"),

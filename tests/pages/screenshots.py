@@ -16,7 +16,13 @@ from playwright.async_api import Page, async_playwright
 
 from laari.engine.embedded import embedded_server
 from laari.store.postgres.migrate import migrate
-from tests.pages import dashboard_shots, factor_shots, people_shots, wallet_shots
+from tests.pages import (
+    dashboard_shots,
+    factor_shots,
+    operator_shots,
+    people_shots,
+    wallet_shots,
+)
 from tests.pages.conftest import CHROMIUM, OPTIONS
 from tests.pages.people import SIZES, Visitors, new_customer
 from tests.pages.wallets import set_active
@@ -25,7 +31,19 @@ from tests.serving import Merchant, Service, serving
 ROOT = Path(__file__).parents[2]
 SHOWN = ROOT / "docs/img/pages"
 OTHERS = ROOT / "build/screenshots"
-COLOURS = 96  # of a picture: pages have few, and the files stay small
+COLOURS = 128  # of a picture: pages have few, and the files stay small
+FEW_SHADES = Image.Quantize.FASTOCTREE  # keeps a colour of few pixels, such as a red word
+
+# As the pages are used: large movements need a second person, and customers sign up.
+SETTINGS = {
+    "LAARI_CUSTOMER_SIGNUP": "on",
+    "LAARI_PAYOUT_APPROVAL_ABOVE": "1000000",
+    "LAARI_SECOND_OPERATOR_ABOVE": "100000",
+    "LAARI_SMS_COMMAND": "false",  # so messages to phones wait
+    "LAARI_SUPPORT_CONTACT": "support@laari.example or 330 1234",
+    "LAARI_WITHDRAWAL_MINIMUM": "1000",
+}
+PRINTED = {"dashboard-statement", "dashboard-till-closing", "checkout-paid"}
 
 Shot = Callable[[Visitors, Service, Page], Awaitable[None]]
 
@@ -141,6 +159,7 @@ async def approval_approved(visitors: Visitors, service: Service, page: Page) ->
 
 
 SHOTS: dict[str, Shot] = {
+    **operator_shots.SHOTS,  # first: its runs of payouts take every merchant that was paid
     "checkout": checkout,
     "checkout-dhivehi": checkout_dhivehi,
     "checkout-confirm": checkout_confirm,
@@ -167,22 +186,31 @@ async def take(service: Service, names: list[str]) -> None:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=[*OPTIONS])
         visitors = Visitors(browser, service)
-        visitors.expected_statuses = {402, 403, 404}  # what is refused is a picture too
+        visitors.expected_statuses = {400, 402, 403, 404, 409, 422}  # a refusal is a picture too
         for name in names or SHOTS:
-            for size in SIZES:
+            page = await visitors.page("desktop")
+            await SHOTS[name](visitors, service, page)
+            await page.wait_for_load_state("networkidle")
+            await page.evaluate("document.fonts.ready")
+            for size, viewport in SIZES.items():
+                await page.set_viewport_size(viewport)
                 for scheme in ("light", "dark"):
-                    page = await visitors.page(size, color_scheme=scheme)
-                    await SHOTS[name](visitors, service, page)
-                    await page.wait_for_load_state("networkidle")
-                    await page.evaluate("document.fonts.ready")
-                    picture = Image.open(io.BytesIO(await page.screenshot(full_page=True)))
-                    file = SHOWN / f"{name}-{size}-{scheme}.png"
-                    file = file if file.exists() else OTHERS / file.name
-                    picture.convert("RGB").quantize(COLOURS).save(file, optimize=True)
-                    print(file.relative_to(ROOT))
-                    await page.context.close()
-                    assert visitors.complaints == [], visitors.complaints  # no picture of an error
+                    await page.emulate_media(color_scheme=scheme)
+                    await save(page, f"{name}-{size}-{scheme}.png")
+            if name in PRINTED:
+                await page.emulate_media(media="print", color_scheme="light")
+                await save(page, f"{name}-print.png")
+            await page.context.close()
+            assert visitors.complaints == [], visitors.complaints  # no picture of an error
         await browser.close()
+
+
+async def save(page: Page, name: str) -> None:
+    picture = Image.open(io.BytesIO(await page.screenshot(full_page=True)))
+    file = SHOWN / name
+    file = file if file.exists() else OTHERS / name
+    picture.convert("RGB").quantize(COLOURS, FEW_SHADES).save(file, optimize=True)
+    print(file.relative_to(ROOT), flush=True)
 
 
 def main() -> None:
@@ -191,7 +219,7 @@ def main() -> None:
         embedded_server(Path(folder, "data"), durable=False) as dsn,
     ):
         asyncio.run(migrate(dsn))
-        with serving(dsn, Path(folder)) as service:
+        with serving(dsn, Path(folder), **SETTINGS) as service:
             asyncio.run(take(service, sys.argv[1:]))
 
 

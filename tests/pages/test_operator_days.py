@@ -219,7 +219,7 @@ async def test_a_finance_day_at_the_bank(  # noqa: PLR0915  # one day from morni
     await expect(page.get_by_role("status")).to_have_text("The statement is imported.")
     await look(page, "bank")
     await page.get_by_role("radio").check()
-    await page.get_by_label("Number of the wallet").fill(str(customer.account))
+    await page.get_by_label("Account number of the wallet").fill(str(customer.account))
     await page.get_by_role("button", name="Assign to the wallet").click()
     await expect(page.get_by_role("status")).to_have_text("The money is added to the wallet.")
     [row] = service.execute("SELECT balance FROM wallets WHERE account = $1", customer.account)

@@ -1,6 +1,7 @@
 """The pictures of the wallet application, for tests/pages/screenshots.py."""
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable
 
 from playwright.async_api import Page
@@ -60,6 +61,74 @@ async def must_change(visitors: Visitors, service: Service, page: Page) -> None:
     await page.goto(f"{service.origin}/app")
 
 
+def _dhivehi(path: str) -> Shot:
+    async def show(visitors: Visitors, service: Service, page: Page) -> None:
+        await _log_in(visitors, service, page)
+        await page.goto(f"{service.origin}{path}?lang=dv")
+
+    return show
+
+
+async def signup(visitors: Visitors, service: Service, page: Page) -> None:
+    await page.goto(f"{service.origin}/app/signup")
+    await page.locator("#name").fill("Aishath Ibrahim")
+    await page.locator("#mobile").fill(f"9{secrets.randbelow(10**6):06}")
+    await page.locator("#new").fill("short")
+
+
+async def signup_dhivehi(visitors: Visitors, service: Service, page: Page) -> None:
+    await page.goto(f"{service.origin}/app/signup?lang=dv")
+
+
+async def signup_wrong(visitors: Visitors, service: Service, page: Page) -> None:
+    await signup(visitors, service, page)
+    await page.locator("#new").fill("password123")
+    await page.locator("button.button").click()
+
+
+async def signup_code(visitors: Visitors, service: Service, page: Page) -> None:
+    await signup(visitors, service, page)
+    await page.locator("#new").fill("two flat whites and a cake")
+    await page.locator("button.button").click()
+
+
+async def withdraw(visitors: Visitors, service: Service, page: Page) -> None:
+    """With one withdrawal on its way, and another that is refused."""
+    customer = await new_customer(service)
+    await visitors.log_in(page.context, customer)
+    await page.goto(f"{service.origin}/app/withdraw")
+    await page.locator("#bank").fill("Bank of Maldives")
+    await page.locator("#number").fill("7730000012345")
+    await page.locator("#password").fill(customer.password)
+    await page.get_by_role("button", name="Save").click()
+    await page.locator("#amount").fill("120.50")
+    await page.get_by_role("button", name="Withdraw", exact=True).click()
+    await page.get_by_role("status").wait_for()
+
+
+async def withdraw_wrong(visitors: Visitors, service: Service, page: Page) -> None:
+    await withdraw(visitors, service, page)
+    await page.locator("#amount").fill("9,999.00")
+    await page.get_by_role("button", name="Withdraw", exact=True).click()
+
+
+async def paid_request(visitors: Visitors, service: Service, page: Page) -> None:
+    """With its receipt."""
+    await _log_in(visitors, service, page)
+    await page.goto(f"{service.origin}/app/transactions")
+    await page.goto(f"{service.origin}/app/requests")
+    await page.get_by_role("link", name="Lunch for four").click()
+
+
+async def empty(visitors: Visitors, service: Service, page: Page) -> None:
+    await visitors.log_in(page.context, await new_customer(service, balance=0))
+    await page.goto(f"{service.origin}/app")
+
+
+async def forgotten(visitors: Visitors, service: Service, page: Page) -> None:
+    await page.goto(f"{service.origin}/app/forgotten")
+
+
 SHOTS: dict[str, Shot] = {
     "wallet-login": login,
     "wallet": _at("/app"),
@@ -70,6 +139,18 @@ SHOTS: dict[str, Shot] = {
     "wallet-authorization": authorization,
     "wallet-keys": keys,
     "wallet-password": _at("/app/password"),
+    "wallet-dhivehi": _dhivehi("/app"),
+    "wallet-transactions-dhivehi": _dhivehi("/app/transactions"),
+    "wallet-signup": signup,
+    "wallet-signup-dhivehi": signup_dhivehi,
+    "wallet-signup-wrong": signup_wrong,
+    "wallet-signup-code": signup_code,
+    "wallet-withdraw-new": _at("/app/withdraw"),
+    "wallet-withdraw": withdraw,
+    "wallet-withdraw-wrong": withdraw_wrong,
+    "wallet-paid-request": paid_request,
+    "wallet-empty": empty,
+    "wallet-forgotten": forgotten,
     "wallet-must-change": must_change,
     "wallet-sandbox": sandbox,
 }

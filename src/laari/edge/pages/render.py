@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from datetime import time as time_of_day
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
@@ -66,6 +66,11 @@ def stamp(moment: datetime) -> Markup:
     return _time(moment, f"{local.day} {local:%b %Y, %H:%M}")
 
 
+def short_day(day: date) -> str:
+    """`31 Dec 2026`, in English: a day of a calendar, without a time."""
+    return f"{day:%-d %b %Y}"
+
+
 @pass_context
 def _text(context: Context, name: str, /, **values: object) -> Markup:
     language: Language = context["language"]
@@ -93,6 +98,7 @@ _ENVIRONMENT = Environment(
 )
 _ENVIRONMENT.globals.update(t=_text, asset=URLS.__getitem__, languages=LANGUAGES, periods=PRESETS)
 _ENVIRONMENT.filters.update(money=money, rufiyaa=rufiyaa, moment=_moment, stamp=stamp)
+_ENVIRONMENT.filters.update(short_day=short_day)
 # `exact` keeps every character: for the value of a form field and the address of a link.
 _ENVIRONMENT.filters.update(own=own, exact=escape, percent=percent, json_text=escaped_json)
 
