@@ -225,7 +225,7 @@ def _new(path: str, *, sent: bool = False) -> Any:
 
 async def application_wrong(visitors: Visitors, service: Service, page: Page) -> None:
     await _newcomer(visitors, service, page, "/application", False)
-    for label in ("Legal name", "Registration", "Address", "Bank", "holder", "number", "Contact"):
+    for label in ("Legal", "Registration", "Address", "Bank", "Holder", "Number of", "Contact"):
         await page.get_by_label(label).first.fill("Coral Books")
     await page.get_by_label("Expected sales").fill("much")
     await page.get_by_role("button", name="Send").click()

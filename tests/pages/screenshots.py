@@ -31,8 +31,7 @@ from tests.serving import Merchant, Service, serving
 ROOT = Path(__file__).parents[2]
 SHOWN = ROOT / "docs/img/pages"
 OTHERS = ROOT / "build/screenshots"
-COLOURS = 128  # of a picture: pages have few, and the files stay small
-FEW_SHADES = Image.Quantize.FASTOCTREE  # keeps a colour of few pixels, such as a red word
+COLOURS = 96  # of a picture in the documentation: pages have few, and the files stay small
 
 # As the pages are used: large movements need a second person, and customers sign up.
 SETTINGS = {
@@ -206,10 +205,13 @@ async def take(service: Service, names: list[str]) -> None:
 
 
 async def save(page: Page, name: str) -> None:
-    picture = Image.open(io.BytesIO(await page.screenshot(full_page=True)))
+    picture = Image.open(io.BytesIO(await page.screenshot(full_page=True))).convert("RGB")
     file = SHOWN / name
-    file = file if file.exists() else OTHERS / name
-    picture.convert("RGB").quantize(COLOURS, FEW_SHADES).save(file, optimize=True)
+    if file.exists():
+        picture.quantize(COLOURS).save(file, optimize=True)
+    else:
+        file = OTHERS / name
+        picture.save(file)
     print(file.relative_to(ROOT), flush=True)
 
 

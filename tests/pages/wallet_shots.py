@@ -61,14 +61,6 @@ async def must_change(visitors: Visitors, service: Service, page: Page) -> None:
     await page.goto(f"{service.origin}/app")
 
 
-def _dhivehi(path: str) -> Shot:
-    async def show(visitors: Visitors, service: Service, page: Page) -> None:
-        await _log_in(visitors, service, page)
-        await page.goto(f"{service.origin}{path}?lang=dv")
-
-    return show
-
-
 async def signup(visitors: Visitors, service: Service, page: Page) -> None:
     await page.goto(f"{service.origin}/app/signup")
     await page.locator("#name").fill("Aishath Ibrahim")
@@ -139,8 +131,6 @@ SHOTS: dict[str, Shot] = {
     "wallet-authorization": authorization,
     "wallet-keys": keys,
     "wallet-password": _at("/app/password"),
-    "wallet-dhivehi": _dhivehi("/app"),
-    "wallet-transactions-dhivehi": _dhivehi("/app/transactions"),
     "wallet-signup": signup,
     "wallet-signup-dhivehi": signup_dhivehi,
     "wallet-signup-wrong": signup_wrong,

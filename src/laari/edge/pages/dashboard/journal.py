@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from laari.edge.pages.dashboard.export import ROWS_AT_ONCE, csv_lines, file_reply, guarded
+from laari.edge.pages.dashboard.journal_words import action_words, reason_words, shown_changes
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
@@ -86,7 +87,12 @@ async def show(request: DashboardRequest) -> Reply:
     return await request.long_page(
         "journal.html",
         written={**asked.written, **({} if after is None else {"after": ""})},
-        rows=[(for_merchant(entry), changes(entry.before, entry.after)) for entry in found.rows],
+        rows=[
+            (for_merchant(entry), shown_changes(changes(entry.before, entry.after)))
+            for entry in found.rows
+        ],
+        action_words=action_words,
+        reason_words=reason_words,
         older=older,
         is_full=len(found.rows) == PAGE,
         export=urlencode(asked.written),
@@ -99,7 +105,12 @@ async def show(request: DashboardRequest) -> Reply:
 def _refused(request: DashboardRequest, problem: Refusal) -> Reply:
     request.problem = problem
     return request.page(
-        "journal.html", written=request.query, rows=[], actors=[], actions=[], failed=[]
+        "journal.html",
+        written=request.query,
+        rows=[],
+        actors=[],
+        actions={},
+        failed=[],
     )
 
 

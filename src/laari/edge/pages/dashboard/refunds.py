@@ -1,11 +1,12 @@
 """The form that refunds a payment, or a part of it."""
 
+import re
 from typing import get_args
 
 from laari.edge.merchant.refunds import REFUND_BODY
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.dashboard.views import for_one
-from laari.edge.pages.request import Problem
+from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
@@ -22,6 +23,8 @@ REASONS: dict[RefundReason, str] = {
     "fraudulent": "Fraud",
     "other": "Another reason",
 }
+# The API names an amount in its own unit first; people read rufiyaa.
+_LAARI = re.compile(r"\d+ laari \((MVR [\d,.]+)\)")
 assert REASONS.keys() == set(get_args(RefundReason))
 
 
@@ -64,7 +67,7 @@ async def _refund(request: DashboardRequest, payment: Payment) -> Reply | Proble
     )
     outcome = await request.backend.spine.submit(command)
     if isinstance(outcome, Refusal):
-        return outcome
+        return FormProblem(outcome.status, _LAARI.sub(r"\1", outcome.message))
     return request.redirect(request.resource_path, done="refunded")
 
 
