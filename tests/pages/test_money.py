@@ -53,3 +53,19 @@ async def test_a_part_is_refunded_and_the_ledger_shows_it(
     await page.get_by_role("button", name="Show").click()
     await expect(rows).to_have_count(1)
     assert (await page.context.request.get(f"{page.url.split('?')[0]}?kind=x")).status == 400
+
+
+async def test_large_amounts_fit_on_a_phone(visitors: Visitors, service: Service) -> None:
+    owner = new_owner(service, fee_bps=150)
+    owner.shop.control("wallet", {"balance": 10**12, "tier": "business"})
+    for till in ({}, {"terminal_label": "Terrace"}):
+        payment = owner.shop.payment(amount=4_999_999, reference="o" * 40 + str(till)[:9], **till)
+        owner.shop.control(f"payments/{payment['id']}/pay")
+    page = await owner.open(visitors, "/sandbox/money", "phone")
+    for path in ("/money", "/money/statement?preset=this_month", "/tills", "/journal", ""):
+        await page.goto(owner.url(f"/sandbox{path}"))
+        assert await serious_violations(page) == []
+        # Neither the page nor a card on it is too narrow for its content.
+        assert await sideways_scroll(page) <= 0
+        wide = "all => all.filter(each => each.scrollWidth > each.clientWidth).length"
+        assert await page.locator(".card").evaluate_all(wide) == 0

@@ -172,6 +172,7 @@ async def test_a_finance_day_at_the_bank(  # noqa: PLR0915  # one day from morni
     visitors.expected_statuses = {400}  # a difference without a note
     first = await paid_shop(service, 30_000, name="First Café", fee_bps=100)
     second = await paid_shop(service, 20_000, name="A rather long name of a guest house, Malé")
+    await paid_shop(service, 12_345_678, name="Thulusdhoo Dive Centre and Guest House")
     await paid_shop(service, 5_000, name="Without a bank", with_bank=False)
     customer = await new_customer(service, balance=0)
     page = await open_desk(visitors, service, "finance", "/payouts")
@@ -248,5 +249,8 @@ async def test_a_finance_day_at_the_bank(  # noqa: PLR0915  # one day from morni
     assert (await balance_of(first)).in_transit == 0
     await page.get_by_text("Change the terms …").click()
     await look(page, "merchant-terms")
+    await page.goto(f"{service.origin}/operator/money/volume")
+    await expect(page.get_by_role("row", name="Total")).to_contain_text("123,")
+    await look(page, "sales-large")
     audited = await asyncio.to_thread(service.laari, "audit")
     assert audited.returncode == 0, audited.stdout

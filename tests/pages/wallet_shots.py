@@ -91,7 +91,7 @@ async def withdraw(visitors: Visitors, service: Service, page: Page) -> None:
     await page.goto(f"{service.origin}/app/withdraw")
     await page.locator("#bank").fill("Bank of Maldives")
     await page.locator("#number").fill("7730000012345")
-    await page.locator("#password").fill(customer.password)
+    await page.locator("#bank-password").fill(customer.password)
     await page.get_by_role("button", name="Save").click()
     await page.locator("#amount").fill("120.50")
     await page.get_by_role("button", name="Withdraw", exact=True).click()
