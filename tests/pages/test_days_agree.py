@@ -104,7 +104,7 @@ def of_overview(reply: httpx.Response) -> Sums:
         if cells:
             paid, *amounts = cells
             gross, refunded, fees, net = map(amount, amounts)
-            found.append((int(paid), gross, refunded, fees, net))
+            found.append((int(paid), gross, -refunded, -fees, net))
     *days, total = found
     assert tuple(map(sum, zip(*days, strict=True))) == total
     return Sums(total[0], total[1], 0, total[2], total[3])

@@ -320,8 +320,8 @@ def test_the_page_shows_filters_and_exports_without_secrets(owner: Owner) -> Non
         assert "&lt;b&gt;" in page
         assert "<b>" not in page
         only = client.get("/journal", params={"actor": hostile.name}).text
-        assert "merchant.update" in only
-        assert "<td>merchant.create" not in only
+        assert "<strong>Merchant: update" in only
+        assert "<strong>Merchant: create" not in only
         none = client.get("/journal", params={"first": "2020-01-01", "last": "2020-01-02"}).text
         assert "No entries." in none
         assert client.get("/journal", params={"first": "yesterday"}).status_code == 400
@@ -353,7 +353,7 @@ def test_pages_of_the_journal_have_every_entry_once(owner: Owner) -> None:
         while address:
             page = client.get(address).text
             text = re.sub("<[^>]*>", "", page)
-            seen += re.findall("fee bps: ([0-9]+ → [0-9]+)", text)
+            seen += re.findall(r"fee: ([0-9.]+\s% → [0-9.]+\s%)", text)
             older = page.partition('rel="next"')[0].rpartition('href="')[2].partition('"')[0]
             address = older.replace("&amp;", "&") if 'rel="next"' in page else ""
             address = address and f"{shop.service.origin}{address}"
@@ -378,7 +378,7 @@ def test_the_operators_people_have_no_name_and_no_address_for_a_merchant(owner: 
     for text in (page, file, by_operator):
         assert not any(each in text for each in ("mariyam", "root-ahmed", "203.0.113"))
     for text in (page, by_operator):
-        assert "<option selected>operator" in text or "<option>operator" in text
+        assert re.search('<option value="operator"( selected)?>operator', text)
         assert "operator, support" in text
         assert "operator, admin" in text
     # A guess finds nothing: that would prove the name.
@@ -422,14 +422,14 @@ def test_a_rare_filter_reads_the_journal_in_bounded_pages(owner: Owner) -> None:
         while path:
             page = client.get(path).text
             table = page.partition("<tbody>")[2]
-            found.append("rare.action" in table)
+            found.append("Rare: action" in table)
             link = re.search(r'href="([^"]+)" rel="next">Search older entries', page)
             assert "No entries." not in page
             path = f"{shop.service.origin}{link[1].replace('&amp;', '&')}" if link else ""
         assert found == [False, False, True]
         file = client.get("/journal.csv?action=rare.action").text
         # An object has an index.
-        assert "rare.action" in client.get(f"/journal?object={2 * MOST_READ + 10}").text
+        assert "Rare: action" in client.get(f"/journal?object={2 * MOST_READ + 10}").text
         # A page without a filter is as before.
         assert 'rel="next">Older' in client.get("/journal").text
         assert "No entries." in client.get("/journal?last=2020-01-01&action=rare.action").text
