@@ -47,7 +47,7 @@ async def of_overview(page: Page, base: str) -> dict[str, Sums]:
         _, gross, refunds, fees, net = map(amount, await row.locator("td").all_inner_texts())
         address = await row.get_by_role("link").get_attribute("href")
         assert address is not None
-        found[address] = (gross, refunds, fees, net)
+        found[address] = (gross, -refunds, -fees, net)
     return found
 
 
@@ -61,7 +61,7 @@ async def of_list(page: Page, origin: str, address: str) -> Sums:
             cells = await row.locator("td").all_inner_texts()
             _, _, what, gross, fee, effect = (cell.strip() for cell in cells)
             sums["net"] += amount(effect)  # type: ignore[assignment]
-            if what == "refunded":
+            if what.lower() == "refunded":
                 sums["refunds"] -= amount(effect)  # type: ignore[assignment]
             else:
                 sums["gross"] += amount(gross)  # type: ignore[assignment]

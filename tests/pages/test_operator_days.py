@@ -250,7 +250,7 @@ async def test_a_finance_day_at_the_bank(  # noqa: PLR0915  # one day from morni
     await page.get_by_text("Change the terms …").click()
     await look(page, "merchant-terms")
     await page.goto(f"{service.origin}/operator/money/volume")
-    await expect(page.get_by_role("row", name="Total")).to_contain_text("123,")
+    await expect(page.get_by_role("row", name="Total")).to_contain_text("124,")
     await look(page, "sales-large")
     audited = await asyncio.to_thread(service.laari, "audit")
     assert audited.returncode == 0, audited.stdout

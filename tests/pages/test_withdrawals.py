@@ -166,7 +166,7 @@ async def test_the_desk_withdraws_for_a_customer(service: Service) -> None:
     waiting = money.get("/payouts").text
     assert f"Wallet {customer.account}" in waiting
     assert f"Wallet {customer.account}" in money.get("/payouts/preview").text
-    payout = re.search(r"po_[0-9a-f]{32}", done)
+    payout = re.search(r"po_[0-9a-f]{32}", waiting.partition(f"Wallet {customer.account}")[2])
     assert payout is not None
     cancelled = money.send(f"/payouts/one/{payout[0]}", "/cancel")
     assert "The payout is cancelled." in cancelled.text
