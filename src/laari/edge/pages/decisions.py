@@ -136,8 +136,9 @@ def decided(
         if customer is None or (states and request.asked.state not in states):
             # Logged out, or decided elsewhere, after the page was shown.
             return request.go(request.address)
-        problem = await confirm(request, customer) if confirmed else None
-        return problem or await request.decide(decision, customer.payer)
+        if confirmed:
+            await confirm(request, customer)
+        return await request.decide(decision, customer.payer)
 
     return handle
 
@@ -185,9 +186,9 @@ def linked_routes(kind: type[K], show: Handler[K]) -> list[PageRoute[K]]:
     ]
 
 
-async def _log_in(request: LinkedRequest[Any]) -> Reply | Problem:
-    outcome = await log_in_customer(request, request.asked.tenant.mode)
-    return outcome if isinstance(outcome, FormProblem) else request.go(request.address)
+async def _log_in(request: LinkedRequest[Any]) -> Reply:
+    await log_in_customer(request, request.asked.tenant.mode)
+    return request.go(request.address)
 
 
 async def _log_out(request: PageRequest) -> Reply:

@@ -9,11 +9,11 @@ import time
 from laari.edge.pages.login import (
     Named,
     Throttle,
+    check_new_password,
     hash_new_password,
-    new_password_problem,
-    throttled,
+    throttle,
 )
-from laari.edge.pages.request import FormProblem, PageRequest
+from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules.second_factor import read_code
@@ -32,10 +32,10 @@ REPLY_SECONDS = 0.3  # longer than the look-up and the writes take
 WRONG_CODE = FormProblem(422, "This code is not valid. After three wrong codes, ask for a new one.")
 
 
-async def ask(request: PageRequest, named: Named) -> str | FormProblem:
+async def ask(request: PageRequest, named: Named) -> str:
     """Sends a link or a code if the login exists; returns the secret of the request."""
     address = client_prefix(request.http.client)
-    problem = throttled(
+    throttle(
         request,
         [
             PER_IDENTITY.bucket("forgotten", address, named.identity),
@@ -43,8 +43,6 @@ async def ask(request: PageRequest, named: Named) -> str | FormProblem:
             PER_ADDRESS.bucket("forgotten address", address),
         ],
     )
-    if problem is not None:
-        return problem
     began = time.monotonic()
     handle = new_secret("")
     login: Login | None = await request.backend.ask(named.find)
@@ -58,19 +56,20 @@ async def ask(request: PageRequest, named: Named) -> str | FormProblem:
     return handle
 
 
-async def exchange(request: PageRequest) -> str | FormProblem:
+async def exchange(request: PageRequest) -> str:
     """The token of a link for the form's `handle` and `code`."""
     address = client_prefix(request.http.client)
-    if problem := throttled(request, [CODES_PER_ADDRESS.bucket("forgotten code", address)]):
-        return problem
-    token = await request.backend.write(
+    throttle(request, [CODES_PER_ADDRESS.bucket("forgotten code", address)])
+    token: str | None = await request.backend.write(
         password_links.exchange_code,
         request.backend.master_key,
         request.form.get("handle", "")[:100],
         read_code(request.form.get("code", "")),
         request.now,
     )
-    return WRONG_CODE if token is None else token
+    if token is None:
+        raise RefusedForm(WRONG_CODE)
+    return token
 
 
 async def whose_link(request: PageRequest, *, of_customer: bool) -> Whose | None:
@@ -80,15 +79,12 @@ async def whose_link(request: PageRequest, *, of_customer: bool) -> Whose | None
     return whose if whose is not None and isinstance(whose, CustomerId) == of_customer else None
 
 
-async def set_password(request: PageRequest, *, of_customer: bool) -> FormProblem | bool:
+async def set_password(request: PageRequest, *, of_customer: bool) -> bool:
     """Sets the form's new password; False if the link does not work."""
     if await whose_link(request, of_customer=of_customer) is None:
         return False
-    if problem := new_password_problem(request):
-        return problem
+    check_new_password(request)
     password_hash = await hash_new_password(request)
-    if isinstance(password_hash, FormProblem):
-        return password_hash
     token = request.params["token"][:100]
     return await request.backend.write(
         password_links.use, token, password_hash, request.now, request.http.client

@@ -11,7 +11,7 @@ from laari.edge.load.admission import Overloaded
 from laari.edge.load.hashing import FIRST
 from laari.edge.load.token_buckets import Bucket, named_bucket
 from laari.edge.pages.known import known_browser, remember_browser, shows_marks
-from laari.edge.pages.request import FormProblem, PageRequest
+from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
 from laari.http.addresses import client_prefix, neighbourhood
 from laari.rules.actors import Actor
 from laari.rules.contacts import read_email, read_mobile, read_vpa
@@ -72,12 +72,12 @@ PER_ADDRESS = Throttle(100, 1)
 DEMAND = Throttle(1000, 60)
 
 
-async def log_in_customer(request: PageRequest, mode: Mode) -> Login | FormProblem:
+async def log_in_customer(request: PageRequest, mode: Mode) -> Login:
     """Logs in the customer with the form's `identity` and `password`."""
     return await _log_in(request, *customer_named(request, mode))
 
 
-async def log_in_person(request: PageRequest) -> Login | FormProblem:
+async def log_in_person(request: PageRequest) -> Login:
     """Logs in one of the people of merchants or of the operator, by email."""
     return await _log_in(request, *person_named(request))
 
@@ -101,7 +101,7 @@ def person_named(request: PageRequest) -> Named:
 
 async def _log_in(
     request: PageRequest, find: Callable[..., Awaitable[Login | None]], identity: str
-) -> Login | FormProblem:
+) -> Login:
     address = client_prefix(request.http.client)
     strangers = [
         PER_IDENTITY.bucket("log-in", address, identity),
@@ -110,38 +110,39 @@ async def _log_in(
     ]
     demand = _demand(request)
     # A browser without marks is throttled before the person is looked up.
-    if not shows_marks(request) and (problem := throttled(request, strangers)):
-        return problem
+    if not shows_marks(request):
+        throttle(request, strangers)
     login = await request.backend.ask(find)
     browser = known_browser(request, login)
     if browser is not None:
         own = PER_IDENTITY.bucket("log-in browser", browser, identity)
-        problem = throttled(request, [own])
-    else:
-        problem = throttled(request, strangers) if shows_marks(request) else None
-    if problem is not None:
-        return problem
+        throttle(request, [own])
+    elif shows_marks(request):
+        throttle(request, strangers)
     password_hash = None if login is None else login.password_hash
     rank = demand if browser is None else FIRST
     problem = await _verify(request, password_hash, rank, "wrong")
     if problem is not None:
         if login is not None and problem.status == WRONG:
             request.backend.failed_logins.note(login.whose, request.now)
-        return problem
+        raise RefusedForm(problem)
     assert login is not None
     assert password_hash is not None
     # A password that came with the account is used on a new device by nature.
     is_new = browser is None and not login.first_password
     if not await request.start_session(login.whose, password_hash, is_new=is_new):
-        return _problem(request, 422, "wrong")  # the password was changed after it was read
+        raise RefusedForm(
+            _problem(request, 422, "wrong")
+        )  # the password was changed after it was read
     remember_browser(request, login)
     return login
 
 
-def throttled(request: PageRequest, buckets: list[Bucket]) -> FormProblem | None:
+def throttle(request: PageRequest, buckets: list[Bucket]) -> None:
     """Counts an attempt in all buckets or none: one address cannot use up a person's attempts."""
     wait = request.backend.rates.take_all(buckets, time.monotonic())
-    return _problem(request, 429, "throttled", math.ceil(wait)) if wait > 0 else None
+    if wait > 0:
+        raise RefusedForm(_problem(request, 429, "throttled", math.ceil(wait)))
 
 
 def _problem(
@@ -170,35 +171,34 @@ def is_fresh(request: PageRequest, session: Session) -> bool:
     return request.now - session.authenticated_at <= CONFIRM_AFTER
 
 
-async def confirm(
-    request: PageRequest, session: Session, *, always: bool = False
-) -> FormProblem | None:
+async def confirm(request: PageRequest, session: Session, *, always: bool = False) -> None:
     """Verifies the form's `password`, unless it was entered recently.
 
     A person with a second factor enters a `code` with the password.
     """
     if not always and is_fresh(request, session):
-        return None
+        return
     own = PER_IDENTITY.bucket("log-in session", session.digest.hex())
-    if problem := throttled(request, [own]):
-        return problem
+    throttle(request, [own])
     password_hash = await request.backend.ask(logins.password_hash_of, session.whose)
     problem = await _verify(request, password_hash, FIRST, "again_wrong")
     if problem is not None and problem.status == WRONG:
         request.backend.failed_logins.note(session.whose, request.now)
-    if problem is not None or password_hash is None:
-        return problem
+    if problem is not None:
+        raise RefusedForm(problem)
+    assert password_hash is not None
     if isinstance(session, PersonSession) and session.has_factor:
         refused = await request.backend.write(
             second_factors.check,
             *(request.backend.master_key, session.whose, request.form.get("code", ""), request.now),
         )
         if refused is not None:
-            return code_problem(refused)
+            raise RefusedForm(code_problem(refused))
     noted = await request.backend.write(
         sessions.note_authenticated, session, request.now, password_hash
     )
-    return None if noted else _problem(request, 422, "again_wrong")
+    if not noted:
+        raise RefusedForm(_problem(request, 422, "again_wrong"))
 
 
 async def _verify(
@@ -218,48 +218,40 @@ async def _verify(
     return None if fits and password_hash is not None else _problem(request, WRONG, wrong)
 
 
-def new_password_problem(request: PageRequest) -> FormProblem | None:
-    """Why the form's `new` password, which is `repeated`, cannot be set."""
+def check_new_password(request: PageRequest) -> None:
+    """Refuses a `new` password that cannot be set, or is not `repeated`."""
     new = request.form.get("new", "")
     problem = password_problem(new)
     if problem is None and new != request.form.get("repeated", ""):
         problem = NOT_THE_SAME
-    return None if problem is None else FormProblem(422, problem)
+    if problem is not None:
+        raise RefusedForm(FormProblem(422, problem))
 
 
-async def hash_new_password(request: PageRequest, rank: float = FIRST) -> str | FormProblem:
+async def hash_new_password(request: PageRequest, rank: float = FIRST) -> str:
     try:
         return await request.backend.hashing.hash(
             request.form.get("new", ""), rank=rank, disconnected=request.http.disconnected
         )
     except Overloaded as full:
-        return _problem(request, 503, "busy", full.retry_after)
+        raise RefusedForm(_problem(request, 503, "busy", full.retry_after)) from None
 
 
-async def change_password(
-    request: PageRequest, session: Session, actor: Actor
-) -> FormProblem | None:
+async def change_password(request: PageRequest, session: Session, actor: Actor) -> None:
     """Follows a form with the current `password`, and the `new` one `repeated`.
 
     All other sessions of the person end; this browser continues with a new session.
     """
-    new = request.form.get("new", "")
-    problem = new_password_problem(request)
-    if problem is None and new == request.form.get("password"):
-        problem = FormProblem(422, NO_OTHER)
-    if problem is not None:
-        return problem
+    check_new_password(request)
+    if request.form["new"] == request.form.get("password"):
+        raise RefusedForm(FormProblem(422, NO_OTHER))
     current = await request.backend.ask(logins.password_hash_of, session.whose)
-    if wrong := await confirm(request, session, always=True):
-        return wrong
+    await confirm(request, session, always=True)
     password_hash = await hash_new_password(request)
-    if isinstance(password_hash, FormProblem):
-        return password_hash
     ended = await request.backend.write(
         logins.set_password, actor, session.whose, password_hash, verified=current
     )
     if ended is None:
-        return FormProblem(409, CHANGED_MEANWHILE)
+        raise RefusedForm(FormProblem(409, CHANGED_MEANWHILE))
     await request.start_session(session.whose, password_hash, with_factor=True)
     remember_browser(request, Login(session.whose, password_hash))
-    return None

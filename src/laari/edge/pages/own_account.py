@@ -7,7 +7,7 @@ import base64
 
 from laari.edge.pages.login import change_password, code_problem, log_in_person
 from laari.edge.pages.person import ACCOUNT, FACTOR, PersonRequest, PersonVisitor
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.qr import qr_png
 from laari.http.messages import Reply
@@ -36,15 +36,16 @@ async def show_login(request: PersonVisitor) -> Reply:
 
 async def log_in(request: PersonVisitor) -> Reply | Problem:
     """A person who has no place in this area is refused like an unknown one."""
-    outcome = await log_in_person(request)
-    if isinstance(outcome, FormProblem):
-        return WRONG if outcome.status == WRONG.status else outcome
-    assert isinstance(outcome.whose, PersonId)
-    if not await request.admits(outcome.whose):
+    try:
+        login = await log_in_person(request)
+    except RefusedForm as refused:
+        return WRONG if refused.problem.status == WRONG.status else refused.problem
+    assert isinstance(login.whose, PersonId)
+    if not await request.admits(login.whose):
         await request.end_session()
         return WRONG
     return request.go(
-        f"{request.password_page}?first=1" if outcome.first_password else request.wanted
+        f"{request.password_page}?first=1" if login.first_password else request.wanted
     )
 
 
@@ -80,9 +81,9 @@ async def show(request: PersonRequest) -> Reply:
     return request.page("account.html", sessions=listed, factor=factor)
 
 
-async def set_password(request: PersonRequest) -> Reply | Problem:
-    problem = await change_password(request, request.person, request.actor)
-    return problem or request.redirect(ACCOUNT, done="password")
+async def set_password(request: PersonRequest) -> Reply:
+    await change_password(request, request.person, request.actor)
+    return request.redirect(ACCOUNT, done="password")
 
 
 async def end_session(request: PersonRequest) -> Reply:
@@ -118,8 +119,7 @@ async def show_factor(request: PersonRequest) -> Reply:
 async def begin(request: PersonRequest) -> Reply | Problem:
     if request.person.has_factor:
         return STARTED_AGAIN
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     await request.backend.write(
         second_factors.begin,
         *(request.actor, request.backend.master_key, request.person.whose, request.now),
@@ -146,8 +146,7 @@ async def ask_renewal(request: PersonRequest) -> Reply:
 
 
 async def renew(request: PersonRequest) -> Reply | Problem:
-    if problem := await request.confirm(always=True):
-        return problem
+    await request.confirm(always=True)
     codes = await request.backend.write(
         second_factors.renew_recovery_codes,
         *(request.actor, request.backend.master_key, request.person.whose, request.now),
@@ -165,8 +164,7 @@ async def turn_off(request: PersonRequest) -> Reply | Problem:
     """The operator's people need it always."""
     if await request.backend.ask(second_factors.is_required, request.person.whose):
         return REQUIRED
-    if problem := await request.confirm(always=True):
-        return problem
+    await request.confirm(always=True)
     await request.backend.write(second_factors.remove, request.actor, request.person.whose)
     return request.redirect(ACCOUNT, done="factor_off")
 

@@ -5,7 +5,7 @@ from typing import ClassVar
 from urllib.parse import urlencode
 
 from laari.edge.pages.login import confirm, is_fresh
-from laari.edge.pages.request import Access, FormProblem, PageRequest
+from laari.edge.pages.request import Access, PageRequest
 from laari.http.messages import Reply
 from laari.rules.actors import Actor, ActorKind
 from laari.rules.permissions import Permission, may
@@ -143,6 +143,6 @@ class PersonRequest(PersonVisitor):
     def asks_code(self) -> bool:
         return self.person.has_factor
 
-    async def confirm(self, *, always: bool = False) -> FormProblem | None:
+    async def confirm(self, *, always: bool = False) -> None:
         """Verifies the form's password, and the code of a second factor: always, or if asked."""
-        return await confirm(self, self.person, always=always or self.asks_password)
+        await confirm(self, self.person, always=always or self.asks_password)

@@ -78,6 +78,13 @@ class FormProblem(NamedTuple):
 Problem: TypeAlias = FormProblem | Refusal
 
 
+class RefusedForm(Exception):  # noqa: N818  # not an error of ours
+    """Ends the handler of a form: its page shows the problem."""
+
+    def __init__(self, problem: FormProblem) -> None:
+        self.problem = problem
+
+
 class Access(NamedTuple):
     """What a route says about the people who may open it."""
 

@@ -1,6 +1,7 @@
 """A page's address with its handlers, and the checks before them.
 
-A GET changes nothing. A POST handler gets a checked form and returns a reply or a problem.
+A GET changes nothing. A POST handler gets a checked form and returns a reply or a problem; the
+functions that read and check its fields raise `RefusedForm`.
 """
 
 import logging
@@ -10,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from laari.edge.backend import Backend
 from laari.edge.load.admission import Overloaded
-from laari.edge.pages.request import MAX_FIELDS, Access, PageRequest, Problem, TooFast
+from laari.edge.pages.request import MAX_FIELDS, Access, PageRequest, Problem, RefusedForm, TooFast
 from laari.edge.pages.security import stranger
 from laari.errors import UnavailableError
 from laari.http.messages import ClientGone, Reply, Request
@@ -95,7 +96,10 @@ class PageRoute(Generic[P]):
         if not is_form:
             return request.go(request.home) if self.get is None else await self.get(request)
         assert self.post is not None  # the router knows the methods
-        outcome = await self.post(request)
+        try:
+            outcome = await self.post(request)
+        except RefusedForm as refused:
+            outcome = refused.problem
         if isinstance(outcome, Reply):
             return outcome
         assert self._page is not None, f"{self.path} has no page to show a refused form"

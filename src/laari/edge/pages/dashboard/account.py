@@ -51,8 +51,7 @@ async def require_factor(request: DashboardRequest) -> Reply | Problem:
     required = request.form.get("required") == "yes"
     if required and not request.person.has_factor:
         return OWN_FIRST
-    if problem := await request.confirm(always=True):
-        return problem
+    await request.confirm(always=True)
     try:
         await request.backend.write(
             memberships.require_factor, request.actor, request.merchant.id, required

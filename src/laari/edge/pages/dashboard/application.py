@@ -1,7 +1,7 @@
 """The application to go live: the shop says who it is, and the operator decides."""
 
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
@@ -32,10 +32,7 @@ async def show(request: DashboardRequest) -> Reply:
 
 async def submit(request: DashboardRequest) -> Reply | Problem:
     answers = read_answers(request.form)
-    if isinstance(answers, FormProblem):
-        return answers
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     try:
         await request.backend.write(
             applications.submit, request.actor, request.merchant.id, answers
@@ -45,28 +42,29 @@ async def submit(request: DashboardRequest) -> Reply | Problem:
     return request.redirect(PATH, done="applied")
 
 
-def read_answers(form: dict[str, str]) -> ApplicationFields | FormProblem:
+def read_answers(form: dict[str, str]) -> ApplicationFields:
     texts: dict[str, str | None] = {}
     for name, (label, longest) in TEXTS.items():
         text = " ".join(form.get(name, "").split())
         if name == "tax_number" and not text:
             texts[name] = None
         elif not 1 <= len(text) <= longest or not text.isprintable():
-            return FormProblem(422, f"{label}: enter 1 to {longest} printable characters.")
+            message = f"{label}: enter 1 to {longest} printable characters."
+            raise RefusedForm(FormProblem(422, message))
         else:
             texts[name] = text
     bank = str(texts["bank_holder"]), str(texts["bank_name"])
     texts["bank_account"] = number = str(texts["bank_account"]).replace(" ", "")
     refusal = bank_accounts.not_valid(*bank, number)
     if refusal is not None:
-        return FormProblem(422, refusal.message)
+        raise RefusedForm(FormProblem(422, refusal.message))
     volume = read_rufiyaa(form.get("monthly_volume", ""))
     if volume is None or not 0 <= volume <= MAX_MONEY:
-        return NO_VOLUME
+        raise RefusedForm(NO_VOLUME)
     return ApplicationFields(**texts, monthly_volume=volume)  # type: ignore[arg-type]
 
 
-async def withdraw(request: DashboardRequest) -> Reply | Problem:
+async def withdraw(request: DashboardRequest) -> Reply:
     await request.backend.write(applications.withdraw, request.actor, request.merchant.id)
     return request.redirect(PATH, done="application_withdrawn")
 

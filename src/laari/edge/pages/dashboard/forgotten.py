@@ -3,7 +3,6 @@
 from laari.edge.pages import forgotten
 from laari.edge.pages.dashboard.request import FORGOTTEN, DashboardVisitor
 from laari.edge.pages.login import person_named
-from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 
@@ -14,11 +13,11 @@ async def show(request: DashboardVisitor) -> Reply:
     return request.page("forgotten.html", can_send=can_send, contact=contact)
 
 
-async def ask(request: DashboardVisitor) -> Reply | Problem:
+async def ask(request: DashboardVisitor) -> Reply:
     if "email" not in request.backend.settings.channels:
         return await show(request)
-    outcome = await forgotten.ask(request, person_named(request))
-    return outcome if isinstance(outcome, FormProblem) else request.page("forgotten_sent.html")
+    await forgotten.ask(request, person_named(request))
+    return request.page("forgotten_sent.html")
 
 
 async def show_new(request: DashboardVisitor) -> Reply:
@@ -27,11 +26,9 @@ async def show_new(request: DashboardVisitor) -> Reply:
     return request.page("new_password.html")
 
 
-async def set_new(request: DashboardVisitor) -> Reply | Problem:
-    outcome = await forgotten.set_password(request, of_customer=False)
-    if isinstance(outcome, FormProblem):
-        return outcome
-    return request.go(f"{request.login}?done=password") if outcome else forgotten.no_link(request)
+async def set_new(request: DashboardVisitor) -> Reply:
+    is_set = await forgotten.set_password(request, of_customer=False)
+    return request.go(f"{request.login}?done=password") if is_set else forgotten.no_link(request)
 
 
 ROUTES: Routes = [

@@ -70,8 +70,7 @@ async def ask_rotation(request: DashboardRequest) -> Reply:
 
 
 async def rotate(request: DashboardRequest) -> Reply | Problem:
-    if problem := await request.confirm(always=True):
-        return problem
+    await request.confirm(always=True)
     overlap = OVERLAPS.get(request.form.get("overlap", "now"))
     if overlap is None:
         return refuse("invalid_request")
@@ -96,9 +95,8 @@ async def ask_end(request: DashboardRequest) -> Reply:
     return request.page("end_old_key.html")
 
 
-async def end_old_key(request: DashboardRequest) -> Reply | Problem:
-    if problem := await request.confirm(always=True):
-        return problem
+async def end_old_key(request: DashboardRequest) -> Reply:
+    await request.confirm(always=True)
     await request.backend.write(merchants.end_old_key, request.actor, request.merchant.id)
     return request.redirect("/keys", done="old_key")
 
@@ -115,8 +113,7 @@ async def create_client(request: DashboardRequest) -> Reply | Problem:
         return refuse("invalid_request")
     lifetime = LIFETIMES[expiry]
     expires_at = None if lifetime is None else request.now + lifetime
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     before = read_count(request.form.get("clients", ""))
     made = await request.backend.write(
         oauth.create_next_client,
@@ -143,12 +140,11 @@ async def ask_revocation(request: DashboardRequest) -> Reply:
     return request.missing() if client is None else request.page("revoke.html", client=client)
 
 
-async def revoke_client(request: DashboardRequest) -> Reply | Problem:
+async def revoke_client(request: DashboardRequest) -> Reply:
     client = await _own_client(request)
     if client is None:
         return request.missing()
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     await request.backend.write(oauth.revoke_client, request.actor, client.id)
     return request.redirect("/keys", done="revoked")
 
@@ -164,8 +160,7 @@ async def set_mode(request: DashboardRequest) -> Reply | Problem:
         return refuse("invalid_request")
     if mode == "live" and not request.merchant.has_live:
         return SANDBOX_ONLY
-    if problem := await request.confirm(always=True):
-        return problem
+    await request.confirm(always=True)
     await request.backend.write(merchants.update, request.actor, request.merchant.id, mode=mode)
     return request.redirect("/keys", done="mode")
 

@@ -118,8 +118,7 @@ def _cells(row: PayoutMovement) -> dict[str, str]:
 
 
 async def request_payout(request: DashboardRequest) -> Reply | Problem:
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     outcome = await request.backend.spine.submit(RequestPayout(request.tenant, request.actor))
     if isinstance(outcome, Refusal):
         return outcome
@@ -140,8 +139,7 @@ async def show_bank(request: DashboardRequest) -> Reply:
 
 async def save_bank(request: DashboardRequest) -> Reply | Problem:
     """Needs the password again, because a thief with an open browser could take all the money."""
-    if problem := await request.confirm(always=True):
-        return problem
+    await request.confirm(always=True)
     holder, bank, number = (
         " ".join(request.form.get(name, "").split()) for name in ("holder", "bank", "number")
     )

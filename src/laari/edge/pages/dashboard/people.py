@@ -77,8 +77,7 @@ async def invite(request: DashboardRequest) -> Reply | Problem:
     asked = _read_role(request)
     if isinstance(asked, FormProblem):
         return asked
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     try:
         invited = await request.backend.write(
             invitations.invite,
@@ -141,8 +140,7 @@ def _for_member(
         member = await _find(request)
         if member is None:
             return request.missing()
-        if problem := await request.confirm(always=always):
-            return problem
+        await request.confirm(always=always)
         try:
             problem = await change(request, member.person_id)
         except MembershipError as error:

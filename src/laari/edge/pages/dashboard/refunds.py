@@ -49,8 +49,7 @@ async def _ask(request: DashboardRequest, payment: Payment) -> Reply:
 
 
 async def _refund(request: DashboardRequest, payment: Payment) -> Reply | Problem:
-    if problem := await request.confirm(always=request.tenant.mode == "live"):
-        return problem
+    await request.confirm(always=request.tenant.mode == "live")
     source = _source(request.form)
     draft = source if isinstance(source, Refusal) else REFUND_BODY.read(source)
     if isinstance(draft, Refusal):

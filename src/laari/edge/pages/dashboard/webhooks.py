@@ -70,8 +70,7 @@ async def save(request: DashboardRequest) -> Reply | Problem:
         refusal = check_webhook_url(url, request.backend.settings.webhook_allow_private)
         if refusal is not None:
             return refusal._replace(message=refusal.message.replace("webhook_url", "The URL"))
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     sends = "webhooks" in request.form
     await request.backend.write(
         merchants.update,

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from laari.edge.pages.operator.request import OperatorRequest
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules.bank_lines import HandleLine, ImportLine, Target, expected_use, is_same
@@ -35,12 +35,12 @@ class Expected(NamedTuple):
     repeated: bool
 
 
-async def _read(request: OperatorRequest) -> list[Expected] | FormProblem:
+async def _read(request: OperatorRequest) -> list[Expected]:
     try:
         lines = read_statement(request.form.get("statement", "").encode())
     except StatementError as error:
         text = str(error)
-        return FormProblem(422, f"{text[:1].upper()}{text[1:]}.")
+        raise RefusedForm(FormProblem(422, f"{text[:1].upper()}{text[1:]}.")) from None
     targets = await request.backend.ask(reads.targets, lines)
     known = await request.backend.ask(reads.by_reference, [line.reference for line in lines])
     found = []
@@ -48,16 +48,14 @@ async def _read(request: OperatorRequest) -> list[Expected] | FormProblem:
         before = known.get(line.reference)
         if before is not None and not is_same(line, before):
             message = f"Line {line.number}: {line.reference} was imported with other content."
-            return FormProblem(409, message)
+            raise RefusedForm(FormProblem(409, message))
         use = expected_use(line, target, before)
         found.append(Expected(line, target, use, before is not None))
     return found
 
 
-async def _dry_run(request: OperatorRequest) -> Reply | Problem:
+async def _dry_run(request: OperatorRequest) -> Reply:
     found = await _read(request)
-    if isinstance(found, FormProblem):
-        return found
     return await request.long_page(
         "bank_preview.html",
         lines=found,
@@ -69,52 +67,44 @@ async def _dry_run(request: OperatorRequest) -> Reply | Problem:
 async def _book(request: OperatorRequest) -> Reply | Problem:
     """Books one line after the other. Each counts once, so the form may be sent again."""
     found = await _read(request)
-    if isinstance(found, FormProblem):
-        return found
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     for each in found:
-        outcome = await request.submit(ImportLine(request.actor, each.line, each.target))
-        if isinstance(outcome, FormProblem):
-            return outcome._replace(message=f"Line {each.line.number}: {outcome.message}")
+        try:
+            await request.submit(ImportLine(request.actor, each.line, each.target))
+        except RefusedForm as refused:
+            message = f"Line {each.line.number}: {refused.problem.message}"
+            return refused.problem._replace(message=message)
     return request.redirect("/bank", done="imported")
 
 
-def _reference(request: OperatorRequest) -> str | FormProblem:
+def _reference(request: OperatorRequest) -> str:
     reference = request.form.get("reference", "")
     if not 1 <= len(reference) <= MAX_REFERENCE:
-        return FormProblem(422, "Choose a line.")
+        raise RefusedForm(FormProblem(422, "Choose a line."))
     return reference
 
 
 async def _assign(request: OperatorRequest) -> Reply | Problem:
     reference, account = _reference(request), request.form.get("account", "").strip()
-    if isinstance(reference, FormProblem):
-        return reference
     if not (account.isascii() and account.isdigit() and len(account) <= 18):
         return FormProblem(422, "The account number has only digits.")
     return await _handle(request, HandleLine(request.actor, reference, int(account)), "assigned")
 
 
-async def _return(request: OperatorRequest) -> Reply | Problem:
-    reference = _reference(request)
-    if isinstance(reference, FormProblem):
-        return reference
-    return await _handle(request, HandleLine(request.actor, reference), "sent_back")
+async def _return(request: OperatorRequest) -> Reply:
+    command = HandleLine(request.actor, _reference(request))
+    return await _handle(request, command, "sent_back")
 
 
-async def _charge(request: OperatorRequest) -> Reply | Problem:
-    reference = _reference(request)
-    if isinstance(reference, FormProblem):
-        return reference
-    return await _handle(request, HandleLine(request.actor, reference, charge=True), "charged")
+async def _charge(request: OperatorRequest) -> Reply:
+    command = HandleLine(request.actor, _reference(request), charge=True)
+    return await _handle(request, command, "charged")
 
 
-async def _handle(request: OperatorRequest, command: HandleLine, done: str) -> Reply | Problem:
-    if problem := await request.confirm():
-        return problem
-    outcome = await request.submit(command)
-    return outcome if isinstance(outcome, FormProblem) else request.redirect("/bank", done=done)
+async def _handle(request: OperatorRequest, command: HandleLine, done: str) -> Reply:
+    await request.confirm()
+    await request.submit(command)
+    return request.redirect("/bank", done=done)
 
 
 ROUTES: Routes = [

@@ -41,8 +41,6 @@ async def _request(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     if value is None:
         return NOT_VALID[contact]
     reason = request.text_of("reason", MAX_REASON)
-    if isinstance(reason, FormProblem):
-        return reason
     try:
         change = await request.backend.write(
             contact_changes.request,
@@ -82,12 +80,7 @@ def _on_change(
 
 async def _confirm(request: OperatorRequest, holder: Holder, change_id: UUID) -> Reply | Problem:
     code = read_code(request.form["code"]) if "code" in request.form else None
-    reason = None
-    if code is None:
-        written = request.text_of("reason", MAX_REASON)
-        if isinstance(written, FormProblem):
-            return written
-        reason = written
+    reason = request.text_of("reason", MAX_REASON) if code is None else None
     settings = request.backend.settings
     change = await request.backend.write(
         contact_changes.confirm,
@@ -101,10 +94,8 @@ async def _confirm(request: OperatorRequest, holder: Holder, change_id: UUID) ->
     return WRONG_CODE if change is None else request.redirect(page_of(holder), done="confirmed")
 
 
-async def _cancel(request: OperatorRequest, holder: Holder, change_id: UUID) -> Reply | Problem:
+async def _cancel(request: OperatorRequest, holder: Holder, change_id: UUID) -> Reply:
     reason = request.text_of("reason", MAX_REASON)
-    if isinstance(reason, FormProblem):
-        return reason
     await request.backend.write(contact_changes.cancel, request.actor, change_id, reason)
     return request.redirect(page_of(holder), done="uncontact")
 

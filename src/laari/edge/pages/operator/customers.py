@@ -141,35 +141,23 @@ def page_of(holder: Holder) -> str:
     return f"/customers/{ids.show_id(ids.CUSTOMER, holder.customer_id)}"
 
 
-async def _freeze(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+async def _freeze(request: OperatorRequest, holder: Holder) -> Reply:
     reason = request.text_of("reason", MAX_REASON)
-    if isinstance(reason, FormProblem):
-        return reason
     silent = request.form.get("silent") == "on"
-    outcome = await request.submit(FreezeWallet(request.actor, holder.account, reason, silent))
-    if isinstance(outcome, FormProblem):
-        return outcome
+    await request.submit(FreezeWallet(request.actor, holder.account, reason, silent))
     return request.redirect(page_of(holder), done="frozen")
 
 
-async def _unfreeze(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+async def _unfreeze(request: OperatorRequest, holder: Holder) -> Reply:
     reason = request.text_of("reason", MAX_REASON)
-    if isinstance(reason, FormProblem):
-        return reason
-    outcome = await request.submit(UnfreezeWallet(request.actor, holder.account, reason))
-    if isinstance(outcome, FormProblem):
-        return outcome
+    await request.submit(UnfreezeWallet(request.actor, holder.account, reason))
     return request.redirect(page_of(holder), done="unfrozen")
 
 
-async def _set_tier(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+async def _set_tier(request: OperatorRequest, holder: Holder) -> Reply:
     reason = request.text_of("reason", MAX_REASON)
-    if isinstance(reason, FormProblem):
-        return reason
     tier = request.form.get("tier", "")
-    outcome = await request.submit(SetTier(request.actor, holder.account, tier, reason))
-    if isinstance(outcome, FormProblem):
-        return outcome
+    await request.submit(SetTier(request.actor, holder.account, tier, reason))
     return request.redirect(page_of(holder), done="tier")
 
 
@@ -197,7 +185,7 @@ async def _verify(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     return request.redirect(page_of(holder), done="noted")
 
 
-async def _end_sessions(request: OperatorRequest, holder: Holder) -> Reply | Problem:
+async def _end_sessions(request: OperatorRequest, holder: Holder) -> Reply:
     whose = CustomerId(holder.customer_id)
     await request.backend.write(logins.end_of_other, request.actor, whose)
     return request.redirect(page_of(holder), done="sessions")

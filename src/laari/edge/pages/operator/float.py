@@ -51,17 +51,14 @@ async def _sign(request: OperatorRequest) -> Reply | Problem:
     note = request.form.get("note", "").strip() or None
     if note is not None and (len(note) > MAX_NOTE or not note.isprintable()):
         return FormProblem(422, f"The note has at most {MAX_NOTE} printable characters.")
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     found = await request.backend.ask(reads.float_of, day)
     last, actor = found.signed, request.actor
     if last is None or (
         (last.closing, last.bank_closing, last.note, last.actor_kind, last.actor_name)
         != (found.closing, bank_closing, note, actor.kind, actor.name)
     ):
-        signed = await request.submit(SignFloat(actor, day, found.closing, bank_closing, note))
-        if isinstance(signed, FormProblem):
-            return signed
+        await request.submit(SignFloat(actor, day, found.closing, bank_closing, note))
     return request.redirect("/float", day=str(day), done="signed")
 
 
@@ -69,12 +66,9 @@ async def _sweep(request: OperatorRequest) -> Reply | Problem:
     amount = read_rufiyaa(request.form.get("amount", ""))
     if amount is None or amount <= 0:
         return FormProblem(422, "The amount must be in rufiyaa, such as 125.50.")
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     last = read_count(request.form.get("last", ""))
-    swept = await request.submit(SweepFees(request.actor, "live", amount, last))
-    if isinstance(swept, FormProblem):
-        return swept
+    await request.submit(SweepFees(request.actor, "live", amount, last))
     return request.redirect("/float", day=str(_day(request)), done="swept")
 
 

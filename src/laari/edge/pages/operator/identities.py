@@ -20,8 +20,6 @@ async def _enter(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     if isinstance(identity, str):
         return FormProblem(422, identity)
     reason = request.text_of("reason", MAX_REASON)
-    if isinstance(reason, FormProblem):
-        return reason
     await request.backend.write(
         identities.enter,
         *(request.actor, request.backend.master_key, holder.customer_id, identity, reason),
@@ -31,10 +29,7 @@ async def _enter(request: OperatorRequest, holder: Holder) -> Reply | Problem:
 
 async def _view(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     reason = request.text_of("reason", MAX_REASON)
-    if isinstance(reason, FormProblem):
-        return reason
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     found = await request.backend.write(
         identities.view, request.actor, request.backend.master_key, holder.customer_id, reason
     )
@@ -43,8 +38,6 @@ async def _view(request: OperatorRequest, holder: Holder) -> Reply | Problem:
 
 async def _remove(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     reason = request.text_of("reason", MAX_REASON)
-    if isinstance(reason, FormProblem):
-        return reason
     if not await request.backend.write(
         identities.remove, request.actor, holder.customer_id, reason
     ):

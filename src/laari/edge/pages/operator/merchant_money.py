@@ -1,6 +1,6 @@
 """The money of a merchant: balance, hold, release, correction, and the terms of payouts."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from laari.edge.pages.operator.merchants import MAX_FEE_FIXED, MAX_REASON, for_merchant, show
 from laari.edge.pages.operator.request import OperatorRequest
@@ -36,16 +36,13 @@ async def _move(request: OperatorRequest, merchant: Merchant) -> Reply | Problem
     if amount < 0 and kind != "merchant_adjustment":
         return FormProblem(422, "Only a correction can be negative.")
     reason = request.text_of("reason", MAX_REASON)
-    if isinstance(reason, FormProblem):
-        return reason
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     below_zero = kind == "merchant_adjustment" and request.form.get("below_zero") == "on"
     earlier = read_count(request.form.get("earlier", ""))
-    moved = await request.submit(
+    await request.submit(
         MoveFunds(tenant, request.actor, kind, amount, reason, below_zero, earlier)
     )
-    return moved if isinstance(moved, FormProblem) else _back(request, tenant, "funds")
+    return _back(request, tenant, "funds")
 
 
 async def _set_terms(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
@@ -58,13 +55,10 @@ async def _set_terms(request: OperatorRequest, merchant: Merchant) -> Reply | Pr
         return FormProblem(422, "The smallest payout must be in rufiyaa, such as 100.00.")
     if fee is None or not 0 <= fee <= MAX_FEE_FIXED:
         return FormProblem(422, "The fee of a payout must be in rufiyaa, such as 5.00.")
-    paused: Any = request.form.get("paused_reason", "").strip() or None
-    if paused is not None:
+    paused = None
+    if request.form.get("paused_reason", "").strip():
         paused = request.text_of("paused_reason", MAX_REASON)
-        if isinstance(paused, FormProblem):
-            return paused
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     await request.backend.write(
         payout_terms.change,
         *(tenant.id, request.actor),

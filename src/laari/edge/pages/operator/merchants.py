@@ -5,7 +5,7 @@ from typing import TypeVar
 from uuid import UUID
 
 from laari.edge.pages.operator.request import OperatorRequest, hand_over_link, in_words
-from laari.edge.pages.request import FormProblem, Problem
+from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
@@ -83,19 +83,13 @@ show = for_merchant(_show)
 
 async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
     minimum = _optional(request, "live_minimum", MAX_MONEY)
-    if isinstance(minimum, FormProblem):
-        return minimum
     max_payment = _optional(request, "live_max", MAX_PAYMENT_AMOUNT)
-    if isinstance(max_payment, FormProblem):
-        return max_payment
-    hold = request.text_of("live_hold", MAX_REASON) if request.form.get("live_hold") else None
-    if isinstance(hold, FormProblem):
+    try:
+        hold = request.text_of("live_hold", MAX_REASON) if request.form.get("live_hold") else None
+    except RefusedForm:
         return FormProblem(422, "The reason of a hold must be printable characters.")
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     application_id = _application(request)
-    if application_id is None:
-        return NO_APPLICATION
     terms = LiveTerms(minimum or NO_TERMS.minimum, hold, max_payment)
     channels = request.backend.settings.channels
     try:
@@ -113,27 +107,26 @@ async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply | Prob
     return request.redirect(f"/merchants/{merchant.id}", done="approved")
 
 
-def _application(request: OperatorRequest) -> UUID | None:
+def _application(request: OperatorRequest) -> UUID:
     """The application on the operator's screen: another one may have followed it."""
-    return ids.read_id(ids.APPLICATION, request.form.get("application", ""))
+    application_id = ids.read_id(ids.APPLICATION, request.form.get("application", ""))
+    if application_id is None:
+        raise RefusedForm(NO_APPLICATION)
+    return application_id
 
 
-def _optional(request: OperatorRequest, name: str, highest: int) -> int | FormProblem | None:
+def _optional(request: OperatorRequest, name: str, highest: int) -> int | None:
     """An amount of the form in laari; None if the field is empty."""
     written = request.form.get(name, "").strip()
     amount = read_rufiyaa(written)
     if written and (amount is None or not 1 <= amount <= highest):
-        return FormProblem(422, "An amount must be in rufiyaa, such as 100.00.")
+        raise RefusedForm(FormProblem(422, "An amount must be in rufiyaa, such as 100.00."))
     return amount
 
 
-async def _set_limit(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+async def _set_limit(request: OperatorRequest, merchant: Merchant) -> Reply:
     max_payment = _optional(request, "max_payment", MAX_PAYMENT_AMOUNT)
-    if isinstance(max_payment, FormProblem):
-        return max_payment
     reason = request.text_of("reason", MAX_REASON)
-    if isinstance(reason, FormProblem):
-        return reason
     mode = _mode(request, merchant)
     tenant = await request.backend.ask(tenants.of_merchant, merchant.id, mode)
     await request.backend.write(merchants.set_limit, request.actor, tenant.id, max_payment, reason)
@@ -142,11 +135,7 @@ async def _set_limit(request: OperatorRequest, merchant: Merchant) -> Reply | Pr
 
 async def _refuse(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
     reason = request.text_of("reason", 500)
-    if isinstance(reason, FormProblem):
-        return reason
     application_id = _application(request)
-    if application_id is None:
-        return NO_APPLICATION
     try:
         await request.backend.write(applications.refuse, request.actor, application_id, reason)
     except LaariError as error:
@@ -173,8 +162,6 @@ async def _set_fees(request: OperatorRequest, merchant: Merchant) -> Reply | Pro
         if starts_at <= request.now and local_day(starts_at) != local_day(request.now):
             return FormProblem(422, "The first day has passed. Fees cannot begin in the past.")
     reason = request.text_of("reason", MAX_REASON)
-    if isinstance(reason, FormProblem):
-        return reason
     await request.backend.write(
         fees.set_fees, request.actor, merchant.id, bps, fixed, starts_at, reason
     )
@@ -191,15 +178,13 @@ async def _cancel_fees(request: OperatorRequest, merchant: Merchant) -> Reply | 
     return request.redirect(f"/merchants/{merchant.id}", done="unscheduled")
 
 
-async def _pause(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+async def _pause(request: OperatorRequest, merchant: Merchant) -> Reply:
     reason = request.text_of("reason", MAX_REASON)
-    if isinstance(reason, FormProblem):
-        return reason
     await _set_active(request, merchant.id, False, reason)
     return request.redirect(f"/merchants/{merchant.id}", done="paused")
 
 
-async def _resume(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
+async def _resume(request: OperatorRequest, merchant: Merchant) -> Reply:
     await _set_active(request, merchant.id, True, None)
     return request.redirect(f"/merchants/{merchant.id}", done="resumed")
 

@@ -61,27 +61,22 @@ async def _move(request: OperatorRequest) -> Reply | Problem:
     if amount is None or amount == 0:
         return FormProblem(422, "The amount must be in rufiyaa, such as 125.50.")
     details = request.text_of("details", MAX_DETAILS)
-    if isinstance(details, FormProblem):
-        return details
     slip = form.get("slip", "").strip() or None
     if slip is not None and (kind != "topup" or len(slip) > MAX_SLIP or not slip.isprintable()):
         return FormProblem(422, f"Only a top-up has a slip, of at most {MAX_SLIP} characters.")
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     below_zero = kind == "adjustment" and form.get("below_zero") == "on"
     how = {"slip": slip, "below_zero": below_zero}
     number = int(account)
     if needs_second_operator(amount, request.backend.settings.second_operator_above):
-        asked = await request.submit(
+        await request.submit(
             RequestMovement(request.actor, number, kind, amount, details, **how)  # type: ignore[arg-type]
         )
-        return asked if isinstance(asked, FormProblem) else request.redirect("/money", done="asked")
+        return request.redirect("/money", done="asked")
     tenant = await request.backend.ask(tenants.of_wallet, number)
     moved = await request.submit(
         MoveMoney(request.actor, tenant, number, kind, amount, details, **how)  # type: ignore[arg-type]
     )
-    if isinstance(moved, FormProblem):
-        return moved
     return request.redirect("/money", done="repeated" if moved.repeated else "moved")
 
 
@@ -93,28 +88,23 @@ async def _find(request: OperatorRequest) -> PendingMovement | None:
     return found.get(movement_id)
 
 
-async def _make(request: OperatorRequest) -> Reply | Problem:
+async def _make(request: OperatorRequest) -> Reply:
     movement = await _find(request)
     if movement is None:
         return request.missing()
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     tenant = await request.backend.ask(tenants.of_wallet, movement.account)
     command = MakeMovement(request.actor, tenant, movement.id, movement.account, movement.slip)
-    moved = await request.submit(command)
-    return moved if isinstance(moved, FormProblem) else request.redirect("/money", done="moved")
+    await request.submit(command)
+    return request.redirect("/money", done="moved")
 
 
-async def _refuse(request: OperatorRequest) -> Reply | Problem:
+async def _refuse(request: OperatorRequest) -> Reply:
     movement = await _find(request)
     if movement is None:
         return request.missing()
     reason = request.text_of("reason", MAX_DETAILS)
-    if isinstance(reason, FormProblem):
-        return reason
-    refused = await request.submit(RefuseMovement(request.actor, movement.id, reason))
-    if isinstance(refused, FormProblem):
-        return refused
+    await request.submit(RefuseMovement(request.actor, movement.id, reason))
     return request.redirect("/money", done="declined")
 
 

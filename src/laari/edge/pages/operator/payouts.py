@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeVar
 from uuid import UUID
 
 from laari.edge.pages.operator.request import OperatorRequest
-from laari.edge.pages.request import FormProblem, Problem, read_count
+from laari.edge.pages.request import FormProblem, Problem, RefusedForm, read_count
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules import ids
@@ -123,8 +123,7 @@ async def _create(request: OperatorRequest) -> Reply | Problem:
     day = _read_day(request)
     if isinstance(day, FormProblem):
         return day
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     expected = await _expected(request, day)
     run = expected.opened
     if run is not None and run.day != day:
@@ -135,8 +134,6 @@ async def _create(request: OperatorRequest) -> Reply | Problem:
         return FormProblem(409, "There is nothing to pay out.")
     if run is None:
         opened = await request.submit(OpenRun(request.actor, "live", day))
-        if isinstance(opened, FormProblem):
-            return opened
         run = opened
     paid = [each.tenant for each in expected.payable]
     commands = joining(request.actor, run, expected.waiting, paid, expected.tenants)
@@ -201,43 +198,32 @@ async def _show(request: OperatorRequest, run: PayoutRun) -> Reply:
 show = for_run(_show)
 
 
-async def _approve(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
-    if problem := await request.confirm():
-        return problem
+async def _approve(request: OperatorRequest, run: PayoutRun) -> Reply:
+    await request.confirm()
     content = await request.backend.ask(_content, run.id)
     threshold = request.backend.settings.payout_approval_above
     seen = read_rufiyaa(request.form["total"]) if "total" in request.form else content.total
     if seen is None:
-        return FormProblem(422, "The total must be in rufiyaa, as the page shows it.")
+        raise RefusedForm(FormProblem(422, "The total must be in rufiyaa, as the page shows it."))
     command = ApproveRun(request.actor, run.id, content.tenants, threshold, seen)
-    outcome = await request.submit(command)
-    if isinstance(outcome, FormProblem):
-        return outcome
+    await request.submit(command)
     return request.redirect(f"/payouts/{run.number}", done="run_approved")
 
 
-async def _send(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
-    if problem := await request.confirm():
-        return problem
+async def _send(request: OperatorRequest, run: PayoutRun) -> Reply:
+    await request.confirm()
     content = await request.backend.ask(_content, run.id)
     holidays = await request.backend.ask(payouts.holidays)
     value_date = bank_day_from(local_day(request.now), holidays)
     most = request.backend.settings.payout_order_limit
-    outcome = await request.submit(
-        SendRun(request.actor, run.id, content.tenants, value_date, most)
-    )
-    if isinstance(outcome, FormProblem):
-        return outcome
+    await request.submit(SendRun(request.actor, run.id, content.tenants, value_date, most))
     return request.redirect(f"/payouts/{run.number}", done="run_sent")
 
 
-async def _cancel(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
-    if problem := await request.confirm():
-        return problem
+async def _cancel(request: OperatorRequest, run: PayoutRun) -> Reply:
+    await request.confirm()
     content = await request.backend.ask(_content, run.id)
-    outcome = await request.submit(CancelRun(request.actor, run.id, content.tenants))
-    if isinstance(outcome, FormProblem):
-        return outcome
+    await request.submit(CancelRun(request.actor, run.id, content.tenants))
     return request.redirect(f"/payouts/{run.number}", done="run_cancelled")
 
 
@@ -260,8 +246,7 @@ async def _answer(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
     order = next((each for each in content.orders if each.reference == reference), None)
     if reference and order is None:
         return request.missing()
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     answered = [
         each
         for each in content.payouts
@@ -272,26 +257,21 @@ async def _answer(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
     kind: Literal["settle", "return"] = "settle" if action == "settle" else "return"
     for payout in answered:
         tenant = tenant_of(content.tenants, payout)
-        outcome = await request.submit(
+        await request.submit(
             AnswerPayout(tenant, request.actor, payout.id, kind, reference or None)
         )
-        if isinstance(outcome, FormProblem):
-            return outcome
     return request.redirect(f"/payouts/{run.number}", done=f"bank_{kind}")
 
 
-async def _cancel_one(request: OperatorRequest) -> Reply | Problem:
+async def _cancel_one(request: OperatorRequest) -> Reply:
     """Cancels a payout of a run, or one that waits for a run."""
     ask, number = request.backend.ask, ids.read_id(ids.PAYOUT, request.params["id"])
     payout = None if number is None else (await ask(payouts.by_id, [number])).get(number)
     if payout is None:
         return request.missing()
     tenant = tenant_of(await ask(payouts.tenants_of, [payout]), payout)
-    if problem := await request.confirm():
-        return problem
-    outcome = await request.submit(CancelPayout(tenant, request.actor, payout.id))
-    if isinstance(outcome, FormProblem):
-        return outcome
+    await request.confirm()
+    await request.submit(CancelPayout(tenant, request.actor, payout.id))
     where = "/payouts"
     if payout.run_id is not None:
         run = (await ask(payouts.run_by_id, [payout.run_id]))[payout.run_id]

@@ -3,7 +3,7 @@
 from typing import TypeVar
 
 from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
-from laari.edge.pages.request import Access, FormProblem
+from laari.edge.pages.request import Access, FormProblem, RefusedForm
 from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.rules.command import Command
@@ -101,19 +101,20 @@ class OperatorRequest(PersonRequest, OperatorVisitor):
             await self.note_seen(sessions.note_seen, person, self.now)
         return self.check(access)
 
-    async def submit(self, command: Command[T]) -> T | FormProblem:
+    async def submit(self, command: Command[T]) -> T:
         """Runs a command of the operator; a refusal is shown above the page."""
         outcome = await self.backend.spine.submit(command)
         if isinstance(outcome, Refusal):
-            return FormProblem(outcome.status, outcome.message)
+            raise RefusedForm(FormProblem(outcome.status, outcome.message))
         return outcome
 
-    def text_of(self, name: str, longest: int) -> str | FormProblem:
+    def text_of(self, name: str, longest: int) -> str:
         """A required text of the form, on one line."""
         text = self.form.get(name, "").strip()
         if not 1 <= len(text) <= longest or not text.isprintable():
             label = name.replace("_", " ")
-            return FormProblem(422, f"The {label} must be 1 to {longest} printable characters.")
+            message = f"The {label} must be 1 to {longest} printable characters."
+            raise RefusedForm(FormProblem(422, message))
         return text
 
 

@@ -16,21 +16,17 @@ async def _withdraw(request: OperatorRequest, holder: Holder) -> Reply | Problem
     amount = read_rufiyaa(request.form.get("amount", ""))
     if amount is None:
         return FormProblem(422, "The amount must be in rufiyaa, such as 125.50.")
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     last = read_count(request.form.get("last", ""))
     command = RequestWithdrawal(request.actor, holder.account, amount, if_last=last)
-    outcome = await request.submit(command)
-    if isinstance(outcome, FormProblem):
-        return outcome
+    await request.submit(command)
     return request.redirect(page_of(holder), done="withdrawn")
 
 
 async def _save_bank(request: OperatorRequest, holder: Holder) -> Reply | Problem:
     if holder.mode != "live":
         return FormProblem(409, "Only customers with real money have a bank account.")
-    if problem := await request.confirm():
-        return problem
+    await request.confirm()
     name, bank = (" ".join(request.form.get(each, "").split()) for each in ("holder", "bank"))
     number = "".join(request.form.get("number", "").split())
     added = await request.backend.write(

@@ -1,7 +1,6 @@
 """Log-in and log-out of the wallet application, here or everywhere, and the password."""
 
 from laari.edge.pages.login import change_password, log_in_customer
-from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import PASSWORD, WalletRequest, WalletVisitor
 from laari.http.messages import Reply
@@ -20,11 +19,9 @@ async def show_login(request: WalletVisitor) -> Reply:
     return request.page("login.html", mode=_mode(request))
 
 
-async def log_in(request: WalletVisitor) -> Reply | Problem:
-    outcome = await log_in_customer(request, _mode(request))
-    if isinstance(outcome, FormProblem):
-        return outcome
-    return request.go(f"{PASSWORD}?first=1" if outcome.first_password else request.wanted)
+async def log_in(request: WalletVisitor) -> Reply:
+    login = await log_in_customer(request, _mode(request))
+    return request.go(f"{PASSWORD}?first=1" if login.first_password else request.wanted)
 
 
 async def log_out(request: WalletRequest) -> Reply:
@@ -61,9 +58,9 @@ async def end_other_sessions(request: WalletRequest) -> Reply:
     return request.go(f"{PASSWORD}?done=others")
 
 
-async def set_password(request: WalletRequest) -> Reply | Problem:
-    problem = await change_password(request, request.customer, request.actor)
-    return problem or request.go(f"{PASSWORD}?done=changed")
+async def set_password(request: WalletRequest) -> Reply:
+    await change_password(request, request.customer, request.actor)
+    return request.go(f"{PASSWORD}?done=changed")
 
 
 ROUTES: Routes = [

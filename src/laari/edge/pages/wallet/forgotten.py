@@ -2,7 +2,6 @@
 
 from laari.edge.pages import forgotten
 from laari.edge.pages.login import customer_named
-from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import WalletVisitor
 from laari.http.messages import Reply
@@ -15,13 +14,11 @@ async def show(request: WalletVisitor) -> Reply:
     )
 
 
-async def ask(request: WalletVisitor) -> Reply | Problem:
+async def ask(request: WalletVisitor) -> Reply:
     if not request.backend.settings.channels:
         return await show(request)
-    outcome = await forgotten.ask(request, customer_named(request, "live"))
-    if isinstance(outcome, FormProblem):
-        return outcome
-    return request.page("forgotten_sent.html", handle=outcome)
+    handle = await forgotten.ask(request, customer_named(request, "live"))
+    return request.page("forgotten_sent.html", handle=handle)
 
 
 async def show_code(request: WalletVisitor) -> Reply:
@@ -32,9 +29,8 @@ async def show_code(request: WalletVisitor) -> Reply:
     return request.page("forgotten_sent.html", handle=handle[:100])
 
 
-async def enter_code(request: WalletVisitor) -> Reply | Problem:
-    token = await forgotten.exchange(request)
-    return token if isinstance(token, FormProblem) else request.go(f"/app/forgotten/{token}")
+async def enter_code(request: WalletVisitor) -> Reply:
+    return request.go(f"/app/forgotten/{await forgotten.exchange(request)}")
 
 
 async def show_new(request: WalletVisitor) -> Reply:
@@ -43,11 +39,9 @@ async def show_new(request: WalletVisitor) -> Reply:
     return request.page("new_password.html")
 
 
-async def set_new(request: WalletVisitor) -> Reply | Problem:
-    outcome = await forgotten.set_password(request, of_customer=True)
-    if isinstance(outcome, FormProblem):
-        return outcome
-    return request.go("/app/login?done=password") if outcome else forgotten.no_link(request)
+async def set_new(request: WalletVisitor) -> Reply:
+    is_set = await forgotten.set_password(request, of_customer=True)
+    return request.go("/app/login?done=password") if is_set else forgotten.no_link(request)
 
 
 ROUTES: Routes = [

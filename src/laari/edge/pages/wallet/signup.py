@@ -15,7 +15,7 @@ from laari.edge.pages.forgotten import (
     REPLY_SECONDS,
 )
 from laari.edge.pages.known import remember_browser
-from laari.edge.pages.login import hash_new_password, throttled
+from laari.edge.pages.login import hash_new_password, throttle
 from laari.edge.pages.request import Access, FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import SIGN_UP, WalletVisitor
@@ -63,11 +63,8 @@ async def begin(request: SignUpVisitor) -> Reply | Problem:
         PER_IDENTITY_EVERYWHERE.bucket("wallet sign-up mobile", mobile),
         PER_ADDRESS.bucket("wallet sign-up address", address),
     ]
-    if problem := throttled(request, buckets):
-        return problem
+    throttle(request, buckets)
     password_hash = await hash_new_password(request, LAST)
-    if isinstance(password_hash, FormProblem):
-        return password_hash
     began, handle = time.monotonic(), new_secret("")
     await request.backend.write(
         customer_signup.begin,
@@ -88,8 +85,7 @@ async def show_code(request: SignUpVisitor) -> Reply:
 
 async def finish(request: SignUpVisitor) -> Reply | Problem:
     address = client_prefix(request.http.client)
-    if problem := throttled(request, [CODES_PER_ADDRESS.bucket("wallet sign-up code", address)]):
-        return problem
+    throttle(request, [CODES_PER_ADDRESS.bucket("wallet sign-up code", address)])
     login = await request.backend.write(
         customer_signup.finish,
         Actor("service", "sign-up", address=request.http.client),

@@ -51,8 +51,7 @@ async def withdraw(request: WithdrawalRequest) -> Reply | Problem:
     amount = read_rufiyaa(request.form.get("amount", ""))
     if amount is None:
         return FormProblem(422, "Enter an amount in rufiyaa, such as 250.00.")
-    if problem := await confirm(request, request.customer):
-        return problem
+    await confirm(request, request.customer)
     account, last = request.customer.account, read_count(request.form.get("last", ""))
     assert request.minimum is not None  # or the page would not exist
     command = RequestWithdrawal(request.actor, account, amount, request.minimum, last)
@@ -73,8 +72,7 @@ async def _in_words(request: WithdrawalRequest, refusal: Refusal) -> FormProblem
 
 async def save_bank(request: WithdrawalRequest) -> Reply | Problem:
     """Needs the password again. The holder is the customer, as the service knows them."""
-    if problem := await confirm(request, request.customer, always=True):
-        return problem
+    await confirm(request, request.customer, always=True)
     bank = " ".join(request.form.get("bank", "").split())
     number = "".join(request.form.get("number", "").split())
     added = await request.backend.write(
