@@ -5,8 +5,9 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.store.people import logins, persons, sessions
+from laari.store.people import logins, password_links, persons, sessions
 from laari.store.people.logins import CustomerId, Whose
+from tests.actors import OPERATOR
 
 
 async def whose(connection: Connection, who: UUID | str) -> Whose:
@@ -31,3 +32,10 @@ async def opened(
     token = await sessions.open_for(connection, found, now or datetime.now(UTC), verified, page)
     assert token is not None
     return token
+
+
+async def password_link(connection: Connection, who: Whose, now: datetime) -> str:
+    """The token of a link that the operator forwards."""
+    made = await password_links.hand_over(connection, OPERATOR, who, now, frozenset(), "")
+    assert made.link is not None
+    return made.link.rpartition("/")[2]

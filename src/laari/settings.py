@@ -217,8 +217,8 @@ def _whole(least: int, most: int, *, or_zero: bool = False) -> Reader[int]:
     return read
 
 
-def _whole_or_none(least: int, most: int) -> Reader[int | None]:
-    read_number = _whole(least, most)
+def _whole_or_none(least: int) -> Reader[int | None]:
+    read_number = _whole(least, 999_999_999)
     return lambda name, text: read_number(name, text) if text else None
 
 
@@ -317,7 +317,7 @@ class Settings:
         "if on, anybody can open a wallet at the lowest tier; needs `LAARI_SMS_COMMAND`",
     )
     second_operator_above: int | None = _setting(
-        _whole_or_none(0, 999_999_999),
+        _whole_or_none(0),
         "(off)",
         "amount in laari above which a top-up or adjustment waits for a second operator",
     )
@@ -412,7 +412,7 @@ class Settings:
         "total in laari above which another person has to approve a payout run",
     )
     withdrawal_minimum: int | None = _setting(
-        _whole_or_none(1, 999_999_999),
+        _whole_or_none(1),
         "(off)",
         "smallest amount in laari that customers can withdraw to their bank account in the wallet "
         "application",

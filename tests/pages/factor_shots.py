@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pyotp
 from playwright.async_api import Page
 
-from laari.store.people import password_links, persons
+from laari.store.people import persons
 from laari.store.postgres.pool import connection_to
-from tests.actors import OPERATOR
+from tests.logins import password_link
 from tests.pages.owners import PASSWORD, Owner, new_owner
 from tests.pages.people import Visitors, new_customer
 from tests.serving import Service
@@ -80,7 +80,7 @@ async def new_password(visitors: Visitors, service: Service, page: Page) -> None
     async with connection_to(service.dsn) as connection:
         whose = await persons.find(connection, owner.email)
         assert whose is not None
-        token = await password_links.issue(connection, OPERATOR, whose, datetime.now(UTC))
+        token = await password_link(connection, whose, datetime.now(UTC))
     await page.goto(f"{service.origin}/dashboard/forgotten/{token}")
 
 

@@ -21,7 +21,7 @@ from laari.store.people import invitations, memberships, merchants, password_lin
 from laari.store.people.logins import PersonId, show_whose
 from laari.store.people.persons import NewLogin
 from tests.actors import OPERATOR
-from tests.logins import opened, whose
+from tests.logins import opened, password_link, whose
 from tests.pages.factors import Phone, with_factor
 from tests.pages.forms import token_in
 from tests.pages.owners import PASSWORD, Owner, new_owner
@@ -214,7 +214,7 @@ def joining(owner: Owner) -> Step:
 def with_link(owner: Owner) -> Step:
     async def issue(connection: asyncpg.Connection) -> str:
         person = await whose(connection, owner.email)
-        token = await password_links.issue(connection, OPERATOR, person, datetime.now(UTC))
+        token = await password_link(connection, person, datetime.now(UTC))
         return password_links.link_to(owner.shop.service.origin, person, token)
 
     link = owner.shop.service.database.run(issue)

@@ -15,6 +15,7 @@ from laari.store.people.logins import CustomerId
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.actors import change as change_by_hand
+from tests.logins import password_link
 
 KEY = b"k" * 32
 ORIGIN = "https://pay.example.com"
@@ -134,7 +135,7 @@ async def test_sessions_links_and_the_old_log_in_end_at_the_effect(
     connection: asyncpg.Connection, customer: CustomerId
 ) -> None:
     now = (await confirmed(connection, customer)).requested_at
-    token = await password_links.issue(connection, OPERATOR, customer, now)
+    token = await password_link(connection, customer, now)
     await connection.execute(
         "INSERT INTO sessions (digest, customer_id, created_at, authenticated_at, seen_at) "
         "VALUES (sha256('token'), $1, now(), now(), now())",

@@ -27,7 +27,7 @@ from laari.store.people.signup import sign_up
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_invitations
 from tests.actors import OPERATOR
-from tests.logins import opened
+from tests.logins import opened, password_link
 
 NOW = datetime(2026, 11, 18, 19, 30, tzinfo=UTC)
 PAGE = "http://laari.test/dashboard/join"
@@ -217,7 +217,7 @@ async def test_a_stranger_s_second_factor_does_not_outlive_the_proof(connection)
         elif way == "reset":
             await persons.reset_password(connection, OPERATOR, person, "mine")
         else:
-            token = await password_links.issue(connection, OPERATOR, person, NOW)
+            token = await password_link(connection, person, NOW)
             assert await password_links.use(connection, token, "mine", NOW)
         assert await second_factors.status(connection, person) is None
 

@@ -41,6 +41,7 @@ from laari.store.reads import tenants
 from laari.store.reads.journal import Filter, find
 from tests.actors import OPERATOR, change
 from tests.audit.books import look, seal_all
+from tests.logins import password_link
 
 PERSON = Actor("person", "owner@shop.mv", "owner", "192.0.2.7")
 
@@ -215,7 +216,7 @@ async def test_links_for_passwords_are_written_if_somebody_forwards_them(connect
     whose = await persons.find(connection, PERSON.name)
     assert whose is not None
     now = datetime.now(UTC)
-    token = await password_links.issue(connection, OPERATOR, whose, now)
+    token = await password_link(connection, whose, now)
     assert await password_links.use(connection, token, "new-hash", now, "192.0.2.9")
     assert not await password_links.use(connection, token, "new-hash", now, "192.0.2.9")
     [issued] = await entries(connection, "password_link.issue")

@@ -16,7 +16,7 @@ from laari.store.people.persons import NewLogin
 from laari.store.postgres.pool import connection_to
 from laari.store.purge import purge_sessions
 from tests.actors import OPERATOR
-from tests.logins import opened
+from tests.logins import opened, password_link
 
 KEY = b"k" * 32
 NOW = datetime(2027, 7, 1, 9, 30, tzinfo=UTC)
@@ -84,7 +84,7 @@ async def test_a_link_sets_the_password_once(
 async def test_of_two_uses_at_once_one_works(
     connection: asyncpg.Connection, person: PersonId, dsn: str
 ) -> None:
-    token = await password_links.issue(connection, OPERATOR, person, NOW)
+    token = await password_link(connection, person, NOW)
 
     async def use(password_hash: str) -> bool:
         async with connection_to(dsn) as own:
@@ -99,7 +99,7 @@ async def test_of_two_uses_at_once_one_works(
 async def test_a_link_expires_and_is_purged(
     connection: asyncpg.Connection, person: PersonId
 ) -> None:
-    token = await password_links.issue(connection, OPERATOR, person, NOW)
+    token = await password_link(connection, person, NOW)
     late = NOW + password_links.LIFE
     assert await password_links.find(connection, token, late - timedelta(seconds=1)) == person
     assert await password_links.find(connection, token, late) is None
@@ -111,8 +111,8 @@ async def test_a_link_expires_and_is_purged(
 async def test_a_new_link_replaces_the_last(
     connection: asyncpg.Connection, person: PersonId
 ) -> None:
-    first = await password_links.issue(connection, OPERATOR, person, NOW)
-    second = await password_links.issue(connection, OPERATOR, person, NOW)
+    first = await password_link(connection, person, NOW)
+    second = await password_link(connection, person, NOW)
     assert not await password_links.use(connection, first, "new hash", NOW)
     assert await password_links.use(connection, second, "new hash", NOW)
 
@@ -120,7 +120,7 @@ async def test_a_new_link_replaces_the_last(
 async def test_a_changed_password_ends_the_link(
     connection: asyncpg.Connection, person: PersonId
 ) -> None:
-    token = await password_links.issue(connection, OPERATOR, person, NOW)
+    token = await password_link(connection, person, NOW)
     await logins.set_password(connection, OPERATOR, person, "chosen elsewhere")
     assert not await password_links.use(connection, token, "new hash", NOW)
 
@@ -128,7 +128,7 @@ async def test_a_changed_password_ends_the_link(
 async def test_neither_tokens_nor_codes_are_stored(
     connection: asyncpg.Connection, person: PersonId
 ) -> None:
-    token = await password_links.issue(connection, OPERATOR, person, NOW)
+    token = await password_link(connection, person, NOW)
     row = await connection.fetchrow("SELECT * FROM password_links")
     assert token not in str(row)
     assert not await password_links.use(connection, token[:-1], "new hash", NOW)

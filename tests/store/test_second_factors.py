@@ -18,7 +18,7 @@ from laari.store.people.second_factors import CodeProblem
 from laari.store.postgres.pool import connection_to
 from laari.store.secrets import MasterKeyError
 from tests.actors import OPERATOR
-from tests.logins import opened
+from tests.logins import opened, password_link
 
 KEY = b"k" * 32
 NOW = datetime(2027, 7, 1, 9, 30, 5, tzinfo=UTC)
@@ -261,11 +261,11 @@ async def test_a_password_link_ends_the_wait_and_gives_no_free_guesses(factor: F
         refused = await factor.check("000000")
     assert refused is not None
     assert refused.wait
-    token = await password_links.issue(factor.connection, OPERATOR, factor.whose, NOW)
+    token = await password_link(factor.connection, factor.whose, NOW)
     assert await password_links.use(factor.connection, token, "another hash", NOW)
     again = await factor.check("000000")
     assert again is not None
     assert again.wait > refused.wait
-    token = await password_links.issue(factor.connection, OPERATOR, factor.whose, NOW)
+    token = await password_link(factor.connection, factor.whose, NOW)
     assert await password_links.use(factor.connection, token, "a third hash", NOW)
     assert await factor.check(factor.totp.at(NOW)) is None

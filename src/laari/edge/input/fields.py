@@ -254,11 +254,11 @@ def amount(name: str, low: int, high: int, *, required: bool = False) -> Field:
     return replace(whole, read=read)
 
 
-def boolean(name: str, *, required: bool = False) -> Field:
+def boolean(name: str) -> Field:
     def read(value: object, path: str) -> bool | Refusal:
         return value if isinstance(value, bool) else invalid(path, f"{path} must be true or false.")
 
-    return Field(name, read, {"type": "boolean"}, required)
+    return Field(name, read, {"type": "boolean"})
 
 
 def choice(name: str, values: tuple[str, ...], *, required: bool = False) -> Field:

@@ -44,18 +44,8 @@ def link_to(origin: str, whose: Whose, token: str) -> str:
     return f"{origin}/{area}/forgotten/{token}"
 
 
-async def issue(connection: Connection, actor: Actor, whose: Whose, now: datetime) -> str:
-    """A new link's token for somebody to forward; the link or code before it no longer works.
-
-    Requests of strangers (`send`) have no entry in the journal, and their messages have a log.
-    """
-    async with connection.transaction():
-        token = await _issue_link(connection, whose, now)
-        await _note(connection, actor, "issue", whose, {"expires_at": now + LIFE})
-    return token
-
-
 async def _issue_link(connection: Connection, whose: Whose, now: datetime) -> str:
+    """A new link's token; the link or code before it no longer works."""
     token = new_secret("")
     await _issue(connection, whose, digest(token), None, now)
     return token
@@ -72,7 +62,8 @@ async def send(
 ) -> None:
     """Sends a link by email, or a code by SMS, if the service can reach the person.
 
-    `handle` is the secret of the request, which the code needs.
+    `handle` is the secret of the request, which the code needs. Requests of strangers have no entry
+    in the journal: their messages have a log.
     """
     async with connection.transaction():
         to = await notices.reached(connection, whose, channels)

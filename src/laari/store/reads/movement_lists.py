@@ -51,11 +51,3 @@ async def waiting(connection: Connection, most: int) -> list[PendingMovement]:
         f"{MOVEMENTS.select} WHERE status = 'waiting' ORDER BY id LIMIT $1", most
     )
     return [MOVEMENTS.read(row) for row in rows]
-
-
-async def decided(connection: Connection, most: int) -> list[PendingMovement]:
-    """The newest that were made or refused."""
-    rows = await connection.fetch(
-        f"{MOVEMENTS.select} WHERE status <> 'waiting' ORDER BY id DESC LIMIT $1", most
-    )
-    return [MOVEMENTS.read(row) for row in rows]

@@ -11,7 +11,6 @@ from laari.store.reads.listing import Listing, Walk, Window
 from laari.store.tables import REFUNDS
 
 by_id = REFUNDS.finder("id")
-by_tid = REFUNDS.finder("tid")
 
 
 async def counts(connection: Connection, payment_ids: Collection[UUID]) -> dict[UUID, int]:
