@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import get_args
 from uuid import UUID
 
-from laari.edge.pages.operator.customers import MAX_REASON, NO_LOGIN, form, page_of
+from laari.edge.pages.operator.customers import CUSTOMER, MAX_REASON, NO_LOGIN, page_of
 from laari.edge.pages.operator.request import OperatorRequest, in_words
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import Routes
@@ -101,7 +101,7 @@ async def _cancel(request: OperatorRequest, holder: Holder, change_id: UUID) -> 
 
 
 ROUTES: Routes = [
-    form("/contact", _request, needs="customers.change"),
-    form("/confirm-contact", _on_change(_confirm), needs="customers.change"),
-    form("/cancel-contact", _on_change(_cancel), needs="customers.change"),
+    CUSTOMER.form("/contact", _request, needs="customers.change"),
+    CUSTOMER.form("/confirm-contact", _on_change(_confirm), needs="customers.change"),
+    CUSTOMER.form("/cancel-contact", _on_change(_cancel), needs="customers.change"),
 ]

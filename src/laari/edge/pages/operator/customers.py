@@ -2,10 +2,9 @@
 
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from laari.edge.pages.operator.request import OperatorRequest, hand_over_link
+from laari.edge.pages.operator.request import OperatorRequest, Subject, hand_over_link
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.home import usage_of
@@ -14,7 +13,6 @@ from laari.rules import ids
 from laari.rules.identities import DOCUMENTS, Identity
 from laari.rules.lifecycle import shown_state
 from laari.rules.operator import FreezeWallet, SetTier, UnfreezeWallet
-from laari.rules.permissions import Permission
 from laari.rules.records import Transaction
 from laari.rules.wallets import counted
 from laari.rules.world import local_time
@@ -29,8 +27,6 @@ from laari.store.reads.listing import Window
 from laari.store.reads.tiers import all_tiers
 from laari.store.secrets import derive
 
-T = TypeVar("T")
-
 LINES = 25  # of history
 ROWS = 10  # of requests and authorizations
 NOTES = 50
@@ -39,20 +35,12 @@ MAX_REASON = 255
 
 NO_LOGIN = FormProblem(409, "The customer of a merchant's sandbox has no log-in.")
 
-CustomerHandler = Callable[[OperatorRequest, Holder], Awaitable[T]]
 
-
-def for_customer(handler: CustomerHandler[T]) -> Callable[[OperatorRequest], Awaitable[T | Reply]]:
-    """Looks up the customer in the address."""
-
-    async def handle(request: OperatorRequest) -> T | Reply:
-        customer_id = ids.read_id(ids.CUSTOMER, request.params["id"])
-        holder = None
-        if customer_id is not None:
-            holder = await request.backend.ask(holders.by_customer, customer_id)
-        return request.missing() if holder is None else await handler(request, holder)
-
-    return handle
+async def _find(request: OperatorRequest) -> Holder | None:
+    customer_id = ids.read_id(ids.CUSTOMER, request.params["id"])
+    if customer_id is None:
+        return None
+    return await request.backend.ask(holders.by_customer, customer_id)
 
 
 async def show_page(
@@ -134,7 +122,7 @@ def _seal(request: OperatorRequest, holder: Holder, asked: str) -> str:
     return derive(request.backend.master_key, "caller", value).hex()
 
 
-show = for_customer(show_page)
+CUSTOMER = Subject("/customers/{id}", _find, show_page)
 
 
 def page_of(holder: Holder) -> str:
@@ -197,25 +185,13 @@ async def _password_link(request: OperatorRequest, holder: Holder) -> Reply | Pr
     return await hand_over_link(request, CustomerId(holder.customer_id), page_of(holder))
 
 
-def form(
-    path: str, handler: CustomerHandler[Reply | Problem], needs: Permission
-) -> PageRoute[OperatorRequest]:
-    return PageRoute(
-        OperatorRequest,
-        f"/customers/{{id}}{path}",
-        post=for_customer(handler),
-        page=show,
-        needs=needs,
-    )
-
-
 ROUTES: Routes = [
-    PageRoute(OperatorRequest, "/customers/{id}", get=show, needs="customers.read"),
-    form("/freeze", _freeze, needs="wallets.freeze"),
-    form("/unfreeze", _unfreeze, needs="wallets.freeze"),
-    form("/tier", _set_tier, needs="customers.change"),
-    form("/note", _add_note, needs="customers.read"),
-    form("/verify", _verify, needs="customers.read"),
-    form("/password-link", _password_link, needs="customers.change"),
-    form("/end-sessions", _end_sessions, needs="sessions.end"),
+    PageRoute(OperatorRequest, "/customers/{id}", get=CUSTOMER.show, needs="customers.read"),
+    CUSTOMER.form("/freeze", _freeze, needs="wallets.freeze"),
+    CUSTOMER.form("/unfreeze", _unfreeze, needs="wallets.freeze"),
+    CUSTOMER.form("/tier", _set_tier, needs="customers.change"),
+    CUSTOMER.form("/note", _add_note, needs="customers.read"),
+    CUSTOMER.form("/verify", _verify, needs="customers.read"),
+    CUSTOMER.form("/password-link", _password_link, needs="customers.change"),
+    CUSTOMER.form("/end-sessions", _end_sessions, needs="sessions.end"),
 ]

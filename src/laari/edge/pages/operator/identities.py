@@ -1,6 +1,6 @@
 """Identity data on a customer's page: shown only in the answer to a form with a reason."""
 
-from laari.edge.pages.operator.customers import MAX_REASON, NO_LOGIN, form, page_of, show_page
+from laari.edge.pages.operator.customers import CUSTOMER, MAX_REASON, NO_LOGIN, page_of, show_page
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import Routes
@@ -46,7 +46,7 @@ async def _remove(request: OperatorRequest, holder: Holder) -> Reply | Problem:
 
 
 ROUTES: Routes = [
-    form("/identity", _enter, needs="identity.change"),
-    form("/view-identity", _view, needs="identity.read"),
-    form("/remove-identity", _remove, needs="identity.change"),
+    CUSTOMER.form("/identity", _enter, needs="identity.change"),
+    CUSTOMER.form("/view-identity", _view, needs="identity.read"),
+    CUSTOMER.form("/remove-identity", _remove, needs="identity.change"),
 ]

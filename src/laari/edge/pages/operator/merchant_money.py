@@ -2,10 +2,10 @@
 
 from typing import Literal
 
-from laari.edge.pages.operator.merchants import MAX_FEE_FIXED, MAX_REASON, for_merchant, show
+from laari.edge.pages.operator.merchants import MAX_FEE_FIXED, MAX_REASON, MERCHANT
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem, read_count
-from laari.edge.pages.routes import PageRoute, Routes
+from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
 from laari.rules.merchant_money import MoveFunds
 from laari.rules.money import MAX_MONEY, read_rufiyaa
@@ -75,18 +75,6 @@ def _back(request: OperatorRequest, tenant: Tenant, done: str) -> Reply:
 
 
 ROUTES: Routes = [
-    PageRoute(
-        OperatorRequest,
-        "/merchants/{merchant}/funds",
-        post=for_merchant(_move),
-        page=show,
-        needs="payouts.run",
-    ),
-    PageRoute(
-        OperatorRequest,
-        "/merchants/{merchant}/payout-terms",
-        post=for_merchant(_set_terms),
-        page=show,
-        needs="fees.change",
-    ),
+    MERCHANT.form("/funds", _move, needs="payouts.run"),
+    MERCHANT.form("/payout-terms", _set_terms, needs="fees.change"),
 ]

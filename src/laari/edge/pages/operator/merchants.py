@@ -1,10 +1,8 @@
 """Merchants and their applications: review, approval, fees from a day on, and a pause."""
 
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
 from uuid import UUID
 
-from laari.edge.pages.operator.request import OperatorRequest, hand_over_link, in_words
+from laari.edge.pages.operator.request import OperatorRequest, Subject, hand_over_link, in_words
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
@@ -14,21 +12,16 @@ from laari.rules.calendar import local_day, read_timestamp, start_of
 from laari.rules.day_ranges import read_day
 from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.payouts import coming, in_effect
-from laari.rules.permissions import Permission
 from laari.rules.records import Mode
 from laari.store.people import applications, fees, memberships, merchants
 from laari.store.people.applications import NO_TERMS, LiveTerms
 from laari.store.people.merchants import Merchant
 from laari.store.reads import balances, payouts, tenants
 
-T = TypeVar("T")
-
 MOST_LISTED = 500
 MAX_REASON = 255
 NO_APPLICATION = FormProblem(409, "This merchant has no such application.")
 MAX_FEE_FIXED = 9_999_999_999  # laari
-
-MerchantHandler = Callable[[OperatorRequest, Merchant], Awaitable[T]]
 
 
 async def show_list(request: OperatorRequest) -> Reply:
@@ -39,14 +32,11 @@ async def show_list(request: OperatorRequest) -> Reply:
     )
 
 
-def for_merchant(handler: MerchantHandler[T]) -> Callable[[OperatorRequest], Awaitable[T | Reply]]:
-    async def handle(request: OperatorRequest) -> T | Reply:
-        merchant_id = request.params["merchant"]
-        if not await request.backend.ask(merchants.exists, merchant_id):
-            return request.missing()
-        return await handler(request, await request.backend.ask(merchants.show, merchant_id))
-
-    return handle
+async def _find(request: OperatorRequest) -> Merchant | None:
+    merchant_id = request.params["merchant"]
+    if not await request.backend.ask(merchants.exists, merchant_id):
+        return None
+    return await request.backend.ask(merchants.show, merchant_id)
 
 
 def _mode(request: OperatorRequest, merchant: Merchant) -> Mode:
@@ -78,7 +68,7 @@ async def _show(request: OperatorRequest, merchant: Merchant) -> Reply:
     )
 
 
-show = for_merchant(_show)
+MERCHANT = Subject("/merchants/{merchant}", _find, _show)
 
 
 async def _approve(request: OperatorRequest, merchant: Merchant) -> Reply | Problem:
@@ -206,27 +196,15 @@ async def _password_link(request: OperatorRequest, merchant: Merchant) -> Reply 
     return await hand_over_link(request, member.person_id, f"/merchants/{merchant.id}")
 
 
-def _form(
-    path: str, handler: MerchantHandler[Reply | Problem], needs: Permission
-) -> PageRoute[OperatorRequest]:
-    return PageRoute(
-        OperatorRequest,
-        f"/merchants/{{merchant}}{path}",
-        post=for_merchant(handler),
-        page=show,
-        needs=needs,
-    )
-
-
 ROUTES: Routes = [
     PageRoute(OperatorRequest, "/merchants", get=show_list, needs="merchants.read"),
-    PageRoute(OperatorRequest, "/merchants/{merchant}", get=show, needs="merchants.read"),
-    _form("/approve", _approve, needs="merchants.approve"),
-    _form("/refuse", _refuse, needs="merchants.approve"),
-    _form("/limit", _set_limit, needs="merchants.change"),
-    _form("/fees", _set_fees, needs="fees.change"),
-    _form("/cancel-fees", _cancel_fees, needs="fees.change"),
-    _form("/pause", _pause, needs="merchants.change"),
-    _form("/resume", _resume, needs="merchants.change"),
-    _form("/password-link", _password_link, needs="people.manage"),
+    PageRoute(OperatorRequest, "/merchants/{merchant}", get=MERCHANT.show, needs="merchants.read"),
+    MERCHANT.form("/approve", _approve, needs="merchants.approve"),
+    MERCHANT.form("/refuse", _refuse, needs="merchants.approve"),
+    MERCHANT.form("/limit", _set_limit, needs="merchants.change"),
+    MERCHANT.form("/fees", _set_fees, needs="fees.change"),
+    MERCHANT.form("/cancel-fees", _cancel_fees, needs="fees.change"),
+    MERCHANT.form("/pause", _pause, needs="merchants.change"),
+    MERCHANT.form("/resume", _resume, needs="merchants.change"),
+    MERCHANT.form("/password-link", _password_link, needs="people.manage"),
 ]

@@ -1,12 +1,12 @@
 """Runs of payouts: preview, approval, the bank's file, and the bank's answers."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 from uuid import UUID
 
-from laari.edge.pages.operator.request import OperatorRequest
+from laari.edge.pages.operator.request import OperatorRequest, Subject
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm, read_count
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
@@ -26,19 +26,14 @@ from laari.rules.payout_runs import (
     written,
 )
 from laari.rules.payouts import tenant_of
-from laari.rules.permissions import Permission
 from laari.rules.records import BankOrder, Payout, PayoutRun, Tenant
 from laari.rules.refusals import Refusal
 from laari.store.postgres.pool import Connection
 from laari.store.reads import payouts
 
-T = TypeVar("T")
-
 MOST_LISTED = 200
 TOGETHER = 50  # commands of a run: their batches load all of its payouts
 CSV = b"text/csv; charset=utf-8"
-
-RunHandler = Callable[[OperatorRequest, PayoutRun], Awaitable[T]]
 
 
 # == The list and the preview =====================================================================
@@ -155,13 +150,9 @@ async def _fill(request: OperatorRequest, commands: Sequence[Command[Payout]]) -
 # == One run ======================================================================================
 
 
-def for_run(handler: RunHandler[T]) -> Callable[[OperatorRequest], Awaitable[T | Reply]]:
-    async def handle(request: OperatorRequest) -> T | Reply:
-        number = read_count(request.params["number"])
-        run = await request.backend.ask(payouts.run_by_number, "live", number)
-        return request.missing() if run is None else await handler(request, run)
-
-    return handle
+async def _find(request: OperatorRequest) -> PayoutRun | None:
+    number = read_count(request.params["number"])
+    return await request.backend.ask(payouts.run_by_number, "live", number)
 
 
 class Content(NamedTuple):
@@ -195,7 +186,7 @@ async def _show(request: OperatorRequest, run: PayoutRun) -> Reply:
     )
 
 
-show = for_run(_show)
+RUN = Subject("/payouts/{number}", _find, _show)
 
 
 async def _approve(request: OperatorRequest, run: PayoutRun) -> Reply:
@@ -279,32 +270,20 @@ async def _cancel_one(request: OperatorRequest) -> Reply:
     return request.redirect(where, done="payout_cancelled")
 
 
-def _form(
-    path: str, handler: RunHandler[Reply | Problem], needs: Permission = "payouts.run"
-) -> PageRoute[OperatorRequest]:
-    return PageRoute(
-        OperatorRequest,
-        f"/payouts/{{number}}{path}",
-        post=for_run(handler),
-        page=show,
-        needs=needs,
-    )
-
-
 ROUTES: Routes = [
     PageRoute(OperatorRequest, "/payouts", get=show_list, needs="payouts.read"),
     PageRoute(
         OperatorRequest, "/payouts/preview", get=show_preview, post=_create, needs="payouts.run"
     ),
-    PageRoute(OperatorRequest, "/payouts/{number}", get=show, needs="payouts.read"),
-    _form("/approve", _approve),
-    _form("/send", _send),
-    _form("/cancel", _cancel),
-    _form("/answer", _answer),
+    PageRoute(OperatorRequest, "/payouts/{number}", get=RUN.show, needs="payouts.read"),
+    RUN.form("/approve", _approve, needs="payouts.run"),
+    RUN.form("/send", _send, needs="payouts.run"),
+    RUN.form("/cancel", _cancel, needs="payouts.run"),
+    RUN.form("/answer", _answer, needs="payouts.run"),
     PageRoute(
         OperatorRequest,
         "/payouts/{number}/file.csv",
-        get=for_run(_download),
+        get=RUN.found(_download),
         hands_out=True,
         needs="payouts.run",
     ),

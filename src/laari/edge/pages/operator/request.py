@@ -1,17 +1,21 @@
 """A request of one of the operator's people."""
 
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
 
 from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
-from laari.edge.pages.request import Access, FormProblem, RefusedForm
+from laari.edge.pages.request import Access, FormProblem, Problem, RefusedForm
+from laari.edge.pages.routes import PageRoute
 from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.rules.command import Command
+from laari.rules.permissions import Permission
 from laari.rules.refusals import Refusal
 from laari.store.people import memberships, password_links, sessions
 from laari.store.people.logins import PersonId, Whose
 from laari.store.people.memberships import Membership
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 HOME = "/operator"
@@ -116,6 +120,40 @@ class OperatorRequest(PersonRequest, OperatorVisitor):
             message = f"The {label} must be 1 to {longest} printable characters."
             raise RefusedForm(FormProblem(422, message))
         return text
+
+
+class Subject(Generic[R]):
+    """A customer, merchant or run that the address names: its page, and the forms on it."""
+
+    def __init__(
+        self,
+        path: str,
+        find: Callable[[OperatorRequest], Awaitable[R | None]],
+        show: Callable[[OperatorRequest, R], Awaitable[Reply]],
+    ) -> None:
+        self._path = path
+        self._find = find
+        self.show = self.found(show)
+
+    def found(
+        self, handler: Callable[[OperatorRequest, R], Awaitable[T]]
+    ) -> Callable[[OperatorRequest], Awaitable[T | Reply]]:
+        """Looks the subject up for the handler."""
+
+        async def handle(request: OperatorRequest) -> T | Reply:
+            subject = await self._find(request)
+            return request.missing() if subject is None else await handler(request, subject)
+
+        return handle
+
+    def form(
+        self,
+        path: str,
+        handler: Callable[[OperatorRequest, R], Awaitable[Reply | Problem]],
+        needs: Permission,
+    ) -> PageRoute[OperatorRequest]:
+        path, post = self._path + path, self.found(handler)
+        return PageRoute(OperatorRequest, path, post=post, page=self.show, needs=needs)
 
 
 async def hand_over_link(request: OperatorRequest, whose: Whose, back: str) -> Reply:

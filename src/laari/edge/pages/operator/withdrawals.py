@@ -1,6 +1,6 @@
 """A customer's bank account and withdrawals, on the customer's page of the desk."""
 
-from laari.edge.pages.operator.customers import form, page_of
+from laari.edge.pages.operator.customers import CUSTOMER, page_of
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem, read_count
 from laari.edge.pages.routes import Routes
@@ -39,6 +39,6 @@ async def _save_bank(request: OperatorRequest, holder: Holder) -> Reply | Proble
 
 
 ROUTES: Routes = [
-    form("/withdraw", _withdraw, needs="wallets.move"),
-    form("/bank", _save_bank, needs="wallets.move"),
+    CUSTOMER.form("/withdraw", _withdraw, needs="wallets.move"),
+    CUSTOMER.form("/bank", _save_bank, needs="wallets.move"),
 ]
