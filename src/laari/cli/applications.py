@@ -7,16 +7,15 @@ import click
 from msgspec.structs import asdict
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation
+from laari.cli.terminal.operation import actor, database_operation
 from laari.cli.terminal.permission import needs
-from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
 from laari.rules.money import MAX_MONEY
 from laari.store.people import applications
 from laari.store.people.applications import Application, ApplicationFields, ApplicationStatus
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import Connection
 
 MOST_LISTED = 1_000
 _ID = fields.id_of(ids.APPLICATION, "an application's id")
@@ -45,14 +44,11 @@ def application() -> None:
     help="Expected sales of a month in laari.",
 )
 @click.option("--contact", type=fields.text(255), required=True, help="Person and phone or email.")
-@operation
+@database_operation
 @needs("merchants.approve")
-async def submit(service: Service, /, merchant_id: str, **answers: Any) -> dict[str, object]:
+async def submit(connection: Connection, /, merchant_id: str, **answers: Any) -> dict[str, object]:
     """Apply for a merchant; this replaces its open application."""
-    async with connection_to(service.dsn) as connection:
-        made = await applications.submit(
-            connection, actor(), merchant_id, ApplicationFields(**answers)
-        )
+    made = await applications.submit(connection, actor(), merchant_id, ApplicationFields(**answers))
     return described(made)
 
 
@@ -63,37 +59,34 @@ async def submit(service: Service, /, merchant_id: str, **answers: Any) -> dict[
     default="submitted",
     help="Only applications in this state.",
 )
-@operation
+@database_operation
 @needs("merchants.read")
-async def list_all(service: Service, status: ApplicationStatus) -> list[dict[str, object]]:
+async def list_all(connection: Connection, status: ApplicationStatus) -> list[dict[str, object]]:
     """List applications; those that wait longest come first."""
-    async with connection_to(service.dsn) as connection:
-        found = await applications.with_status(connection, status, MOST_LISTED)
+    found = await applications.with_status(connection, status, MOST_LISTED)
     return [described(each) for each in found]
 
 
 @application.command()
 @click.argument("application_id", type=_ID)
-@operation
+@database_operation
 @needs("merchants.read")
-async def show(service: Service, application_id: UUID) -> dict[str, object]:
+async def show(connection: Connection, application_id: UUID) -> dict[str, object]:
     """Show an application."""
-    async with connection_to(service.dsn) as connection:
-        return described(await applications.find(connection, application_id))
+    return described(await applications.find(connection, application_id))
 
 
 @application.command()
 @click.argument("application_id", type=_ID)
 @click.option("--reason", type=fields.text(500), required=True, help="Shown to the merchant.")
-@operation
+@database_operation
 @needs("merchants.approve")
-async def refuse(service: Service, application_id: UUID, reason: str) -> dict[str, object]:
+async def refuse(connection: Connection, application_id: UUID, reason: str) -> dict[str, object]:
     """Refuse an application; the merchant can apply again.
 
     `laari merchant approve` approves one.
     """
-    async with connection_to(service.dsn) as connection:
-        return described(await applications.refuse(connection, actor(), application_id, reason))
+    return described(await applications.refuse(connection, actor(), application_id, reason))
 
 
 def described(found: Application) -> dict[str, object]:

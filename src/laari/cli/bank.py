@@ -6,7 +6,7 @@ from typing import IO
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, deciding, operation, submit
+from laari.cli.terminal.operation import actor, database_operation, deciding, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.cli.wallets import SignedAmount
 from laari.errors import LaariError
@@ -27,7 +27,7 @@ from laari.rules.merchant_money import SweepFees
 from laari.rules.money import MAX_MONEY
 from laari.rules.records import BankLine
 from laari.rules.refusals import Refusal
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import bank as reads
 
 MOST_LISTED = 1_000
@@ -103,12 +103,11 @@ def _summary(lines: list[dict[str, object]]) -> dict[str, object]:
 @bank.command()
 @click.option("--open", "only_open", is_flag=True, help="Only lines that wait for a person.")
 @click.option("--limit", type=fields.integer(1, MOST_LISTED), default=20, help="Number of lines.")
-@operation
+@database_operation
 @needs("bank.import")
-async def lines(service: Service, only_open: bool, limit: int) -> list[dict[str, object]]:
+async def lines(connection: Connection, only_open: bool, limit: int) -> list[dict[str, object]]:
     """List imported lines, newest first."""
-    async with connection_to(service.dsn) as connection:
-        found = await reads.lines(connection, limit, only_open=only_open)
+    found = await reads.lines(connection, limit, only_open=only_open)
     return [described(line) for line in found]
 
 
@@ -219,12 +218,11 @@ async def sweep(service: Service, laari: int) -> dict[str, object]:
 
 
 @fees.command("show")
-@operation
+@database_operation
 @needs("statements.read")
-async def show_fees(service: Service) -> dict[str, object]:
+async def show_fees(connection: Connection) -> dict[str, object]:
     """Show the earned fees that were not swept, in laari."""
-    async with connection_to(service.dsn) as connection:
-        found = (await reads.earned_fees(connection, ["live"]))["live"]
+    found = (await reads.earned_fees(connection, ["live"]))["live"]
     return {"fees": found.balance, "sweeps": found.last_sweep}
 
 

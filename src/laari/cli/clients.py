@@ -5,15 +5,14 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation
+from laari.cli.terminal.operation import actor, database_operation
 from laari.cli.terminal.permission import needs
-from laari.process.open import Service
 from laari.rules.calendar import LAST_SHOWN, read_timestamp, show_or_none
 from laari.rules.calendar import show as show_time
 from laari.rules.scopes import DEFAULT_SCOPES, SCOPES
 from laari.rules.tokens import write_scope
 from laari.store.people import oauth
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import Connection
 
 
 @click.group()
@@ -67,37 +66,38 @@ def described(found: oauth.Client) -> dict[str, object]:
     show_default="never",
     help="End of the client and its tokens. A date means its first moment, in Maldives time.",
 )
-@operation
+@database_operation
 @needs("keys.manage")
 async def create(
-    service: Service, merchant_id: str, scope: str, name: str | None, expires_at: datetime | None
+    connection: Connection,
+    merchant_id: str,
+    scope: str,
+    name: str | None,
+    expires_at: datetime | None,
 ) -> dict[str, object]:
     """Create a client of a merchant and print its secret.
 
     The secret is not shown again.
     """
-    async with connection_to(service.dsn) as connection:
-        new, secret = await oauth.create_client(
-            connection, actor(), merchant_id, scope, name=name, expires_at=expires_at
-        )
+    new, secret = await oauth.create_client(
+        connection, actor(), merchant_id, scope, name=name, expires_at=expires_at
+    )
     return {**described(new), "client_secret": secret}
 
 
 @client.command("list")
 @click.argument("merchant_id", required=False)
-@operation
+@database_operation
 @needs("keys.manage")
-async def list_all(service: Service, merchant_id: str | None) -> list[dict[str, object]]:
+async def list_all(connection: Connection, merchant_id: str | None) -> list[dict[str, object]]:
     """List the clients of one merchant or of all, oldest first."""
-    async with connection_to(service.dsn) as connection:
-        return [described(found) for found in await oauth.list_clients(connection, merchant_id)]
+    return [described(found) for found in await oauth.list_clients(connection, merchant_id)]
 
 
 @client.command()
 @click.argument("client_id")
-@operation
+@database_operation
 @needs("keys.manage")
-async def revoke(service: Service, client_id: str) -> dict[str, object]:
+async def revoke(connection: Connection, client_id: str) -> dict[str, object]:
     """Revoke a client; its tokens stop working at once."""
-    async with connection_to(service.dsn) as connection:
-        return described(await oauth.revoke_client(connection, actor(), client_id))
+    return described(await oauth.revoke_client(connection, actor(), client_id))

@@ -7,7 +7,7 @@ from uuid import UUID
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation, origin_of
+from laari.cli.terminal.operation import actor, database_operation, operation, origin_of
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
@@ -83,15 +83,14 @@ async def confirm_contact(
 @_customer_id
 @_contact
 @click.option("--reason", type=fields.reason, required=True, help="Only operators see it.")
-@operation
+@database_operation
 @needs("customers.change")
 async def cancel_contact(
-    service: Service, customer_id: UUID, contact: Contact, reason: str
+    connection: Connection, customer_id: UUID, contact: Contact, reason: str
 ) -> dict[str, object]:
     """Cancel a change that has no effect yet."""
-    async with connection_to(service.dsn) as connection:
-        change = await _open(connection, customer_id, contact)
-        return described(await contact_changes.cancel(connection, actor(), change.id, reason))
+    change = await _open(connection, customer_id, contact)
+    return described(await contact_changes.cancel(connection, actor(), change.id, reason))
 
 
 async def _open(connection: Connection, customer_id: UUID, contact: Contact) -> ContactChange:

@@ -7,24 +7,22 @@ import click
 
 from laari.cli.payouts import require_absent, write_new
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import operation
+from laari.cli.terminal.operation import database_operation
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
-from laari.process.open import Service
 from laari.rules.calendar import local_day, show_or_none
 from laari.rules.calendar import show as show_time
 from laari.rules.records import Mode
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import Connection
 from laari.store.reads import health, volume
 
 
 @click.command("health")
-@operation
+@database_operation
 @needs("merchants.read")
-async def health_command(service: Service) -> dict[str, object]:
+async def health_command(connection: Connection) -> dict[str, object]:
     """Show what the person on call looks at first."""
-    async with connection_to(service.dsn) as connection:
-        found = await health.read(connection)
+    found = await health.read(connection)
     checks = health.checks(found, datetime.now(UTC))
     return {
         "ok": all(check.ok for check in checks),
@@ -53,10 +51,10 @@ async def health_command(service: Service) -> dict[str, object]:
 @click.option(
     "--csv", "out", type=click.Path(path_type=Path, dir_okay=False), help="Write a CSV file."
 )
-@operation
+@database_operation
 @needs("exports.read")
 async def volume_command(
-    service: Service, first: date | None, last: date | None, mode: Mode, out: Path | None
+    connection: Connection, first: date | None, last: date | None, mode: Mode, out: Path | None
 ) -> list[dict[str, object]]:
     """List sales, refunds and fees by day and merchant, in laari.
 
@@ -67,8 +65,7 @@ async def volume_command(
     first = first or last - timedelta(days=6)
     if not first <= last < first + timedelta(days=volume.MOST_DAYS):
         raise LaariError(f"give 1 to {volume.MOST_DAYS} days")
-    async with connection_to(service.dsn) as connection:
-        rows = await volume.by_day(connection, mode, first, last)
+    rows = await volume.by_day(connection, mode, first, last)
     if len(rows) > volume.MOST:
         raise LaariError("these days have too many rows: choose fewer days")
     if out is not None:

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation
+from laari.cli.terminal.operation import actor, database_operation, operation
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import secret_options
 from laari.errors import LaariError
@@ -16,7 +16,7 @@ from laari.rules import ids
 from laari.rules.calendar import local_day, show_or_none
 from laari.rules.identities import read_identity
 from laari.store.people import identities
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import Connection, connection_to
 
 _customer_id = click.argument("customer_id", type=fields.id_of(ids.CUSTOMER, "a customer id"))
 _reason = click.option("--reason", type=fields.reason, required=True, help="Kept in the journal.")
@@ -71,12 +71,13 @@ async def view_identity(service: Service, customer_id: UUID, reason: str) -> dic
 @click.command("remove-identity")
 @_customer_id
 @_reason
-@operation
+@database_operation
 @needs("identity.change")
-async def remove_identity(service: Service, customer_id: UUID, reason: str) -> dict[str, object]:
+async def remove_identity(
+    connection: Connection, customer_id: UUID, reason: str
+) -> dict[str, object]:
     """Delete a customer's identity data."""
-    async with connection_to(service.dsn) as connection:
-        removed = await identities.remove(connection, actor(), customer_id, reason)
+    removed = await identities.remove(connection, actor(), customer_id, reason)
     return {"customer_id": ids.show_id(ids.CUSTOMER, customer_id), "removed": removed}
 
 

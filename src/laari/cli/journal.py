@@ -3,13 +3,12 @@
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import operation
+from laari.cli.terminal.operation import database_operation
 from laari.cli.terminal.permission import needs
-from laari.process.open import Service
 from laari.rules.calendar import show as show_time
 from laari.rules.journal import changes
 from laari.rules.records import JournalEntry
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import Connection
 from laari.store.reads.journal import Filter, find
 
 MOST_LISTED = 1_000
@@ -31,10 +30,10 @@ def journal() -> None:
     default=100,
     help=f"Number of entries, up to {MOST_LISTED}.",
 )
-@operation
+@database_operation
 @needs("journal.read")
 async def list_newest(
-    service: Service,
+    connection: Connection,
     merchant: str | None,
     object_id: str | None,
     actor: str | None,
@@ -43,8 +42,7 @@ async def list_newest(
 ) -> list[dict[str, object]]:
     """List entries of the journal, newest first."""
     wanted = Filter(merchant_id=merchant, object_id=object_id, actor=actor, action=action)
-    async with connection_to(service.dsn) as connection:
-        page = await find(connection, wanted, limit)
+    page = await find(connection, wanted, limit)
     return [described(entry) for entry in page.rows]
 
 

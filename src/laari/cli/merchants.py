@@ -7,7 +7,7 @@ from uuid import UUID
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation
+from laari.cli.terminal.operation import actor, database_operation, operation
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
@@ -21,7 +21,7 @@ from laari.store.people import applications, merchants
 from laari.store.people import fees as fee_terms
 from laari.store.people.applications import LiveTerms
 from laari.store.people.merchants import described
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import balances
 
 _max_payment = fields.integer(1, MAX_PAYMENT_AMOUNT)
@@ -121,16 +121,15 @@ async def update(
 
 @merchant.command()
 @click.argument("merchant_id")
-@operation
+@database_operation
 @needs("merchants.read")
-async def show(service: Service, merchant_id: str) -> dict[str, object]:
+async def show(connection: Connection, merchant_id: str) -> dict[str, object]:
     """Show a merchant, with its balance in each mode in laari.
 
     After a rotation with an overlap, `old_key_until` is the end of the old key.
     """
-    async with connection_to(service.dsn) as connection:
-        found = await merchants.show(connection, merchant_id)
-        held = await balances.of_merchant(connection, merchant_id)
+    found = await merchants.show(connection, merchant_id)
+    held = await balances.of_merchant(connection, merchant_id)
     return {
         **_with_old_key(found),
         "approved": found.has_live,
@@ -184,18 +183,21 @@ async def approve(
 @click.option("--max-payment", type=_max_payment, help="In laari; omit it for no limit.")
 @click.option("--mode", type=fields.MODE, default="live", help="Mode of the limit.")
 @click.option("--reason", type=fields.reason, help="Only operators see it.")
-@operation
+@database_operation
 @needs("merchants.change")
 async def set_limit(
-    service: Service, merchant_id: str, max_payment: int | None, mode: Mode, reason: str | None
+    connection: Connection,
+    merchant_id: str,
+    max_payment: int | None,
+    mode: Mode,
+    reason: str | None,
 ) -> dict[str, object]:
     """Limit the amount of a merchant's payments.
 
     This applies to new payments, requests and charges.
     """
-    async with connection_to(service.dsn) as connection:
-        tenant = await merchants.tenant_of(connection, merchant_id, mode)
-        await merchants.set_limit(connection, actor(), tenant.id, max_payment, reason)
+    tenant = await merchants.tenant_of(connection, merchant_id, mode)
+    await merchants.set_limit(connection, actor(), tenant.id, max_payment, reason)
     return {"merchant_id": merchant_id, "mode": mode, "max_payment": max_payment}
 
 
@@ -219,13 +221,12 @@ async def set_fees(
 
 @merchant.command()
 @click.argument("merchant_id")
-@operation
+@database_operation
 @needs("merchants.read")
-async def balance(service: Service, merchant_id: str) -> list[dict[str, object]]:
+async def balance(connection: Connection, merchant_id: str) -> list[dict[str, object]]:
     """Show a merchant's money in each mode, in laari: available, held and in transit."""
-    async with connection_to(service.dsn) as connection:
-        await merchants.show(connection, merchant_id)  # fails if there is none
-        found = await balances.of_merchant(connection, merchant_id)
+    await merchants.show(connection, merchant_id)  # fails if there is none
+    found = await balances.of_merchant(connection, merchant_id)
     return [
         {"mode": mode, **each._asdict(), "currency": "MVR"}
         for mode, each in found.items()
@@ -258,12 +259,11 @@ async def _fees(service: Service, merchant_id: str) -> list[dict[str, object]]:
 
 
 @merchant.command("list")
-@operation
+@database_operation
 @needs("merchants.read")
-async def list_all(service: Service) -> list[dict[str, object]]:
+async def list_all(connection: Connection) -> list[dict[str, object]]:
     """List all merchants, oldest first."""
-    async with connection_to(service.dsn) as connection:
-        return [described(found) for found in await merchants.every(connection)]
+    return [described(found) for found in await merchants.every(connection)]
 
 
 def _with_old_key(found: merchants.Merchant) -> dict[str, object]:
@@ -300,12 +300,11 @@ async def rotate_key(service: Service, merchant_id: str, overlap: int) -> dict[s
 
 @merchant.command("end-old-key")
 @click.argument("merchant_id")
-@operation
+@database_operation
 @needs("keys.manage")
-async def end_old_key(service: Service, merchant_id: str) -> dict[str, object]:
+async def end_old_key(connection: Connection, merchant_id: str) -> dict[str, object]:
     """End the old key of a rotation now.
 
     Webhooks are signed with the new key from now on.
     """
-    async with connection_to(service.dsn) as connection:
-        return _with_old_key(await merchants.end_old_key(connection, actor(), merchant_id))
+    return _with_old_key(await merchants.end_old_key(connection, actor(), merchant_id))

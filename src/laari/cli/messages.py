@@ -7,13 +7,13 @@ import click
 from msgspec.structs import asdict
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import operation
+from laari.cli.terminal.operation import database_operation, operation
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import messages
 from laari.store.reads.messages import ListedMessage, MessageStatus
 
@@ -36,14 +36,13 @@ def described(found: ListedMessage) -> dict[str, object]:
 @message.command("list")
 @click.option("--status", type=click.Choice(get_args(MessageStatus)), help="Only with this status.")
 @click.option("--limit", type=fields.integer(1, 1_000_000), help="Only the newest NUMBER.")
-@operation
+@database_operation
 @needs("messages.read")
 async def list_all(
-    service: Service, status: MessageStatus | None, limit: int | None
+    connection: Connection, status: MessageStatus | None, limit: int | None
 ) -> list[dict[str, object]]:
     """List messages, newest first, without their texts."""
-    async with connection_to(service.dsn) as connection:
-        found = await messages.newest(connection, status=status, limit=limit)
+    found = await messages.newest(connection, status=status, limit=limit)
     return [described(each) for each in found]
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation, submit
+from laari.cli.terminal.operation import actor, database_operation, operation, submit
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
@@ -15,7 +15,7 @@ from laari.rules.calendar import local_day, show_or_none
 from laari.rules.calendar import show as show_time
 from laari.rules.movements import MakeMovement, RefuseMovement
 from laari.rules.records import Mode, PendingMovement
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import movement_lists, tenants
 
 MOST_LISTED = 1_000
@@ -30,13 +30,12 @@ def movement() -> None:
 @movement.command("list")
 @click.option("--day", type=fields.day, help="Maldivian day; default: today.")
 @click.option("--mode", type=fields.MODE, default="live", help="Mode of the wallets.")
-@operation
+@database_operation
 @needs("wallets.read")
-async def list_day(service: Service, day: date | None, mode: Mode) -> list[dict[str, object]]:
+async def list_day(connection: Connection, day: date | None, mode: Mode) -> list[dict[str, object]]:
     """List top-ups and adjustments of a day in laari."""
     day = day or local_day(datetime.now(UTC))
-    async with connection_to(service.dsn) as connection:
-        found = await movement_lists.of_day(connection, day, mode, MOST_LISTED)
+    found = await movement_lists.of_day(connection, day, mode, MOST_LISTED)
     return [
         {
             "tid": each.tid,
@@ -53,12 +52,11 @@ async def list_day(service: Service, day: date | None, mode: Mode) -> list[dict[
 
 
 @movement.command()
-@operation
+@database_operation
 @needs("wallets.read")
-async def waiting(service: Service) -> list[dict[str, object]]:
+async def waiting(connection: Connection) -> list[dict[str, object]]:
     """List movements that wait for a second operator."""
-    async with connection_to(service.dsn) as connection:
-        found = await movement_lists.waiting(connection, MOST_LISTED)
+    found = await movement_lists.waiting(connection, MOST_LISTED)
     return [described_movement(each) for each in found]
 
 

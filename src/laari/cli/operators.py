@@ -6,15 +6,14 @@ import click
 
 from laari.cli.people import checked_or_new, shown_member
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation
+from laari.cli.terminal.operation import actor, database_operation
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed
-from laari.process.open import Service
 from laari.rules.permissions import OperatorRole
 from laari.store.people import memberships
 from laari.store.people.passwords import hash_password
 from laari.store.people.persons import NewLogin
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import Connection
 
 role_option = click.option(
     "--role", type=click.Choice(get_args(OperatorRole)), required=True, help="The person's role."
@@ -30,10 +29,10 @@ def operator() -> None:
 @click.argument("email", type=fields.email)
 @role_option
 @password_options
-@operation
+@database_operation
 @needs("operators.manage")
 async def create(
-    service: Service, email: str, role: OperatorRole, password: str | None
+    connection: Connection, email: str, role: OperatorRole, password: str | None
 ) -> dict[str, object]:
     """Add a person to the operator and print the password.
 
@@ -42,19 +41,17 @@ async def create(
     """
     password = checked_or_new(password)
     login = NewLogin(hash_password(password), must_change=True)
-    async with connection_to(service.dsn) as connection:
-        added = await memberships.add(connection, actor(), None, email, role, None, login)
+    added = await memberships.add(connection, actor(), None, email, role, None, login)
     shown = printed(password) if added.has_new_password else None
     return {"email": email, "role": role, "password": shown}
 
 
 @operator.command("list")
-@operation
+@database_operation
 @needs("operators.manage")
-async def list_operators(service: Service) -> list[dict[str, object]]:
+async def list_operators(connection: Connection) -> list[dict[str, object]]:
     """List the operator's people, roles and sessions."""
-    async with connection_to(service.dsn) as connection:
-        found = await memberships.list_members(connection, None)
+    found = await memberships.list_members(connection, None)
     rows = [shown_member(each) for each in found]
     return [{name: row[name] for name in row if name != "till"} for row in rows]
 
@@ -62,26 +59,24 @@ async def list_operators(service: Service) -> list[dict[str, object]]:
 @operator.command("set-role")
 @click.argument("email", type=fields.email)
 @role_option
-@operation
+@database_operation
 @needs("operators.manage")
-async def set_role(service: Service, email: str, role: OperatorRole) -> dict[str, object]:
+async def set_role(connection: Connection, email: str, role: OperatorRole) -> dict[str, object]:
     """Change the role of a person of the operator."""
-    async with connection_to(service.dsn) as connection:
-        found = await memberships.find_member(connection, None, email)
-        await memberships.set_role(connection, actor(), None, found.person_id, role)
+    found = await memberships.find_member(connection, None, email)
+    await memberships.set_role(connection, actor(), None, found.person_id, role)
     return {"email": email, "role": role}
 
 
 @operator.command()
 @click.argument("email", type=fields.email)
-@operation
+@database_operation
 @needs("operators.manage")
-async def remove(service: Service, email: str) -> dict[str, object]:
+async def remove(connection: Connection, email: str) -> dict[str, object]:
     """End a person's access to the operator's desk at once.
 
     Sessions end if the person works for nobody else.
     """
-    async with connection_to(service.dsn) as connection:
-        found = await memberships.find_member(connection, None, email)
-        ended = await memberships.remove(connection, actor(), None, found.person_id)
+    found = await memberships.find_member(connection, None, email)
+    ended = await memberships.remove(connection, actor(), None, found.person_id)
     return {"email": email, "sessions_ended": ended}

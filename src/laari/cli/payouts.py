@@ -10,7 +10,7 @@ from uuid import UUID
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, deciding, operation, submit
+from laari.cli.terminal.operation import actor, database_operation, deciding, operation, submit
 from laari.cli.terminal.output import path_text
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
@@ -127,12 +127,11 @@ def _accepted(outcome: PayoutRun | Refusal) -> PayoutRun:
 
 @payout.command("list")
 @click.option("--limit", type=fields.integer(1, MOST_LISTED), default=20, help="Number of runs.")
-@operation
+@database_operation
 @needs("payouts.run")
-async def list_runs(service: Service, limit: int) -> list[dict[str, object]]:
+async def list_runs(connection: Connection, limit: int) -> list[dict[str, object]]:
     """List runs, newest first."""
-    async with connection_to(service.dsn) as connection:
-        found = await payouts.runs(connection, "live", limit)
+    found = await payouts.runs(connection, "live", limit)
     return [
         {**_described(each.run), "payouts": each.payouts, "total": each.total} for each in found
     ]
@@ -140,12 +139,11 @@ async def list_runs(service: Service, limit: int) -> list[dict[str, object]]:
 
 @payout.command()
 @click.argument("number", metavar="RUN", type=_run_number)
-@operation
+@database_operation
 @needs("payouts.run")
-async def show(service: Service, number: int) -> dict[str, object]:
+async def show(connection: Connection, number: int) -> dict[str, object]:
     """Show a run with its payouts and orders."""
-    async with connection_to(service.dsn) as connection:
-        return await _run_shown(connection, await _find_run(connection, number))
+    return await _run_shown(connection, await _find_run(connection, number))
 
 
 @payout.command()
@@ -273,10 +271,10 @@ async def request(service: Service, merchant_id: str, mode: Any) -> dict[str, ob
     "--pause", type=fields.reason, metavar="REASON", help="Pay out nothing until resumed."
 )
 @click.option("--resume", is_flag=True, help="End a pause.")
-@operation
+@database_operation
 @needs("fees.change")
 async def terms(
-    service: Service,
+    connection: Connection,
     /,
     merchant_id: str,
     mode: Any,
@@ -290,12 +288,11 @@ async def terms(
     changes = {name: value for name, value in given.items() if value is not None}
     if pause is not None or resume:
         changes["paused_reason"] = pause
-    async with connection_to(service.dsn) as connection:
-        tenant = await merchants.tenant_of(connection, merchant_id, mode)
-        if changes:
-            found = await payout_terms.change(connection, tenant.id, actor(), **changes)
-        else:
-            found = await payouts.terms(connection, tenant.id)
+    tenant = await merchants.tenant_of(connection, merchant_id, mode)
+    if changes:
+        found = await payout_terms.change(connection, tenant.id, actor(), **changes)
+    else:
+        found = await payouts.terms(connection, tenant.id)
     return {
         **_merchant(tenant),
         "mode": tenant.mode,
@@ -310,10 +307,10 @@ async def terms(
 @click.option("--add", "added", type=fields.day, metavar="DAY", help="Add or rename a holiday.")
 @click.option("--name", type=fields.text(100), help="Name of the added holiday.")
 @click.option("--remove", "removed", type=fields.day, metavar="DAY", help="Remove a holiday.")
-@operation
+@database_operation
 @needs("payouts.run")
 async def holidays(
-    service: Service, added: date | None, name: str | None, removed: date | None
+    connection: Connection, added: date | None, name: str | None, removed: date | None
 ) -> list[dict[str, object]]:
     """List, add or remove bank holidays.
 
@@ -321,14 +318,11 @@ async def holidays(
     """
     if (added is None) != (name is None):
         raise LaariError("use --add and --name together")
-    async with connection_to(service.dsn) as connection:
-        if added is not None and name is not None:
-            await payout_terms.set_holiday(connection, added, name, actor())
-        if removed is not None and not await payout_terms.remove_holiday(
-            connection, removed, actor()
-        ):
-            raise LaariError(f"{removed} is no holiday")
-        found = await payouts.holidays(connection)
+    if added is not None and name is not None:
+        await payout_terms.set_holiday(connection, added, name, actor())
+    if removed is not None and not await payout_terms.remove_holiday(connection, removed, actor()):
+        raise LaariError(f"{removed} is no holiday")
+    found = await payouts.holidays(connection)
     return [{"day": str(day), "name": called} for day, called in found.items()]
 
 

@@ -9,7 +9,7 @@ import click
 from laari.cli.customers import customer
 from laari.cli.merchants import merchant
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation, origin_of
+from laari.cli.terminal.operation import actor, database_operation, operation, origin_of
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
 from laari.errors import LaariError
@@ -43,10 +43,10 @@ def user() -> None:
 @click.option("--role", type=ROLES, default="owner", show_default=True, help="The person's role.")
 @click.option("--till", type=fields.text(MAX_TILL), help="The till of a cashier.")
 @password_options
-@operation
+@database_operation
 @needs("people.manage")
 async def add(
-    service: Service,
+    connection: Connection,
     merchant_id: str,
     email: str,
     role: MerchantRole,
@@ -61,8 +61,7 @@ async def add(
     check_till(role, till)
     password = checked_or_new(password)
     login = NewLogin(hash_password(password), must_change=True)
-    async with connection_to(service.dsn) as connection:
-        added = await memberships.add(connection, actor(), merchant_id, email, role, till, login)
+    added = await memberships.add(connection, actor(), merchant_id, email, role, till, login)
     return {
         "merchant_id": merchant_id,
         "email": email,
@@ -74,13 +73,12 @@ async def add(
 
 @user.command("list")
 @click.argument("merchant_id")
-@operation
+@database_operation
 @needs("people.manage")
-async def list_users(service: Service, merchant_id: str) -> list[dict[str, object]]:
+async def list_users(connection: Connection, merchant_id: str) -> list[dict[str, object]]:
     """List a merchant's people, roles and sessions."""
-    async with connection_to(service.dsn) as connection:
-        await merchants.show(connection, merchant_id)  # raises an error if there is none
-        found = await memberships.list_members(connection, merchant_id)
+    await merchants.show(connection, merchant_id)  # raises an error if there is none
+    found = await memberships.list_members(connection, merchant_id)
     return [{"merchant_id": merchant_id, **shown_member(each)} for each in found]
 
 
@@ -147,13 +145,14 @@ async def invite(
 @user.command("withdraw-invitation")
 @click.argument("merchant_id")
 @click.argument("email", type=fields.email)
-@operation
+@database_operation
 @needs("people.manage")
-async def withdraw_invitation(service: Service, merchant_id: str, email: str) -> dict[str, object]:
+async def withdraw_invitation(
+    connection: Connection, merchant_id: str, email: str
+) -> dict[str, object]:
     """End an open invitation."""
-    async with connection_to(service.dsn) as connection:
-        if not await invitations.withdraw(connection, actor(), merchant_id, email):
-            raise LaariError(f"{email} has no open invitation of {merchant_id}")
+    if not await invitations.withdraw(connection, actor(), merchant_id, email):
+        raise LaariError(f"{email} has no open invitation of {merchant_id}")
     return {"merchant_id": merchant_id, "email": email}
 
 
@@ -161,18 +160,17 @@ async def withdraw_invitation(service: Service, merchant_id: str, email: str) ->
 @click.argument("merchant_id")
 @click.argument("giver", type=fields.email)
 @click.argument("receiver", type=fields.email)
-@operation
+@database_operation
 @needs("people.manage")
 async def transfer(
-    service: Service, merchant_id: str, giver: str, receiver: str
+    connection: Connection, merchant_id: str, giver: str, receiver: str
 ) -> dict[str, object]:
     """Make the receiver an owner and the giver a manager."""
-    async with connection_to(service.dsn) as connection:
-        people = [
-            (await memberships.find_member(connection, merchant_id, email)).person_id
-            for email in (giver, receiver)
-        ]
-        await memberships.transfer_ownership(connection, actor(), merchant_id, *people)
+    people = [
+        (await memberships.find_member(connection, merchant_id, email)).person_id
+        for email in (giver, receiver)
+    ]
+    await memberships.transfer_ownership(connection, actor(), merchant_id, *people)
     return {"merchant_id": merchant_id, "owner": receiver, "manager": giver}
 
 
@@ -181,34 +179,32 @@ async def transfer(
 @click.argument("email", type=fields.email)
 @click.option("--role", type=ROLES, required=True, help="The person's new role.")
 @click.option("--till", type=fields.text(MAX_TILL), help="The till of a cashier.")
-@operation
+@database_operation
 @needs("people.manage")
 async def set_user_role(
-    service: Service, merchant_id: str, email: str, role: MerchantRole, till: str | None
+    connection: Connection, merchant_id: str, email: str, role: MerchantRole, till: str | None
 ) -> dict[str, object]:
     """Change a person's role at a merchant. A merchant always has an owner."""
     check_till(role, till)
-    async with connection_to(service.dsn) as connection:
-        found = await memberships.find_member(connection, merchant_id, email)
-        await memberships.set_role(connection, actor(), merchant_id, found.person_id, role, till)
+    found = await memberships.find_member(connection, merchant_id, email)
+    await memberships.set_role(connection, actor(), merchant_id, found.person_id, role, till)
     return {"merchant_id": merchant_id, "email": email, "role": role, "till": till}
 
 
 @user.command()
 @click.argument("merchant_id")
 @click.argument("email", type=fields.email)
-@operation
+@database_operation
 @needs("people.manage")
-async def remove(service: Service, merchant_id: str, email: str) -> dict[str, object]:
+async def remove(connection: Connection, merchant_id: str, email: str) -> dict[str, object]:
     """End a person's access to a merchant at once.
 
     Sessions end if the person works for nobody else.
     """
-    async with connection_to(service.dsn) as connection:
-        found = await memberships.find_member(connection, merchant_id, email)
-        ended = await memberships.remove(
-            connection, actor(), merchant_id, found.person_id, may_be_last=True
-        )
+    found = await memberships.find_member(connection, merchant_id, email)
+    ended = await memberships.remove(
+        connection, actor(), merchant_id, found.person_id, may_be_last=True
+    )
     return {"merchant_id": merchant_id, "email": email, "sessions_ended": ended}
 
 
@@ -216,21 +212,20 @@ async def remove(service: Service, merchant_id: str, email: str) -> dict[str, ob
 @click.argument("merchant_id")
 @click.argument("email", type=fields.email)
 @password_options
-@operation
+@database_operation
 @needs("people.manage")
 async def reset_user_password(
-    service: Service, merchant_id: str, email: str, password: str | None
+    connection: Connection, merchant_id: str, email: str, password: str | None
 ) -> dict[str, object]:
     """Set a user's new password and end all sessions.
 
     The password is not shown again. A user of a live merchant changes it at the next login.
     """
     password = checked_or_new(password)
-    async with connection_to(service.dsn) as connection:
-        found = await memberships.find_member(connection, merchant_id, email)
-        ended = await persons.reset_password(
-            connection, actor(), found.person_id, hash_password(password)
-        )
+    found = await memberships.find_member(connection, merchant_id, email)
+    ended = await persons.reset_password(
+        connection, actor(), found.person_id, hash_password(password)
+    )
     return {
         "merchant_id": merchant_id,
         "email": email,
@@ -242,21 +237,20 @@ async def reset_user_password(
 @customer.command("reset-password")
 @click.argument("customer_id", type=_customer_id)
 @password_options
-@operation
+@database_operation
 @needs("customers.change")
 async def reset_customer_password(
-    service: Service, customer_id: UUID, password: str | None
+    connection: Connection, customer_id: UUID, password: str | None
 ) -> dict[str, object]:
     """Set a customer's new password and end all sessions.
 
     The password is not shown again. A live customer changes it at the next login.
     """
-    async with connection_to(service.dsn) as connection:
-        is_live = await _mode_of_customer(connection, customer_id) == "live"
-        password = checked_or_new(password) if is_live else password or new_password()
-        ended = await logins.set_password(
-            connection, actor(), CustomerId(customer_id), hash_password(password), must_change=True
-        )
+    is_live = await _mode_of_customer(connection, customer_id) == "live"
+    password = checked_or_new(password) if is_live else password or new_password()
+    ended = await logins.set_password(
+        connection, actor(), CustomerId(customer_id), hash_password(password), must_change=True
+    )
     return {
         "customer_id": ids.show_id(ids.CUSTOMER, customer_id),
         "password": printed(password),
@@ -272,26 +266,27 @@ def session() -> None:
 @session.command()
 @click.option("--email", type=fields.email, help="Email of a merchant's user.")
 @click.option("--customer", "customer_id", type=_customer_id, help="Id of a customer.")
-@operation
+@database_operation
 @needs("sessions.end")
-async def end(service: Service, email: str | None, customer_id: UUID | None) -> dict[str, object]:
+async def end(
+    connection: Connection, email: str | None, customer_id: UUID | None
+) -> dict[str, object]:
     """End all sessions of a merchant's user or of a customer.
 
     The password stays the same. If it was stolen, use reset-password.
     """
-    async with connection_to(service.dsn) as connection:
-        if customer_id is not None and email is None:
-            await _mode_of_customer(connection, customer_id)
-            shown = ids.show_id(ids.CUSTOMER, customer_id)
-            ended = await logins.end_of_other(connection, actor(), CustomerId(customer_id))
-            return {"customer_id": shown, "sessions_ended": ended}
-        if email is None or customer_id is not None:
-            raise LaariError("use one of --email (a merchant's user) and --customer (an id)")
-        person = await persons.find(connection, email)
-        if person is None:
-            raise LaariError(f"{email} does not log in to any merchant")
-        ended = await logins.end_of_other(connection, actor(), person)
-        return {"email": email, "sessions_ended": ended}
+    if customer_id is not None and email is None:
+        await _mode_of_customer(connection, customer_id)
+        shown = ids.show_id(ids.CUSTOMER, customer_id)
+        ended = await logins.end_of_other(connection, actor(), CustomerId(customer_id))
+        return {"customer_id": shown, "sessions_ended": ended}
+    if email is None or customer_id is not None:
+        raise LaariError("use one of --email (a merchant's user) and --customer (an id)")
+    person = await persons.find(connection, email)
+    if person is None:
+        raise LaariError(f"{email} does not log in to any merchant")
+    ended = await logins.end_of_other(connection, actor(), person)
+    return {"email": email, "sessions_ended": ended}
 
 
 async def _mode_of_customer(connection: Connection, customer_id: UUID) -> Mode:

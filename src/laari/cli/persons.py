@@ -7,7 +7,7 @@ import click
 
 from laari.cli.customers import customer
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation, origin_of
+from laari.cli.terminal.operation import actor, database_operation, operation, origin_of
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
@@ -62,17 +62,16 @@ async def customer_link(service: Service, customer_id: UUID, send: bool) -> dict
 
 @person.command("remove-factor")
 @click.argument("email", type=fields.email)
-@operation
+@database_operation
 @needs("people.manage")
-async def remove_factor(service: Service, email: str) -> dict[str, object]:
+async def remove_factor(connection: Connection, email: str) -> dict[str, object]:
     """Turn off a person's second factor.
 
     For a person who lost the phone and the recovery codes. Make sure that it is really the person
     who asks. The password stays the same.
     """
-    async with connection_to(service.dsn) as connection:
-        whose = await _person(connection, email)
-        removed = await second_factors.remove(connection, actor(), whose)
+    whose = await _person(connection, email)
+    removed = await second_factors.remove(connection, actor(), whose)
     return {"email": email, "removed": removed}
 
 

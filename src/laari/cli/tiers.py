@@ -5,13 +5,12 @@ import re
 import click
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation
+from laari.cli.terminal.operation import actor, database_operation
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
-from laari.process.open import Service
 from laari.rules.records import Tier
 from laari.store.people.tiers import set_tier
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import Connection
 from laari.store.reads import tiers
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
@@ -23,12 +22,11 @@ def tier() -> None:
 
 
 @tier.command("list")
-@operation
+@database_operation
 @needs("wallets.read")
-async def list_all(service: Service) -> list[Tier]:
+async def list_all(connection: Connection) -> list[Tier]:
     """List the tiers, with limits in laari."""
-    async with connection_to(service.dsn) as connection:
-        return list((await tiers.all_tiers(connection)).values())
+    return list((await tiers.all_tiers(connection)).values())
 
 
 @tier.command("set")
@@ -37,9 +35,9 @@ async def list_all(service: Service) -> list[Tier]:
 @click.option("--daily", type=fields.limit, help="In laari, or 'none'.")
 @click.option("--weekly", type=fields.limit, help="In laari, or 'none'.")
 @click.option("--monthly", type=fields.limit, help="In laari, or 'none'.")
-@operation
+@database_operation
 @needs("tiers.change")
-async def set_limits(service: Service, /, name: str, **limits: int | str | None) -> Tier:
+async def set_limits(connection: Connection, /, name: str, **limits: int | str | None) -> Tier:
     """Set limits of a tier, or create one.
 
     Omitted limits stay as they are.
@@ -53,5 +51,4 @@ async def set_limits(service: Service, /, name: str, **limits: int | str | None)
         for limit, value in limits.items()
         if value is not None
     }
-    async with connection_to(service.dsn) as connection:
-        return await set_tier(connection, actor(), name, given)
+    return await set_tier(connection, actor(), name, given)

@@ -10,7 +10,7 @@ from laari.cli.bank_accounts import options, show_or_add
 from laari.cli.movements import described_movement
 from laari.cli.payouts import described as described_payout
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import actor, operation, submit
+from laari.cli.terminal.operation import actor, database_operation, operation, submit
 from laari.cli.terminal.output import complain
 from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
@@ -21,7 +21,7 @@ from laari.rules.movements import RequestMovement, needs_second_operator
 from laari.rules.operator import MoveMoney
 from laari.rules.records import Transaction
 from laari.rules.withdrawals import RequestWithdrawal
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import holders, tenants, wallets
 
 MOST_LISTED = 1_000
@@ -99,16 +99,15 @@ async def adjust(
     help=f"Number of transactions, up to {MOST_LISTED}.",
 )
 @click.option("--before", metavar="TID", help="Continue after this transaction.")
-@operation
+@database_operation
 @needs("wallets.read")
 async def history(
-    service: Service, account: int, limit: int, before: str | None
+    connection: Connection, account: int, limit: int, before: str | None
 ) -> list[dict[str, object]]:
     """List a wallet's transactions, newest first, in laari."""
-    async with connection_to(service.dsn) as connection:
-        if await holders.by_account(connection, account) is None:
-            raise LaariError(f"no wallet has the account number {account}")
-        found = await wallets.history(connection, account, before, limit)
+    if await holders.by_account(connection, account) is None:
+        raise LaariError(f"no wallet has the account number {account}")
+    found = await wallets.history(connection, account, before, limit)
     if found is None:
         raise LaariError(f"account {account} has no transaction {before!r}")
     return [described(transaction) for transaction in found[0]]

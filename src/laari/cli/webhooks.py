@@ -13,7 +13,7 @@ from msgspec import Raw
 from msgspec.structs import asdict
 
 from laari.cli.terminal import fields
-from laari.cli.terminal.operation import json_option, operation, show
+from laari.cli.terminal.operation import database_operation, json_option, operation, show
 from laari.cli.terminal.output import Part, complain, say_line, say_meanwhile, say_wrapped
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import secret_options
@@ -64,29 +64,30 @@ _event_id = fields.id_of(ids.EVENT, "an event id")
 @click.option("--merchant", "merchant_id", help="Only this merchant's deliveries.")
 @click.option("--status", type=STATUS, help="Only deliveries with this status.")
 @click.option("--limit", type=fields.integer(1, 1_000_000), help="Only the newest NUMBER.")
-@operation
+@database_operation
 @needs("webhooks.read")
 async def list_all(
-    service: Service, merchant_id: str | None, status: DeliveryStatus | None, limit: int | None
+    connection: Connection,
+    merchant_id: str | None,
+    status: DeliveryStatus | None,
+    limit: int | None,
 ) -> list[dict[str, object]]:
     """List deliveries, newest event first."""
-    async with connection_to(service.dsn) as connection:
-        if merchant_id is not None:
-            await merchants.show(connection, merchant_id)  # raises an error if there is none
-        found = await events.deliveries_of(
-            connection, merchant_id=merchant_id, status=status, limit=limit
-        )
+    if merchant_id is not None:
+        await merchants.show(connection, merchant_id)  # raises an error if there is none
+    found = await events.deliveries_of(
+        connection, merchant_id=merchant_id, status=status, limit=limit
+    )
     return [described(delivery) for delivery in found]
 
 
 @webhook.command("show")
 @click.argument("event_id", type=_event_id)
-@operation
+@database_operation
 @needs("webhooks.read")
-async def show_one(service: Service, event_id: UUID) -> dict[str, object]:
+async def show_one(connection: Connection, event_id: UUID) -> dict[str, object]:
     """Show a delivery: the event and every attempt to send it."""
-    async with connection_to(service.dsn) as connection:
-        delivery = await _find(connection, event_id)
+    delivery = await _find(connection, event_id)
     shown = described(delivery)
     attempts = shown.pop("attempts")
     return {**shown, "event": Raw(delivery.body), "attempts": attempts}

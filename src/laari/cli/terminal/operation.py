@@ -22,7 +22,7 @@ from laari.settings import read_settings
 from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store.batch.runner import BatchRunner
 from laari.store.people.installation import known_public_url
-from laari.store.postgres.pool import connection_to
+from laari.store.postgres.pool import Connection, connection_to
 from laari.visible import visible
 
 P = ParamSpec("P")
@@ -51,6 +51,19 @@ def operation(
         show(in_service(function, *arguments, **options), as_json)
 
     return command
+
+
+def database_operation(
+    function: Callable[Concatenate[Connection, P], Awaitable[object]],
+) -> Callable[..., None]:
+    """An `operation` that needs only a connection to the database."""
+
+    @functools.wraps(function)
+    async def connected(service: Service, /, *arguments: P.args, **options: P.kwargs) -> object:
+        async with connection_to(service.dsn) as connection:
+            return await function(connection, *arguments, **options)
+
+    return operation(connected)
 
 
 def actor() -> Actor:
