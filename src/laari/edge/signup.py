@@ -16,6 +16,7 @@ from laari.http.addresses import client_prefix
 from laari.http.messages import NO_STORE, Reply, Request
 from laari.rules.actors import Actor
 from laari.rules.contacts import read_email
+from laari.rules.money import MAX_FEE_FIXED
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import Timestamp
@@ -48,7 +49,6 @@ ENDPOINT = Endpoint(
 )
 DEFAULT_NAME = "Sandbox shop"
 MAX_NAME = 255
-MAX_FEE_FIXED = 9_999_999_999  # laari
 WINDOW_SECONDS = 60.0
 LAST = math.inf  # the rank: everybody who logs in goes first
 # It does not say why: the address may belong to somebody else.

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Final, NamedTuple
 
-from laari.rules.calendar import MALDIVES
+from laari.rules.calendar import start_of
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _MONTH = re.compile(r"\d{4}-\d\d", re.ASCII)
@@ -22,20 +22,16 @@ class Days(NamedTuple):
 
     @property
     def begin(self) -> datetime:
-        return midnight(self.first)
+        return start_of(self.first)
 
     @property
     def end(self) -> datetime:
         """The first moment after them."""
-        return midnight(self.last + timedelta(days=1))
+        return start_of(self.last + timedelta(days=1))
 
     def is_final(self, now: datetime) -> bool:
         """Whether no movement can be added to these days any more."""
         return now >= self.end + LATEST_COMMIT
-
-
-def midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), MALDIVES)
 
 
 def _week(today: date) -> date:

@@ -3,6 +3,7 @@
 import re
 
 MAX_PAYMENT_AMOUNT = 9_999_999_999
+MAX_FEE_FIXED = 9_999_999_999
 MAX_MONEY = 999_999_999_999_999_999  # authorization limits and balances; fits a bigint
 
 BASIS_POINTS = 10_000

@@ -10,10 +10,9 @@ import click
 from laari.rules.contacts import read_email, read_mobile
 from laari.rules.day_ranges import Days, read_day, read_month
 from laari.rules.ids import read_id
-from laari.rules.money import MAX_MONEY
+from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY
 
 MODE = click.Choice(["live", "sandbox"])
-MAX_FEE_FIXED = 9_999_999_999  # laari
 NO_LIMIT = "none"
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)

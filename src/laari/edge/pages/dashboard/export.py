@@ -118,12 +118,13 @@ def file_reply(request: DashboardRequest, name: str, lines: AsyncGenerator[bytes
     place = ExitStack()
     place.enter_context(request.backend.heavy.export(request.merchant.id))
     # It counts as an export until the last line is sent or the client has disconnected.
-    return Reply(
-        200,
-        headers=((b"content-disposition", f'attachment; filename="{name}"'.encode()),),
-        content_type=b"text/csv; charset=utf-8",
-        stream=Stream(lines, place.close),
-    )
+    return csv_reply(name)._replace(stream=Stream(lines, place.close))
+
+
+def csv_reply(name: str, content: bytes = b"") -> Reply:
+    """A file that the browser saves under this name."""
+    attached = (b"content-disposition", f'attachment; filename="{name}"'.encode())
+    return Reply(200, content, headers=(attached,), content_type=b"text/csv; charset=utf-8")
 
 
 async def csv_lines(

@@ -3,7 +3,7 @@
 The operator's people have a role here, but no name and no address.
 """
 
-from datetime import date, datetime, time, timedelta
+from datetime import date, timedelta
 from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
@@ -13,7 +13,7 @@ from laari.edge.pages.dashboard.journal_words import action_words, reason_words,
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
-from laari.rules.calendar import MALDIVES, local_day
+from laari.rules.calendar import local_day, start_of
 from laari.rules.calendar import show as show_time
 from laari.rules.day_ranges import read_day
 from laari.rules.journal import changes, for_merchant
@@ -58,14 +58,10 @@ def _read(request: DashboardRequest) -> Asked | Refusal:
         actor_for_merchant=written.get("actor"),
         action=written.get("action"),
         object_id=written.get("object"),
-        since=None if first is None else _midnight(first),
-        before=None if last is None else _midnight(last + timedelta(days=1)),
+        since=None if first is None else start_of(first),
+        before=None if last is None else start_of(last + timedelta(days=1)),
     )
     return Asked(written, wanted)
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), MALDIVES)
 
 
 async def show(request: DashboardRequest) -> Reply:

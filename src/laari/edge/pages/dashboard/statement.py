@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from msgspec.structs import astuple
 
 from laari.edge.pages.dashboard.days import read_days
-from laari.edge.pages.dashboard.export import BYTE_ORDER_MARK, csv_text, guarded
+from laari.edge.pages.dashboard.export import BYTE_ORDER_MARK, csv_reply, csv_text, guarded
 from laari.edge.pages.dashboard.money import WORDS
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.routes import PageRoute
@@ -80,12 +80,7 @@ async def export(request: DashboardRequest) -> Reply:
     async with request.backend.heavy.writing.slot(soon=True):
         text = BYTE_ORDER_MARK + csv_text([COLUMNS, *([*row, *party] for row in rows_of(found))])
     name = f"statement-{request.tenant.mode}-{days.first}-{days.last}.csv"
-    return Reply(
-        200,
-        text.encode(),
-        headers=((b"content-disposition", f'attachment; filename="{name}"'.encode()),),
-        content_type=b"text/csv; charset=utf-8",
-    )
+    return csv_reply(name, text.encode())
 
 
 def rows_of(found: Statement) -> list[list[str]]:

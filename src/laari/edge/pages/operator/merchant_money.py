@@ -2,13 +2,13 @@
 
 from typing import Literal
 
-from laari.edge.pages.operator.merchants import MAX_FEE_FIXED, MAX_REASON, MERCHANT
+from laari.edge.pages.operator.merchants import MAX_REASON, MERCHANT
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem, read_count
 from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
 from laari.rules.merchant_money import MoveFunds
-from laari.rules.money import MAX_MONEY, read_rufiyaa
+from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, read_rufiyaa
 from laari.rules.records import Mode, Tenant
 from laari.store.people import payout_terms
 from laari.store.people.merchants import Merchant

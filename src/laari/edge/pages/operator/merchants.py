@@ -10,7 +10,7 @@ from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.calendar import local_day, read_timestamp, start_of
 from laari.rules.day_ranges import read_day
-from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
+from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
 from laari.rules.payouts import coming, in_effect
 from laari.rules.records import Mode
 from laari.store.people import applications, fees, memberships, merchants
@@ -21,7 +21,6 @@ from laari.store.reads import balances, payouts, tenants
 MOST_LISTED = 500
 MAX_REASON = 255
 NO_APPLICATION = FormProblem(409, "This merchant has no such application.")
-MAX_FEE_FIXED = 9_999_999_999  # laari
 
 
 async def show_list(request: OperatorRequest) -> Reply:

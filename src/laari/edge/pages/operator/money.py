@@ -2,7 +2,7 @@
 
 from datetime import date, timedelta
 
-from laari.edge.pages.dashboard.export import BYTE_ORDER_MARK, csv_text, guarded
+from laari.edge.pages.dashboard.export import BYTE_ORDER_MARK, csv_reply, csv_text, guarded
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
@@ -26,7 +26,6 @@ from laari.store.reads.volume import MerchantDay
 MOST_LISTED = 500
 MAX_DETAILS = 255
 MAX_SLIP = 100
-CSV = b"text/csv; charset=utf-8"
 
 
 async def show(request: OperatorRequest) -> Reply:
@@ -129,9 +128,7 @@ async def export_volume(request: OperatorRequest) -> Reply:
     first, last, mode, rows = await _volume(request)
     if len(rows) > volume.MOST:
         return await show_volume(request)
-    name = f"laari-{mode}-{first}-{last}.csv"
-    attached = (b"content-disposition", f'attachment; filename="{name}"'.encode())
-    return Reply(200, volume_csv(mode, rows), headers=(attached,), content_type=CSV)
+    return csv_reply(f"laari-{mode}-{first}-{last}.csv", volume_csv(mode, rows))
 
 
 def volume_csv(mode: Mode, rows: list[MerchantDay]) -> bytes:

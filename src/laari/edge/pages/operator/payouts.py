@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from typing import Literal, NamedTuple
 from uuid import UUID
 
+from laari.edge.pages.dashboard.export import csv_reply
 from laari.edge.pages.operator.request import OperatorRequest, Subject
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm, read_count
 from laari.edge.pages.routes import PageRoute, Routes
@@ -33,7 +34,6 @@ from laari.store.reads import payouts
 
 MOST_LISTED = 200
 TOGETHER = 50  # commands of a run: their batches load all of its payouts
-CSV = b"text/csv; charset=utf-8"
 
 
 # == The list and the preview =====================================================================
@@ -223,9 +223,7 @@ async def _download(request: OperatorRequest, run: PayoutRun) -> Reply:
     made = await request.backend.ask(payouts.bank_file, run.id)
     if made is None:
         return request.missing()
-    name = f'attachment; filename="laari-payouts-{run.number:06}.csv"'
-    attached = (b"content-disposition", name.encode())
-    return Reply(200, made.content, headers=(attached,), content_type=CSV)
+    return csv_reply(f"laari-payouts-{run.number:06}.csv", made.content)
 
 
 async def _answer(request: OperatorRequest, run: PayoutRun) -> Reply | Problem:
