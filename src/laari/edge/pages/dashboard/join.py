@@ -1,23 +1,18 @@
 """The link of an invitation. A new person sets a password; a known one logs in, then accepts."""
 
-from laari.edge.load.admission import Overloaded
-from laari.edge.load.hashing import FIRST
 from laari.edge.pages.dashboard.people import JOIN, ROLES
 from laari.edge.pages.dashboard.request import DashboardVisitor, home_of
 from laari.edge.pages.known import remember_browser
-from laari.edge.pages.login import NOT_THE_SAME
-from laari.edge.pages.request import Access, FormProblem, Problem
+from laari.edge.pages.login import check_new_password, hash_new_password
+from laari.edge.pages.request import Access
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules.actors import Actor
-from laari.rules.passwords import password_problem
 from laari.store.people import invitations, merchants
 from laari.store.people.invitations import Invitation
 from laari.store.people.logins import Login, PersonId
 from laari.store.people.memberships import MembershipError
 from laari.store.people.sessions import PersonSession
-
-BUSY = "The service is busy. Try again in a moment."
 
 
 class JoinRequest(DashboardVisitor):
@@ -43,29 +38,18 @@ async def show(request: JoinRequest) -> Reply:
     return request.page("join.html", invitation=request.invitation, roles=ROLES)
 
 
-async def accept(request: JoinRequest) -> Reply | Problem:
+async def accept(request: JoinRequest) -> Reply:
     if request.person is not None:
         return await _join(request, request.person.whose)
     if request.invitation.is_known:
         return request.go(request.path)
-    password = request.form.get("new", "")
-    problem = password_problem(password)
-    if problem is None and password != request.form.get("repeated", ""):
-        problem = NOT_THE_SAME
-    if problem is not None:
-        return FormProblem(422, problem)
-    try:
-        password_hash = await request.backend.hashing.hash(
-            password, rank=FIRST, disconnected=request.http.disconnected
-        )
-    except Overloaded as full:
-        return FormProblem(503, BUSY, full.retry_after)
-    return await _join(request, None, password_hash)
+    check_new_password(request)
+    return await _join(request, None, await hash_new_password(request))
 
 
 async def _join(
     request: JoinRequest, person: PersonId | None, password_hash: str | None = None
-) -> Reply | Problem:
+) -> Reply:
     invitation = request.invitation
     actor = Actor("person", invitation.email, invitation.role, request.http.client)
     try:
