@@ -17,6 +17,7 @@ from laari.rules.payout_runs import (
 from laari.rules.payouts import RequestPayout, coming, in_effect
 from laari.rules.refusals import Refusal
 from laari.store.people import payout_terms
+from laari.store.reads import bank
 from laari.store.reads import payouts as reads
 from tests.actors import OPERATOR
 from tests.store.payout_books import SECOND, a_shop, bank_account, now
@@ -318,3 +319,14 @@ async def test_nothing_is_sent_while_payouts_are_paused(dsn: str) -> None:
         await shop.run(CancelPayout(shop.tenant, OPERATOR, asked.id))
         assert (await shop.balance()).available == 1_000
         assert await shop.differences() == []
+
+
+async def test_the_fee_of_a_cancelled_payout_is_not_earned(dsn: str) -> None:
+    async with a_shop(dsn) as shop:
+        await bank_account(shop)
+        await payout_terms.change(shop.connection, shop.tenant.id, OPERATOR, fee=25)
+        await shop.pay(10_000)
+        made = await shop.payout()
+        assert (await bank.earned_fees(shop.connection, ["live"]))["live"].balance == 125
+        await shop.run(CancelPayout(shop.tenant, OPERATOR, made.id))
+        assert (await bank.earned_fees(shop.connection, ["live"]))["live"].balance == 100

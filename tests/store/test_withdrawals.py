@@ -265,3 +265,26 @@ async def test_a_line_is_booked_as_a_charge_of_the_bank_once(dsn: str) -> None:
         again = await shop.run(ImportLine(OPERATOR, line, Target()))
         assert (again.repeated, again.line.use) == (True, "charge")
         assert await shop.differences() == []
+
+
+async def test_a_line_with_another_amount_answers_no_order(dsn: str) -> None:
+    async with a_shop(dsn) as shop:
+        await bank_account(shop, of_wallet=True)
+        made, run = await shop.withdraw(700), await shop.open_run()
+        await shop.run(JoinRun(None, OPERATOR, made.id, run.id))
+        await shop.send(run.id)
+        for reference, amount, use in (("FT1", -701, "none"), ("FT2", 699, "receipt")):
+            line = await statement_line(shop, reference, "LP000001R0001", amount)
+            assert line.line.use == use
+        assert (await shop.found(made)).status == "sent"
+        assert await shop.differences() == []
+
+
+async def test_a_run_has_a_limit(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("laari.rules.payouts.MOST_IN_A_RUN", 1)
+    async with a_shop(dsn) as shop:
+        await bank_account(shop, of_wallet=True)
+        one, two, run = await shop.withdraw(5), await shop.withdraw(6), await shop.open_run()
+        assert (await shop.run(JoinRun(None, OPERATOR, one.id, run.id))).run_id == run.id
+        refused = await shop.run(JoinRun(None, OPERATOR, two.id, run.id))
+        assert "which is the most" in refused.message
