@@ -556,7 +556,7 @@ class FeeSweep(Struct, frozen=True):
 
 
 class RunNumbers(NamedTuple):
-    """The number of the last run, and of the one that is open."""
+    """The number of the last run, and of the open one."""
 
     last: int
     open: int | None
