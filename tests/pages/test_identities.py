@@ -23,7 +23,7 @@ IDENTITY = {
     "born": "1990-12-31",
     "address": "H. Kokaa & Moonlight, Malé",
 }
-SHOWN = ("Z-4711&lt;b&gt;", "1990-12-31", "Kokaa &amp; Moonlight", "National identity card</dd>")
+SHOWN = ("Z-4711&lt;b&gt;", "31 Dec 1990", "Kokaa &amp; Moonlight", "National identity card</dd>")
 
 
 def kept_by(service: Service) -> str:
