@@ -242,6 +242,20 @@ async def test_support_finds_freezes_and_notes(
     assert "sessions of this customer have ended" in support.send(page, "/end-sessions").text
 
 
+async def test_a_verified_call_is_noted_for_its_own_customer_only(
+    service: Service, support: Desk
+) -> None:
+    first, second = [page_of(service, await new_customer(service)) for _ in range(2)]
+    shown = support.get(first).text
+    fields = {
+        name: re.findall(f'name="{name}" value="([^"]+)"', shown)[0] for name in ("asked", "seal")
+    }
+    assert support.send(second, "/verify", result="yes", **fields).status_code == 422
+    assert support.send(first, "/verify", result="yes", **fields).status_code == 200
+    assert "Caller verified" in support.get(first).text
+    assert "Caller verified" not in support.get(second).text
+
+
 async def test_a_failed_attempt_says_why(service: Service, support: Desk) -> None:
     shop = service.merchant()
     asked = shop.payment(amount=90_000_000)

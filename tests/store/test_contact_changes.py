@@ -357,6 +357,19 @@ async def test_a_contact_that_was_taken_meanwhile_fails_and_changes_nothing(
     assert not await contact_changes.apply_due(connection)
 
 
+async def test_a_contact_that_was_changed_meanwhile_stays(
+    connection: asyncpg.Connection, customer: CustomerId
+) -> None:
+    """By an operator in the database: the notice went to another contact then."""
+    made = await confirmed(connection, customer)
+    await change_by_hand(
+        connection, "UPDATE customers SET mobile = '7770009' WHERE id = $1", customer.id
+    )
+    assert await contact_changes.apply_due(connection)
+    assert await status_of(connection, made) == "failed"
+    assert await mobile_of(connection, customer) == "7770009"
+
+
 async def test_two_appliers_at_once_change_it_once(
     connection: asyncpg.Connection, customer: CustomerId, dsn: str
 ) -> None:
