@@ -30,7 +30,7 @@ from aiohttp import web
 from laari.engine.embedded import embedded_server
 from laari.rules.actors import Actor
 from laari.rules.records import Event
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.postgres.migrate import migrate
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.deliveries import save_events

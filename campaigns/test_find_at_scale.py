@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from bench.fill import Filled, Size, fill
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads.find import find
 from tests.actors import OPERATOR

@@ -22,8 +22,9 @@ import asyncpg
 import httpx
 
 from laari.cli.main import run
-from laari.rules.scopes import SCOPES
-from laari.store.people import customers, merchants, oauth
+from laari.rules.people.scopes import SCOPES
+from laari.store.merchants import merchants, oauth
+from laari.store.people import customers
 from laari.store.people.acting import acting
 from laari.store.postgres.connect import connect
 from tests.actors import OPERATOR

@@ -17,6 +17,7 @@ _SQL = re.compile(
 )
 # Modules of clocks and of chance; `datetime` and `uuid` are also needed for their types.
 _IMPURE_MODULES = {"os", "platform", "random", "secrets", "socket", "sys", "threading", "time"}
+MOST_MODULES = 24  # of a folder: more are several subjects
 _IMPURE_CALLS = {"now", "utcnow", "today", "uuid1", "uuid3", "uuid4", "uuid5", "urandom"}
 
 
@@ -116,3 +117,9 @@ def cycle(folder: Path, suffix: str, imported: str) -> list[str]:
 )
 def test_the_clients_have_no_import_cycle(folder: str, suffix: str, imported: str) -> None:
     assert cycle(CLIENTS / folder, suffix, imported) == []
+
+
+def test_a_folder_has_few_modules() -> None:
+    folders = {path.parent for path in files()}
+    counted = {folder: len(list(folder.glob("*.py"))) for folder in folders}
+    assert {str(folder): count for folder, count in counted.items() if count > MOST_MODULES} == {}

@@ -9,7 +9,7 @@ import pytest
 
 from laari.rules.actors import Payer
 from laari.rules.ids import read_id
-from laari.rules.payments import PayPayment
+from laari.rules.payments.payments import PayPayment
 from tests.pages.people import new_customer
 from tests.pages.wallets import submit, tenant_of
 from tests.serving import Merchant, Service

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from laari.rules.scopes import SCOPES
+from laari.rules.people.scopes import SCOPES
 from tests.serving import Merchant, Service, ask_for_token, serving
 
 DAY = 86_400

@@ -5,9 +5,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from laari.rules import authorizations, payment_requests
-from laari.rules import payments as rules
 from laari.rules.actors import Payer
+from laari.rules.payments import authorizations, payment_requests
+from laari.rules.payments import payments as rules
 from laari.store.audit import Report, audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to

@@ -7,30 +7,29 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from laari.rules import authorizations, charges, payment_requests
-from laari.rules import payments as rules
 from laari.rules.actors import Payer
 from laari.rules.idempotency import Keyed, Response
-from laari.rules.identities import Identity
 from laari.rules.operator import FreezeWallet, MoveMoney
+from laari.rules.payments import authorizations, charges, payment_requests
+from laari.rules.payments import payments as rules
+from laari.rules.payments.refunds import RefundPayment
+from laari.rules.payments.tills import CloseTill
+from laari.rules.people.identities import Identity
 from laari.rules.records import Payment, Tenant
-from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import Data, refusal_body, to_json
 from laari.rules.shapes.payments import payment_shape
-from laari.rules.tills import CloseTill
 from laari.store.audit import Report, audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.sealing import seal_next
 from laari.store.ledger.seals import Seal, sealing_key
+from laari.store.merchants import merchants, oauth
 from laari.store.people import (
     contact_changes,
     customers,
     identities,
     invitations,
     memberships,
-    merchants,
-    oauth,
     second_factors,
 )
 from laari.store.people.persons import NewLogin

@@ -2,12 +2,12 @@
 
 from datetime import UTC, date, datetime
 
-from laari.rules.bank_lines import HandleLine, ImportLine, SignFloat, Target
-from laari.rules.bank_statement import StatementLine
-from laari.rules.merchant_money import SweepFees
-from laari.rules.payout_runs import AnswerPayout, CancelPayout, JoinRun
-from laari.store.people import payout_terms
-from laari.store.reads import bank
+from laari.rules.banking.bank_lines import HandleLine, ImportLine, SignFloat, Target
+from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.merchant_money import SweepFees
+from laari.rules.banking.payout_runs import AnswerPayout, CancelPayout, JoinRun
+from laari.store.merchants import payout_terms
+from laari.store.reads.money import bank
 from tests.actors import OPERATOR
 from tests.store.payout_books import Shop, a_shop, bank_account
 

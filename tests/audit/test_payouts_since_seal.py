@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from laari.rules.payout_runs import AnswerPayout
+from laari.rules.banking.payout_runs import AnswerPayout
 from laari.rules.records import Payout
-from laari.store.people import payout_terms
+from laari.store.merchants import payout_terms
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.audit.books import look, seal_all

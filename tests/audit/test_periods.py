@@ -5,11 +5,12 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from laari.rules import payments as rules
 from laari.rules.actors import Payer
+from laari.rules.payments import payments as rules
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import customers, merchants
+from laari.store.merchants import merchants
+from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR

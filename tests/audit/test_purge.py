@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from laari.rules.payments import ExpirePayment
+from laari.rules.payments.payments import ExpirePayment
 from laari.settings import SettingsError, read_settings
 from laari.store import purge
 from laari.store.audit import chain

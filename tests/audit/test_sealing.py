@@ -17,7 +17,8 @@ from laari.store.ledger.last_seal_file import (
 )
 from laari.store.ledger.sealing import ADVISORY_LOCK, seal_next, summarize
 from laari.store.ledger.seals import MovedError, Seal, check_not_moved, mac_of
-from laari.store.people import customers, merchants
+from laari.store.merchants import merchants
+from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import deliveries, figures
 from laari.workers.sealing import Sealer

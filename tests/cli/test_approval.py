@@ -8,8 +8,8 @@ import pytest
 
 from laari.errors import LaariError
 from laari.rules.calendar import local_day
-from laari.store.people import applications, fees
-from laari.store.people.signup import sign_up
+from laari.store.merchants import applications, fees
+from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.cli.test_operator import Laari, laari  # noqa: F401  # a fixture

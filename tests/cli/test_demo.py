@@ -17,10 +17,11 @@ import pytest
 from laari.cli.serve.demo import CUSTOMER_EMAIL, EMAIL, demo_settings, greeting, prepare
 from laari.process.open import Service
 from laari.rules.money import fee_for
-from laari.rules.scopes import DEFAULT_SCOPES
+from laari.rules.people.scopes import DEFAULT_SCOPES
 from laari.settings import read_settings
 from laari.store.audit import audit
-from laari.store.people import customers, logins, merchants, oauth
+from laari.store.merchants import merchants, oauth
+from laari.store.people import customers, logins
 from laari.store.people.passwords import password_fits
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants

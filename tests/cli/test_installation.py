@@ -17,7 +17,7 @@ import pytest
 from laari.cli.main import run
 from laari.engine.embedded import embedded_server, revive
 from laari.engine.programs import EngineError
-from laari.store.people.installation import prove_master_key
+from laari.store.merchants.installation import prove_master_key
 from laari.store.postgres.migrate import FOLDER, Migration, known_migrations
 from laari.store.postgres.pool import connection_to
 from laari.store.secrets import MasterKeyError

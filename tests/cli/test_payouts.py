@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from laari.cli import payouts
+from laari.cli.money import payouts
 from laari.errors import LaariError
-from laari.rules import payments
 from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
+from laari.rules.payments import payments
 from laari.store.batch.runner import BatchRunner
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants

@@ -7,9 +7,9 @@ import asyncpg
 import pytest
 
 from laari.rules.actors import Actor
+from laari.rules.banking.movements import MakeMovement, needs_second_operator
 from laari.rules.calendar import local_day
 from laari.rules.ids import read_id
-from laari.rules.movements import MakeMovement, needs_second_operator
 from laari.rules.operator import MovedMoney
 from laari.store.batch.runner import BatchRunner
 from laari.store.people.acting import acting

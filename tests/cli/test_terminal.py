@@ -23,22 +23,21 @@ from laari.errors import LaariError
 from laari.process.logs import JsonLine, TextLine
 from laari.process.open import Service
 from laari.rules.actors import Payer
-from laari.rules.authorizations import (
+from laari.rules.payments.authorizations import (
     ApproveAuthorization,
     AuthorizationDraft,
     CreateAuthorization,
 )
-from laari.rules.identities import Identity
-from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
+from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
+from laari.rules.people.identities import Identity
 from laari.settings import read_settings
 from laari.store.batch.runner import BatchRunner
+from laari.store.merchants import merchants, oauth
 from laari.store.people import (
     customers,
     identities,
     invitations,
     memberships,
-    merchants,
-    oauth,
     persons,
     second_factors,
 )

@@ -218,7 +218,7 @@ def test_more_customers_than_are_listed_are_told_of(
     laari: Laari,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("laari.cli.customers.MOST_MATCHES", 2)
+    monkeypatch.setattr("laari.cli.people.customers.MOST_MATCHES", 2)
     for _ in range(3):
         new_account(laari)
     shown = laari("customer", "show", "Aisha", "--json")

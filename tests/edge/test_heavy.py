@@ -19,7 +19,7 @@ from laari.edge.load.heavy import (
     Reports,
     patiently,
 )
-from laari.edge.pages.dashboard.export import csv_lines
+from laari.edge.pages.dashboard.money.export import csv_lines
 from laari.rules.records import Payment
 
 

@@ -15,14 +15,15 @@ import pytest
 
 from laari.errors import UnavailableError
 from laari.rules.command import Command
-from laari.rules.payment_requests import CreateRequest, RequestDraft
-from laari.rules.payments import CreatePayment, PaymentDraft
+from laari.rules.payments.payment_requests import CreateRequest, RequestDraft
+from laari.rules.payments.payments import CreatePayment, PaymentDraft
 from laari.rules.records import PaymentRequest, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import Needs, World
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
-from laari.store.people import customers, merchants
+from laari.store.merchants import merchants
+from laari.store.people import customers
 from laari.store.postgres.pool import Pool
 from laari.store.purge import purge_messages
 from laari.store.reads import messages, tenants

@@ -7,7 +7,8 @@ from typing import Any
 
 import asyncpg
 
-from laari.store.people import customers, merchants, oauth
+from laari.store.merchants import merchants, oauth
+from laari.store.people import customers
 from tests.actors import OPERATOR
 from tests.logins import opened
 from tests.model.reference.access import SCOPES

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from tests.actors import OPERATOR
 from tests.model.accounts import CLIENTS, PASSWORD, Accounts
 from tests.model.binding import Bound

@@ -8,8 +8,8 @@ from typing import Any
 
 from playwright.async_api import Page
 
-from laari.store.people import applications, bank_accounts
-from laari.store.people.signup import sign_up
+from laari.store.merchants import applications, bank_accounts
+from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR

@@ -4,14 +4,15 @@ import secrets
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from laari.rules import payments
 from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
+from laari.rules.payments import payments
 from laari.rules.records import Tenant
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import bank_accounts
+from laari.store.merchants import bank_accounts
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import balances, tenants
+from laari.store.reads import tenants
+from laari.store.reads.money import balances
 from tests.actors import OPERATOR
 from tests.pages.people import new_customer
 from tests.serving import Merchant, Service

@@ -7,9 +7,9 @@ from typing import Any
 
 from playwright.async_api import Page
 
-from laari.rules.permissions import OperatorRole
-from laari.store.people import applications
-from laari.store.people.signup import sign_up
+from laari.rules.people.permissions import OperatorRole
+from laari.store.merchants import applications
+from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.cli.test_approval import ANSWERS

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 from playwright.async_api import Page
 
-from laari.rules.permissions import OperatorRole
+from laari.rules.people.permissions import OperatorRole
 from laari.store.people import memberships
 from laari.store.people.passwords import hash_password
 from laari.store.people.persons import NewLogin

@@ -5,8 +5,8 @@ import re
 import httpx
 import pytest
 
-from laari.store.people import applications, merchants
-from laari.store.people.signup import sign_up
+from laari.store.merchants import applications, merchants
+from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR, change

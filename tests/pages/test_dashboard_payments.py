@@ -7,7 +7,7 @@ from playwright.async_api import Page, expect
 
 from laari.rules import ids
 from laari.rules.actors import Payer
-from laari.rules.payments import PayPayment
+from laari.rules.payments.payments import PayPayment
 from tests.pages.owners import PASSWORD, Owner, new_owner
 from tests.pages.people import (
     SIZES,

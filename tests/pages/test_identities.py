@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from laari.rules import ids
-from laari.rules.identities import Identity
+from laari.rules.people.identities import Identity
 from laari.store.people import customers, identities
 from laari.store.postgres.pool import connection_to
 from laari.store.secrets import MasterKeyError

@@ -17,7 +17,8 @@ import pytest
 from laari.edge.pages import dashboard
 from laari.edge.pages.dashboard.journal import MOST_READ
 from laari.rules.actors import Actor
-from laari.store.people import invitations, memberships, merchants, password_links
+from laari.store.merchants import merchants
+from laari.store.people import invitations, memberships, password_links
 from laari.store.people.logins import PersonId, show_whose
 from laari.store.people.persons import NewLogin
 from tests.actors import OPERATOR

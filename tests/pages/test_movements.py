@@ -13,9 +13,9 @@ from playwright.async_api import Page, expect
 from laari.rules import ids
 from laari.rules.actors import Payer
 from laari.rules.calendar import local_day
-from laari.rules.payments import PayPayment
+from laari.rules.payments.payments import PayPayment
+from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records import Mode
-from laari.rules.refunds import RefundPayment
 from tests.actors import OPERATOR
 from tests.pages.owners import Owner, new_owner
 from tests.pages.people import (

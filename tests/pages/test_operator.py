@@ -18,11 +18,12 @@ from playwright.async_api import expect
 from laari.edge.pages.app import ROUTES
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.rules.calendar import local_day
-from laari.rules.permissions import OperatorRole, may
-from laari.store.people import applications, memberships, merchants
-from laari.store.people.signup import sign_up
+from laari.rules.people.permissions import OperatorRole, may
+from laari.store.merchants import applications, merchants
+from laari.store.merchants.signup import sign_up
+from laari.store.people import memberships
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import volume
+from laari.store.reads.money import volume
 from tests.actors import OPERATOR
 from tests.cli.test_approval import ANSWERS
 from tests.logins import opened, whose

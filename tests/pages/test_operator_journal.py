@@ -10,8 +10,8 @@ from laari.edge.pages.app import ROUTES
 from laari.edge.pages.operator.request import HOME, OperatorRequest
 from laari.rules import ids
 from laari.rules.calendar import local_day, start_of
-from laari.store.people import applications
-from laari.store.people.signup import sign_up
+from laari.store.merchants import applications
+from laari.store.merchants.signup import sign_up
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.cli.test_approval import ANSWERS

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from laari.store.people.bank_accounts import add as add_bank_account
+from laari.store.merchants.bank_accounts import add as add_bank_account
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import payouts, tenants
+from laari.store.reads import tenants
+from laari.store.reads.money import payouts
 from tests.actors import OPERATOR
 from tests.pages.finance import TODAY, YESTERDAY, balance_of, paid_shop
 from tests.pages.operators import Desk, desk_of, new_operator, session_of

@@ -10,7 +10,7 @@ import pytest
 
 from laari.edge.pages.app import ROUTES
 from laari.edge.pages.dashboard.request import DashboardRequest
-from laari.rules.permissions import MerchantRole, may
+from laari.rules.people.permissions import MerchantRole, may
 from laari.store.people import logins, memberships
 from laari.store.people.passwords import nobodys_hash
 from laari.store.people.persons import NewLogin

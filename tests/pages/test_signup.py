@@ -8,7 +8,8 @@ import httpx
 import pytest
 from playwright.async_api import Page, expect
 
-from laari.store.people import memberships, signup
+from laari.store.merchants import signup
+from laari.store.people import memberships
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.pages.forms import token_in

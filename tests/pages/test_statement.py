@@ -13,7 +13,7 @@ import pytest
 
 from laari.rules.calendar import local_day
 from laari.rules.day_ranges import month_of
-from laari.store.people import fees
+from laari.store.merchants import fees
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.pages.owners import new_owner

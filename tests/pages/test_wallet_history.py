@@ -7,8 +7,8 @@ from playwright.async_api import expect
 
 from laari.rules import ids
 from laari.rules.actors import Payer
-from laari.rules.payments import PayPayment
-from laari.rules.refunds import RefundPayment
+from laari.rules.payments.payments import PayPayment
+from laari.rules.payments.refunds import RefundPayment
 from tests.actors import OPERATOR
 from tests.pages.people import (
     Customer,

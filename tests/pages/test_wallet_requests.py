@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from laari.rules.payment_requests import PayRequest, ReserveRequest
+from laari.rules.payments.payment_requests import PayRequest, ReserveRequest
 from tests.pages.people import (
     Visitors,
     both_sizes,

@@ -9,14 +9,14 @@ from playwright.async_api import Page, expect
 
 from laari.rules import ids
 from laari.rules.actors import Payer
-from laari.rules.authorizations import ApproveAuthorization, SuspendAuthorization
 from laari.rules.command import Command
-from laari.rules.payment_requests import PayRequest, RejectRequest, ReserveRequest
+from laari.rules.payments.authorizations import ApproveAuthorization, SuspendAuthorization
+from laari.rules.payments.payment_requests import PayRequest, RejectRequest, ReserveRequest
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR

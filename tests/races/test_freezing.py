@@ -4,14 +4,15 @@ import asyncio
 
 import pytest
 
-from laari.rules import authorizations, charges
 from laari.rules.actors import Payer
 from laari.rules.operator import FreezeWallet, UnfreezeWallet
+from laari.rules.payments import authorizations, charges
 from laari.rules.records import Payment, Tenant, Wallet
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import customers, merchants
+from laari.store.merchants import merchants
+from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR

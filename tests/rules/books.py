@@ -7,15 +7,17 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from laari.rules import limits, wallets
+from laari.rules import wallets
 from laari.rules.actors import Payer
-from laari.rules.authorizations import (
+from laari.rules.ids import Random
+from laari.rules.ledger import merchant_account
+from laari.rules.payments import limits
+from laari.rules.payments.authorizations import (
     ApproveAuthorization,
     AuthorizationDraft,
     CreateAuthorization,
 )
-from laari.rules.ids import Random
-from laari.rules.ledger import merchant_account
+from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.periods import Counted, PeriodKey, others
 from laari.rules.records import (
     Authorization,
@@ -28,7 +30,6 @@ from laari.rules.records import (
     Transfer,
     Wallet,
 )
-from laari.rules.sandbox_clock import MoveClock
 from laari.rules.world import World
 from tests.actors import OPERATOR
 

@@ -6,7 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.actors import Payer
-from laari.rules.authorizations import (
+from laari.rules.lifecycle import (
+    AUTHORIZATION_TRANSITIONS,
+    AuthorizationAction,
+    TransitionError,
+)
+from laari.rules.payments.authorizations import (
     ApproveAuthorization,
     CancelAuthorization,
     RejectAuthorization,
@@ -14,13 +19,8 @@ from laari.rules.authorizations import (
     SuspendAuthorization,
     move,
 )
-from laari.rules.charges import ChargeAuthorization
-from laari.rules.lifecycle import (
-    AUTHORIZATION_TRANSITIONS,
-    AuthorizationAction,
-    TransitionError,
-)
-from laari.rules.payments import PaymentDraft
+from laari.rules.payments.charges import ChargeAuthorization
+from laari.rules.payments.payments import PaymentDraft
 from laari.rules.records import Authorization, AuthorizationStatus
 from laari.rules.refusals import Refusal
 from laari.rules.world import World

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.actors import Payer
-from laari.rules.authorizations import ApproveAuthorization, as_of
-from laari.rules.charges import ChargeAuthorization
-from laari.rules.payments import PaymentDraft
+from laari.rules.payments.authorizations import ApproveAuthorization, as_of
+from laari.rules.payments.charges import ChargeAuthorization
+from laari.rules.payments.payments import PaymentDraft
 from laari.rules.records import AuthorizationStatus
 from laari.rules.refusals import Refusal
 from tests.rules.books import ACCOUNT, START, Books

@@ -2,7 +2,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from laari.rules.bank_days import bank_day_from, cut_off_of, is_bank_day
+from laari.rules.banking.bank_days import bank_day_from, cut_off_of, is_bank_day
 
 THURSDAY = date(2026, 11, 19)
 HOLIDAYS = {date(2026, 11, 22)}  # a Sunday

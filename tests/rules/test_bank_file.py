@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 
-from laari.rules.bank_file import (
+from laari.rules.banking.bank_file import (
     Order,
     UnsafeTextError,
     bank_file,

@@ -2,7 +2,7 @@ from datetime import date
 
 import pytest
 
-from laari.rules.bank_statement import StatementError, StatementLine, read_statement
+from laari.rules.banking.bank_statement import StatementError, StatementLine, read_statement
 
 HEADER = "date,reference,description,debit,credit,balance\n"
 GOOD = HEADER + (

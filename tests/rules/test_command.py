@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from laari import rules
 from laari.rules.command import Command, Share, TenantCommand
+from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.records import Tenant
 from laari.rules.refusals import refuse
-from laari.rules.sandbox_clock import MoveClock
 from laari.rules.world import Needs, World
 from tests.actors import OPERATOR
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from laari.rules.contacts import read_email, read_mobile, read_vpa
+from laari.rules.people.contacts import read_email, read_mobile, read_vpa
 
 SUFFIXES = ("fp", "fahipay")
 

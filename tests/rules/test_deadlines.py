@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from laari.rules.authorizations import AuthorizationDraft, CreateAuthorization
-from laari.rules.payment_requests import CreateRequest, RequestDraft
-from laari.rules.payments import CreatePayment, PaymentDraft
+from laari.rules.payments.authorizations import AuthorizationDraft, CreateAuthorization
+from laari.rules.payments.payment_requests import CreateRequest, RequestDraft
+from laari.rules.payments.payments import CreatePayment, PaymentDraft
 from laari.rules.refusals import Refusal
 from tests.rules.books import Books
 

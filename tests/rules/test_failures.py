@@ -3,8 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from laari.rules.charges import ChargeAuthorization
-from laari.rules.payments import PaymentDraft
+from laari.rules.payments.charges import ChargeAuthorization
+from laari.rules.payments.payments import PaymentDraft
 from laari.rules.records import Tier
 from laari.rules.refusals import Refusal
 from tests.rules.books import ACCOUNT, START, Books

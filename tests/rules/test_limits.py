@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from laari.rules.charges import ChargeAuthorization
-from laari.rules.payments import PaymentDraft
+from laari.rules.payments.charges import ChargeAuthorization
+from laari.rules.payments.payments import PaymentDraft
+from laari.rules.payments.refunds import Refunded, RefundPayment
+from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.records import Payment
-from laari.rules.refunds import Refunded, RefundPayment
 from laari.rules.refusals import Refusal
-from laari.rules.sandbox_clock import MoveClock
 from tests.actors import OPERATOR
 from tests.rules.books import ACCOUNT, START, Books
 

@@ -10,7 +10,7 @@ import pytest
 
 from laari.rules import ids
 from laari.rules.messages import CONTENTS, ReceiptContent, RequestContent
-from laari.rules.payment_requests import CreateRequest, RequestDraft, SendReceipt
+from laari.rules.payments.payment_requests import CreateRequest, RequestDraft, SendReceipt
 from laari.rules.records import Contact, Message, MessageKind, PaymentRequest, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import World

@@ -4,7 +4,14 @@ import secrets
 
 import pytest
 
-from laari.rules.passwords import COMMON, LIST, MIN_LENGTH, TOO_LONG, TOO_SHORT, password_problem
+from laari.rules.people.passwords import (
+    COMMON,
+    LIST,
+    MIN_LENGTH,
+    TOO_LONG,
+    TOO_SHORT,
+    password_problem,
+)
 from laari.store.people.passwords import new_password
 
 

@@ -7,14 +7,15 @@ from uuid import uuid4
 import pytest
 
 from laari.rules.actors import Payer
-from laari.rules.payment_requests import (
+from laari.rules.payments.payment_requests import (
     CancelRequest,
     CreateRequest,
     ExpireRequest,
     PayRequest,
     RequestDraft,
 )
-from laari.rules.payments import CreatePayment, PaymentDraft
+from laari.rules.payments.payments import CreatePayment, PaymentDraft
+from laari.rules.payments.refunds import Refunded, RefundPayment
 from laari.rules.records import (
     Contact,
     MerchantActivity,
@@ -25,7 +26,6 @@ from laari.rules.records import (
     Tier,
     Wallet,
 )
-from laari.rules.refunds import Refunded, RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.world import Needs, World
 from tests.actors import OPERATOR

@@ -9,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from laari.rules import limits, wallets
+from laari.rules import wallets
 from laari.rules.calendar import MALDIVES, Interval, period_start
-from laari.rules.charges import ChargeAuthorization
-from laari.rules.payments import PaymentDraft
+from laari.rules.payments import limits
+from laari.rules.payments.charges import ChargeAuthorization
+from laari.rules.payments.payments import PaymentDraft
+from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.periods import Counted, Moment, Period, running
 from laari.rules.records import Authorization, Tier, Wallet
 from laari.rules.refusals import Refusal
-from laari.rules.sandbox_clock import MoveClock
 from laari.rules.shapes.wallet import usage_shape
 from laari.rules.world import REGISTRY, Needs, World
 from tests.actors import OPERATOR

@@ -6,7 +6,7 @@ import pytest
 from laari.cli.main import cli
 from laari.cli.terminal.permission import permission_of
 from laari.edge.pages.app import ROUTES
-from laari.rules.permissions import EVERY, ROLES, may
+from laari.rules.people.permissions import EVERY, ROLES, may
 from tests.cli.commands import COMMANDS
 
 CHANGING = {

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from laari.rules import ledger
-from laari.rules.charges import ChargeAuthorization
-from laari.rules.payments import PaymentDraft
+from laari.rules.payments.charges import ChargeAuthorization
+from laari.rules.payments.payments import PaymentDraft
+from laari.rules.payments.refunds import MOST_REFUNDS, Refunded, RefundPayment
 from laari.rules.records import MerchantFunds, Payment
-from laari.rules.refunds import MOST_REFUNDS, Refunded, RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.tables import UnlockedRowError
 from tests.actors import PERSON

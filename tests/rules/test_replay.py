@@ -4,10 +4,10 @@ from random import Random
 from typing import Any
 
 from laari.rules.actors import Payer
-from laari.rules.authorizations import AuthorizationDraft, CreateAuthorization
-from laari.rules.charges import ChargeAuthorization
-from laari.rules.payment_requests import CreateRequest, RequestDraft
-from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
+from laari.rules.payments.authorizations import AuthorizationDraft, CreateAuthorization
+from laari.rules.payments.charges import ChargeAuthorization
+from laari.rules.payments.payment_requests import CreateRequest, RequestDraft
+from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.records import Payment
 from laari.rules.tables import Lookup
 from laari.rules.world import REGISTRY, World

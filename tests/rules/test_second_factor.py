@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pyotp
 import pytest
 
-from laari.rules.second_factor import (
+from laari.rules.people.second_factor import (
     FREE_FAILURES,
     LONGEST_WAIT,
     accepted_step,

@@ -3,9 +3,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from laari.rules.people.scopes import SCOPES
 from laari.rules.records import AccessToken, Mode, Tenant
 from laari.rules.refusals import Refusal
-from laari.rules.scopes import SCOPES
 from laari.rules.tokens import (
     LIFETIME,
     IssueToken,

@@ -8,18 +8,18 @@ from typing import Any, Literal, NamedTuple
 import asyncpg
 import pytest
 
+from laari.rules.banking.payout_runs import AnswerPayout, ApproveRun, CancelRun, OpenRun, SendRun
+from laari.rules.banking.payouts import RequestPayout
 from laari.rules.command import Command
 from laari.rules.idempotency import Keyed, Response
-from laari.rules.payout_runs import AnswerPayout, ApproveRun, CancelRun, OpenRun, SendRun
-from laari.rules.payouts import RequestPayout
+from laari.rules.payments.refunds import Refunded, RefundPayment
 from laari.rules.records import PayoutRun
-from laari.rules.refunds import Refunded, RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import Data, to_json
 from laari.rules.shapes.refunds import refund_shape
 from laari.spine.engine import OutcomeUnknown, Spine
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import payout_terms
+from laari.store.merchants import payout_terms
 from laari.store.postgres.pool import connection_to
 from tests.actors import OPERATOR
 from tests.sampling import some_of

@@ -12,22 +12,24 @@ from uuid import UUID
 
 import asyncpg
 
-from laari.rules import payments
 from laari.rules.actors import Actor, Payer
-from laari.rules.merchant_money import MoveFunds
-from laari.rules.payout_runs import ApproveRun, OpenRun, Run, SendRun
-from laari.rules.payouts import RequestPayout
+from laari.rules.banking.merchant_money import MoveFunds
+from laari.rules.banking.payout_runs import ApproveRun, OpenRun, Run, SendRun
+from laari.rules.banking.payouts import RequestPayout
+from laari.rules.banking.withdrawals import RequestWithdrawal
+from laari.rules.payments import payments
+from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records import Mode, Payment, Payout, PayoutMovement, PayoutRun, Tenant
-from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
-from laari.rules.withdrawals import RequestWithdrawal
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.seals import sealing_key
-from laari.store.people import bank_accounts, customers, merchants
+from laari.store.merchants import bank_accounts, merchants
+from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import balances, figures, tenants
-from laari.store.reads import payouts as reads
+from laari.store.reads import figures, tenants
+from laari.store.reads.money import balances
+from laari.store.reads.money import payouts as reads
 from tests.actors import OPERATOR, PERSON
 
 MASTER_KEY = bytes(32)

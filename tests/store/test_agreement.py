@@ -17,11 +17,8 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.actors import Payer
-from laari.rules.calendar import local_day
-from laari.rules.day_ranges import Days, month_of
-from laari.rules.merchant_money import MoveFunds
-from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
-from laari.rules.payout_runs import (
+from laari.rules.banking.merchant_money import MoveFunds
+from laari.rules.banking.payout_runs import (
     AnswerPayout,
     ApproveRun,
     CancelPayout,
@@ -29,30 +26,25 @@ from laari.rules.payout_runs import (
     OpenRun,
     SendRun,
 )
-from laari.rules.payouts import AnswerSandboxPayout, RequestPayout, SandboxPayout
+from laari.rules.banking.payouts import AnswerSandboxPayout, RequestPayout, SandboxPayout
+from laari.rules.banking.withdrawals import RequestWithdrawal
+from laari.rules.calendar import local_day
+from laari.rules.day_ranges import Days, month_of
+from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
+from laari.rules.payments.refunds import RefundPayment
+from laari.rules.payments.tills import CloseTill
 from laari.rules.records import BankAccount, BankOrder, Payout, Tenant
-from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
-from laari.rules.tills import CloseTill
-from laari.rules.withdrawals import RequestWithdrawal
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import customers, merchants, payout_terms
+from laari.store.merchants import merchants, payout_terms
+from laari.store.people import customers
 from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import (
-    balances,
-    bank,
-    figures,
-    money,
-    movements,
-    payouts,
-    statements,
-    tenants,
-    tills,
-)
+from laari.store.reads import figures, tenants
 from laari.store.reads.figures import Figures, Span
-from laari.store.reads.movements import MovementKind
+from laari.store.reads.money import balances, bank, money, movements, payouts, statements, tills
+from laari.store.reads.money.movements import MovementKind
 from laari.store.tables import BANK_ACCOUNTS
 from tests.actors import OPERATOR, PERSON
 

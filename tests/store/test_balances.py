@@ -9,10 +9,10 @@ import pytest
 
 from laari.rules.ledger import FIRST_HELD_ACCOUNT, FIRST_MERCHANT_ACCOUNT
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import balances, money
-from laari.store.reads.balances import Balance
 from laari.store.reads.figures import Span
 from laari.store.reads.listing import Position
+from laari.store.reads.money import balances, money
+from laari.store.reads.money.balances import Balance
 from tests.store.test_figures import FIRST, MIDNIGHT, SPAN_DAYS, add_up, tenant
 
 __all__ = ["tenant"]  # a fixture

@@ -11,7 +11,7 @@ import pytest
 
 from laari.rules.actors import Payer
 from laari.rules.idempotency import Keyed, Response
-from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
+from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.records import AccessToken, Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.tokens import IssueToken
@@ -19,7 +19,8 @@ from laari.rules.world import Needs, World
 from laari.spine.engine import PATIENT_LOCK_SECONDS, Spine
 from laari.store.batch.load import load
 from laari.store.batch.runner import _SESSION, BatchRunner
-from laari.store.people import customers, merchants
+from laari.store.merchants import merchants
+from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.tables import (

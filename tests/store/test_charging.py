@@ -12,13 +12,13 @@ import asyncpg
 import pytest
 
 from laari.rules.actors import Payer
-from laari.rules.authorizations import (
+from laari.rules.payments.authorizations import (
     ApproveAuthorization,
     AuthorizationDraft,
     CreateAuthorization,
 )
-from laari.rules.charges import ChargeAuthorization
-from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
+from laari.rules.payments.charges import ChargeAuthorization
+from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
 from laari.rules.records import Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import Needs, World
@@ -26,7 +26,8 @@ from laari.store.batch.load import load
 from laari.store.batch.load_charge import _LOAD, _is_before
 from laari.store.batch.runner import _SESSION, BatchRunner
 from laari.store.batch.save import save
-from laari.store.people import customers, merchants
+from laari.store.merchants import merchants
+from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR

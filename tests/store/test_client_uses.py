@@ -7,8 +7,8 @@ from datetime import datetime
 import asyncpg
 import pytest
 
-from laari.store.people import client_uses, merchants, oauth
-from laari.store.people.client_uses import ClientUses
+from laari.store.merchants import client_uses, merchants, oauth
+from laari.store.merchants.client_uses import ClientUses
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from tests.actors import OPERATOR
 

@@ -10,16 +10,16 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from laari.rules import authorizations as auth
 from laari.rules.actors import Payer, sandbox_customer
 from laari.rules.calendar import MALDIVES
-from laari.rules.charges import ChargeAuthorization
-from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
+from laari.rules.payments import authorizations as auth
+from laari.rules.payments.charges import ChargeAuthorization
+from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
+from laari.rules.payments.refunds import Refunded, RefundPayment
+from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.periods import Moment, others
 from laari.rules.records import Payment, Tenant
-from laari.rules.refunds import Refunded, RefundPayment
 from laari.rules.refusals import Refusal
-from laari.rules.sandbox_clock import MoveClock
 from laari.rules.wallets import counted, spent_now
 from laari.rules.world import Needs
 from laari.spine.engine import Spine
@@ -27,8 +27,9 @@ from laari.store.audit import audit
 from laari.store.batch import sandbox_periods
 from laari.store.batch.runner import BatchRunner, load
 from laari.store.batch.save import save
-from laari.store.people import customers, merchants
-from laari.store.people.tiers import set_tier
+from laari.store.merchants import merchants
+from laari.store.merchants.tiers import set_tier
+from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants, wallets
 from tests.actors import OPERATOR

@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.calendar import local_day, start_of
-from laari.store.people import merchants, payout_terms
-from laari.store.reads import dues
-from laari.store.reads import payouts as reads
-from laari.store.reads.dues import Wanted
+from laari.store.merchants import merchants, payout_terms
+from laari.store.reads.money import dues
+from laari.store.reads.money import payouts as reads
+from laari.store.reads.money.dues import Wanted
 from tests.actors import OPERATOR
 from tests.store.payout_books import MASTER_KEY, Shop, a_shop, bank_account, now
 

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from laari.rules import ids
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import figures
 from laari.store.reads.figures import Figures, Span

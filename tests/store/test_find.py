@@ -6,7 +6,8 @@ import pytest
 from laari.rules.calendar import local_day
 from laari.rules.ids import show_id
 from laari.rules.records import Payment
-from laari.store.people import customers, merchants
+from laari.store.merchants import merchants
+from laari.store.people import customers
 from laari.store.postgres.pool import _SESSION, connection_to
 from laari.store.reads import find as finding
 from laari.store.reads.find import Finds, find, payments_of_amount

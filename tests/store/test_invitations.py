@@ -9,12 +9,12 @@ import pyotp
 import pytest
 
 from laari.rules.messages import InvitationContent
+from laari.store.merchants import applications, merchants
+from laari.store.merchants.signup import sign_up
 from laari.store.people import (
-    applications,
     invitations,
     logins,
     memberships,
-    merchants,
     password_links,
     persons,
     second_factors,
@@ -23,7 +23,6 @@ from laari.store.people import (
 from laari.store.people.invitations import LIFE, MOST, Invitation, Offer
 from laari.store.people.logins import PersonId
 from laari.store.people.memberships import MembershipError
-from laari.store.people.signup import sign_up
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_invitations
 from tests.actors import OPERATOR

@@ -11,21 +11,21 @@ import pytest
 
 from laari.rules.actors import Actor, sandbox_customer
 from laari.rules.operator import FreezeWallet, MoveMoney, SetTier, UnfreezeWallet
-from laari.rules.payments import CancelPayment, CreatePayment, PaymentDraft, PayPayment
-from laari.rules.sandbox_clock import MoveClock
+from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft, PayPayment
+from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World
 from laari.store.audit.settings import WATCHED
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
+from laari.store.merchants import merchants, oauth
+from laari.store.merchants.tiers import set_tier
 from laari.store.people import (
     customers,
     failed_logins,
     invitations,
     logins,
     memberships,
-    merchants,
-    oauth,
     password_links,
     persons,
     second_factors,
@@ -34,7 +34,6 @@ from laari.store.people import (
 from laari.store.people.acting import acting
 from laari.store.people.logins import CustomerId
 from laari.store.people.persons import NewLogin
-from laari.store.people.tiers import set_tier
 from laari.store.postgres.pool import connection_to
 from laari.store.purge import purge_addresses, purge_invitations
 from laari.store.reads import tenants

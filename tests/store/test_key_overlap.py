@@ -8,8 +8,8 @@ import asyncpg
 import pytest
 
 from laari.errors import LaariError
-from laari.store.people import merchants
-from laari.store.people.merchants import OldKeyWorksError
+from laari.store.merchants import merchants
+from laari.store.merchants.merchants import OldKeyWorksError
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.secrets import digest

@@ -10,7 +10,6 @@ import asyncpg
 import pytest
 from msgspec.structs import replace
 
-from laari.rules import payment_requests, payments
 from laari.rules.actors import Payer, sandbox_customer
 from laari.rules.lifecycle import (
     PAYMENT_TRANSITIONS,
@@ -22,14 +21,15 @@ from laari.rules.lifecycle import (
     shown_state,
     state_of,
 )
-from laari.rules.payment_commands import PAYMENTS, move
+from laari.rules.payments import payment_requests, payments
+from laari.rules.payments.payment_commands import PAYMENTS, move
+from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records import Payment, PaymentStatus, Tenant
-from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import SetSandboxWallet
 from laari.rules.world import World
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from tests.actors import OPERATOR

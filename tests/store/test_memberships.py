@@ -8,12 +8,13 @@ import pytest
 
 from laari.errors import LaariError
 from laari.rules.actors import Actor
-from laari.store.people import invitations, logins, memberships, merchants, persons, sessions
+from laari.store.merchants import merchants
+from laari.store.merchants.signup import sign_up
+from laari.store.people import invitations, logins, memberships, persons, sessions
 from laari.store.people.invitations import Offer
 from laari.store.people.logins import PersonId
 from laari.store.people.memberships import MembershipError, OnlyOwnerError
 from laari.store.people.persons import EmailTakenError, NewLogin
-from laari.store.people.signup import sign_up
 from laari.store.postgres.connect import connect
 from tests.actors import OPERATOR, change
 from tests.logins import opened

@@ -9,10 +9,11 @@ import pytest
 
 from laari.errors import LaariError
 from laari.store.audit import audit
-from laari.store.people import customers, merchants
+from laari.store.merchants import merchants
+from laari.store.merchants.signup import sign_up
+from laari.store.merchants.tiers import set_tier
+from laari.store.people import customers
 from laari.store.people.passwords import password_fits
-from laari.store.people.signup import sign_up
-from laari.store.people.tiers import set_tier
 from laari.store.people.wallet_keys import sandbox_wallet_key
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants

@@ -14,10 +14,10 @@ from laari.rules.records import Payment, Refund, Transfer
 from laari.rules.world import World
 from laari.store.batch.save import save
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import movements
 from laari.store.reads.figures import Span
 from laari.store.reads.listing import Position
-from laari.store.reads.movements import KINDS, SALES, Movement
+from laari.store.reads.money import movements
+from laari.store.reads.money.movements import KINDS, SALES, Movement
 from tests.store.test_listing import payment
 
 MIDNIGHT = datetime(2026, 3, 2, tzinfo=MALDIVES)

@@ -9,15 +9,15 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from laari.rules import authorizations as authorization_rules
-from laari.rules import payment_requests as request_rules
-from laari.rules import payments as payment_rules
 from laari.rules.actors import Payer
 from laari.rules.lifecycle import shown_state, state_of
+from laari.rules.payments import authorizations as authorization_rules
+from laari.rules.payments import payment_requests as request_rules
+from laari.rules.payments import payments as payment_rules
 from laari.rules.records import Tenant
 from laari.rules.wallets import SetSandboxWallet
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import authorizations, payment_requests, payments, tenants
 from laari.store.reads.listing import Window, page

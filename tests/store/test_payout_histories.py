@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from laari.rules.banking.payout_runs import AnswerPayout, CancelPayout, JoinRun
+from laari.rules.banking.payouts import AnswerSandboxPayout, SandboxPayout
 from laari.rules.calendar import local_day
-from laari.rules.payout_runs import AnswerPayout, CancelPayout, JoinRun
-from laari.rules.payouts import AnswerSandboxPayout, SandboxPayout
 from laari.rules.records import Mode, Payout
 from laari.rules.refusals import Refusal
-from laari.store.people import payout_terms
-from laari.store.reads import bank
+from laari.store.merchants import payout_terms
+from laari.store.reads.money import bank
 from tests.actors import OPERATOR
 from tests.store.payout_books import SECOND, Shop, a_shop, bank_account
 

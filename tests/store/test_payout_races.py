@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from laari.rules.merchant_money import Funds, MoveFunds
-from laari.rules.payouts import RequestPayout
+from laari.rules.banking.merchant_money import Funds, MoveFunds
+from laari.rules.banking.payouts import RequestPayout
+from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records import Payout
-from laari.rules.refunds import RefundPayment
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
 from tests.actors import OPERATOR, PERSON

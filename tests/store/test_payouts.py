@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from laari.rules import ids
-from laari.rules.payout_runs import (
+from laari.rules.banking.payout_runs import (
     AnswerPayout,
     ApproveRun,
     CancelPayout,
@@ -14,11 +14,11 @@ from laari.rules.payout_runs import (
     OpenRun,
     SendRun,
 )
-from laari.rules.payouts import RequestPayout, coming, in_effect
+from laari.rules.banking.payouts import RequestPayout, coming, in_effect
 from laari.rules.refusals import Refusal
-from laari.store.people import payout_terms
-from laari.store.reads import bank
-from laari.store.reads import payouts as reads
+from laari.store.merchants import payout_terms
+from laari.store.reads.money import bank
+from laari.store.reads.money import payouts as reads
 from tests.actors import OPERATOR
 from tests.store.payout_books import SECOND, a_shop, bank_account, now
 

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.command import Command
-from laari.rules.payments import CancelPayment, CreatePayment, PaymentDraft
+from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft
 from laari.rules.records import EarnedFees, Payment, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.tables import Additions, Lookup, Table, UnlockedRowError
@@ -21,7 +21,7 @@ from laari.rules.world import REGISTRY, Needs, World
 from laari.store.batch.load import load
 from laari.store.batch.runner import BatchRunner
 from laari.store.batch.save import writing
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
 from laari.store.tables import KeyedStatements, Statements
 from tests.actors import OPERATOR

@@ -9,7 +9,7 @@ import asyncpg
 import pyotp
 import pytest
 
-from laari.rules.second_factor import FREE_FAILURES, RECOVERY_CODES
+from laari.rules.people.second_factor import FREE_FAILURES, RECOVERY_CODES
 from laari.store.people import password_links, second_factors, sessions
 from laari.store.people.logins import PersonId
 from laari.store.people.memberships import add

@@ -7,7 +7,8 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
-from laari.store.people import customers, logins, memberships, merchants, sessions
+from laari.store.merchants import merchants
+from laari.store.people import customers, logins, memberships, sessions
 from laari.store.people.logins import CustomerId, PersonId
 from laari.store.postgres.connect import connect
 from laari.store.purge import purge_sessions

@@ -17,7 +17,8 @@ from laari.rules.tokens import IssueToken
 from laari.spine.engine import OutcomeUnknown, Spine
 from laari.spine.gather import Coalesced
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import customers, installation
+from laari.store.merchants import installation
+from laari.store.people import customers
 from laari.store.postgres import migrate
 from laari.store.postgres.connect import (
     STALE_SECONDS,

@@ -3,12 +3,12 @@
 from datetime import date
 from typing import Any
 
-from laari.rules.bank_lines import HandleLine, ImportLine, Target, expected_use
-from laari.rules.bank_statement import StatementLine
+from laari.rules.banking.bank_lines import HandleLine, ImportLine, Target, expected_use
+from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.movements import RequestMovement
 from laari.rules.money import MAX_MONEY
-from laari.rules.movements import RequestMovement
 from laari.rules.operator import MoveMoney
-from laari.store.reads import bank
+from laari.store.reads.money import bank
 from tests.actors import OPERATOR
 from tests.store.payout_books import Shop, a_shop
 

@@ -13,10 +13,10 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from laari.rules.authorizations import AuthorizationDraft, CreateAuthorization
 from laari.rules.command import Command
-from laari.rules.payment_requests import CreateRequest, RequestDraft
-from laari.rules.payments import CancelPayment, CreatePayment, PaymentDraft
+from laari.rules.payments.authorizations import AuthorizationDraft, CreateAuthorization
+from laari.rules.payments.payment_requests import CreateRequest, RequestDraft
+from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft
 from laari.rules.records import AccessToken, Tenant
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.tokens import IssueToken

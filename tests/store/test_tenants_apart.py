@@ -9,16 +9,17 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from laari.rules import authorizations as auth
-from laari.rules import payment_requests, payments
 from laari.rules.actors import Payer
-from laari.rules.charges import ChargeAuthorization
+from laari.rules.payments import authorizations as auth
+from laari.rules.payments import payment_requests, payments
+from laari.rules.payments.charges import ChargeAuthorization
+from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records import Mode, Tenant
-from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
 from laari.rules.world import World
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import customers, merchants
+from laari.store.merchants import merchants
+from laari.store.people import customers
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
 from laari.store.reads.search import search

@@ -10,17 +10,18 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.actors import Payer
-from laari.rules.payments import CreatePayment, PaymentDraft, PayPayment
+from laari.rules.payments.payments import CreatePayment, PaymentDraft, PayPayment
+from laari.rules.payments.refunds import RefundPayment
+from laari.rules.payments.tills import CloseTill
 from laari.rules.records import Tenant, TillClosing
-from laari.rules.refunds import RefundPayment
 from laari.rules.refusals import Refusal
-from laari.rules.tills import CloseTill
 from laari.spine.engine import Spine
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import figures, tenants, tills
+from laari.store.reads import figures, tenants
+from laari.store.reads.money import tills
 from tests.actors import OPERATOR, PERSON
 
 NOW = datetime(2026, 3, 1, 20, 0, tzinfo=UTC)  # one in the morning

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from laari.rules.command import Command
-from laari.rules.payments import CreatePayment, PaymentDraft
+from laari.rules.payments.payments import CreatePayment, PaymentDraft
 from laari.rules.records import Payment, Tenant
 from laari.rules.tables import Rows, UnlockedRowError
 from laari.rules.world import Needs, World

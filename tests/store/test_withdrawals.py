@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from laari.rules.bank_lines import HandleLine, ImportLine, Target
-from laari.rules.bank_statement import StatementLine
-from laari.rules.calendar import local_day
-from laari.rules.operator import FreezeWallet, UnfreezeWallet
-from laari.rules.payout_runs import (
+from laari.rules.banking.bank_lines import HandleLine, ImportLine, Target
+from laari.rules.banking.bank_statement import StatementLine
+from laari.rules.banking.payout_runs import (
     AnswerPayout,
     ApproveRun,
     CancelPayout,
@@ -18,15 +16,17 @@ from laari.rules.payout_runs import (
     JoinRun,
     SendRun,
 )
+from laari.rules.banking.withdrawals import CancelWithdrawal, RequestWithdrawal
+from laari.rules.calendar import local_day
+from laari.rules.operator import FreezeWallet, UnfreezeWallet
 from laari.rules.records import BankAccount, BankLine, Payout
 from laari.rules.refusals import Refusal
-from laari.rules.withdrawals import CancelWithdrawal, RequestWithdrawal
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import bank_accounts
+from laari.store.merchants import bank_accounts
 from laari.store.people.acting import acting
 from laari.store.postgres.pool import connection_to
-from laari.store.reads import bank, payouts
+from laari.store.reads.money import bank, payouts
 from tests.actors import OPERATOR, PERSON
 from tests.store.payout_books import SECOND, Shop, a_shop, bank_account
 
@@ -281,7 +281,7 @@ async def test_a_line_with_another_amount_answers_no_order(dsn: str) -> None:
 
 
 async def test_a_run_has_a_limit(dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("laari.rules.payouts.MOST_IN_A_RUN", 1)
+    monkeypatch.setattr("laari.rules.banking.payouts.MOST_IN_A_RUN", 1)
     async with a_shop(dsn) as shop:
         await bank_account(shop, of_wallet=True)
         one, two, run = await shop.withdraw(5), await shop.withdraw(6), await shop.open_run()

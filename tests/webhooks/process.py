@@ -5,7 +5,7 @@ import sys
 
 import uvloop
 
-from laari.store.people.merchants import open_secret
+from laari.store.merchants.merchants import open_secret
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender
 from laari.workers.webhooks.windows import WindowLimits

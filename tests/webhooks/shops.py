@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from laari.rules.records import Event
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.reads.deliveries import save_events
 from laari.workers.webhooks.delivery import Deliverer
 from laari.workers.webhooks.sender import Sender

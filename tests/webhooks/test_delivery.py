@@ -11,7 +11,7 @@ from aiohttp import web
 
 from laari.rules.webhooks import signature
 from laari.settings import read_settings
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.reads import deliveries
 from laari.store.reads.deliveries import save_events
 from laari.workers.webhooks import delivery

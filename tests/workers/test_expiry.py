@@ -7,18 +7,18 @@ import asyncpg
 import pytest
 
 from laari.rules.actors import sandbox_customer
-from laari.rules.payment_requests import (
+from laari.rules.payments.payment_requests import (
     CreateRequest,
     ExpireRequest,
     RequestDraft,
     ReserveRequest,
 )
+from laari.rules.payments.sandbox_clock import MoveClock
 from laari.rules.records import Tenant
-from laari.rules.sandbox_clock import MoveClock
 from laari.rules.tokens import IssueToken
 from laari.spine.engine import Spine
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.postgres.pool import Pool, connection_to, open_pool
 from laari.store.purge import purge_access_tokens
 from laari.store.reads import tenants

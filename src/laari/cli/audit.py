@@ -19,7 +19,7 @@ from laari.store.audit import Report, audit
 from laari.store.audit.standby import caught_up
 from laari.store.ledger.last_seal_file import KnownSeal, last_seal_file, noted_seal, read_seal
 from laari.store.ledger.seals import sealing_key
-from laari.store.people.installation import note_audit
+from laari.store.merchants.installation import note_audit
 from laari.store.postgres.pool import connection_to
 
 BESIDE = 2  # more connections that check at the same time

@@ -7,7 +7,11 @@ from laari.cli.terminal.permission import needs
 from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules import ids
-from laari.rules.authorizations import PauseCommand, ResumeAuthorization, SuspendAuthorization
+from laari.rules.payments.authorizations import (
+    PauseCommand,
+    ResumeAuthorization,
+    SuspendAuthorization,
+)
 from laari.rules.shapes.authorizations import authorization_shape
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import authorizations, tenants

@@ -23,7 +23,7 @@ from laari.errors import LaariError
 from laari.process.open import open_engine
 from laari.rules.calendar import MALDIVES
 from laari.settings import Settings, read_settings
-from laari.store.people.installation import note_backup
+from laari.store.merchants.installation import note_backup
 from laari.store.postgres.migrate import known_migrations
 from laari.store.postgres.pool import connection_to
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from laari.cli.payouts import require_absent, write_new
+from laari.cli.money.payouts import require_absent, write_new
 from laari.cli.terminal import fields
 from laari.cli.terminal.operation import database_operation
 from laari.cli.terminal.permission import needs
@@ -14,7 +14,8 @@ from laari.rules.calendar import local_day, show_or_none
 from laari.rules.calendar import show as show_time
 from laari.rules.records import Mode
 from laari.store.postgres.pool import Connection
-from laari.store.reads import health, volume
+from laari.store.reads import health
+from laari.store.reads.money import volume
 
 
 @click.command("health")

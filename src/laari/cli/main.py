@@ -7,33 +7,34 @@ from collections.abc import Sequence
 import click
 
 from laari import __version__
-from laari.cli import bank, contacts, identities, merchant_money
-from laari.cli.applications import application
 from laari.cli.audit import audit_command
 from laari.cli.authorizations import authorization
 from laari.cli.backup import backup_command, restore_command
-from laari.cli.clients import client
-from laari.cli.customers import customer
 from laari.cli.database import init_command, migrate_command
 from laari.cli.find import find_command
 from laari.cli.health import health_command, volume_command
 from laari.cli.journal import journal
-from laari.cli.merchants import merchant
 from laari.cli.messages import message
-from laari.cli.movements import movement
-from laari.cli.operators import operator
+from laari.cli.money import bank, merchant_money
+from laari.cli.money.movements import movement
+from laari.cli.money.payouts import payout
+from laari.cli.money.statements import statement_command
+from laari.cli.money.tills import till
+from laari.cli.money.wallets import wallet
 from laari.cli.payments import payment
-from laari.cli.payouts import payout
-from laari.cli.people import session
-from laari.cli.persons import person
+from laari.cli.people import contacts, identities
+from laari.cli.people.applications import application
+from laari.cli.people.clients import client
+from laari.cli.people.customers import customer
+from laari.cli.people.merchants import merchant
+from laari.cli.people.operators import operator
+from laari.cli.people.people import session
+from laari.cli.people.persons import person
+from laari.cli.people.tiers import tier
 from laari.cli.serve.command import serve_command
 from laari.cli.shop.listen import listen_command
 from laari.cli.shop.trigger import trigger_command
-from laari.cli.statements import statement_command
 from laari.cli.terminal.output import complain, complain_of_defect
-from laari.cli.tiers import tier
-from laari.cli.tills import till
-from laari.cli.wallets import wallet
 from laari.cli.webhooks import webhook
 from laari.errors import LaariError
 

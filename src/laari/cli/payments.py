@@ -22,8 +22,8 @@ from laari.process.open import Service
 from laari.rules import ids
 from laari.rules.calendar import show_or_none
 from laari.rules.money import MAX_MONEY, rufiyaa
+from laari.rules.payments.refunds import MOST_NOTE, RefundPayment, left_of
 from laari.rules.records import Payment, Refund, RefundReason, Tenant
-from laari.rules.refunds import MOST_NOTE, RefundPayment, left_of
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.payments import payment_shape
 from laari.rules.shapes.refunds import refund_shape

@@ -24,7 +24,7 @@ from laari.rules.calendar import show as show_time
 from laari.rules.calendar import show_or_none
 from laari.rules.events import sample_event
 from laari.rules.webhooks import check_webhook_url
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import deliveries, events, tenants
 from laari.store.reads.deliveries import DeliveryStatus

@@ -25,8 +25,8 @@ from laari.store.batch import sandbox_periods
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.last_seal_file import shown_seals
-from laari.store.people import oauth
-from laari.store.people.client_uses import ClientUses
+from laari.store.merchants import oauth
+from laari.store.merchants.client_uses import ClientUses
 from laari.store.people.failed_logins import FailedLogins
 from laari.store.postgres.pool import Connection, Pool
 from laari.store.reads import (
@@ -38,12 +38,12 @@ from laari.store.reads import (
     messages,
     payment_requests,
     payments,
-    payouts,
     refunds,
     tenants,
     wallets,
 )
 from laari.store.reads.figures import Day, Span
+from laari.store.reads.money import payouts
 from laari.store.secrets import derive
 
 K = TypeVar("K")

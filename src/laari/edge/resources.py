@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from laari.edge.backend import Backend
 from laari.rules import ids
-from laari.rules.authorizations import as_of
 from laari.rules.command import Command
 from laari.rules.lifecycle import Payable, is_overdue
-from laari.rules.payment_requests import ExpireRequest
-from laari.rules.payments import ExpirePayment
+from laari.rules.payments.authorizations import as_of
+from laari.rules.payments.payment_requests import ExpireRequest
+from laari.rules.payments.payments import ExpirePayment
 from laari.rules.records import Authorization, Payment, PaymentRequest, Tenant
 from laari.rules.refusals import Refusal, RefusalCode
 from laari.rules.shapes.authorizations import authorization_shape

@@ -15,18 +15,18 @@ from laari.edge.merchant.envelope import MAX_BODY_BYTES, read_json_object, refus
 from laari.http.addresses import client_prefix
 from laari.http.messages import NO_STORE, Reply, Request
 from laari.rules.actors import Actor
-from laari.rules.contacts import read_email
 from laari.rules.money import MAX_FEE_FIXED
+from laari.rules.people.contacts import read_email
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.shapes.fields import Timestamp
 from laari.rules.webhooks import MAX_URL_LENGTH, check_webhook_url
-from laari.store.people import merchants
-from laari.store.people.merchants import SANDBOX_BALANCE, SANDBOX_TIER, NewMerchant
+from laari.store.merchants import merchants
+from laari.store.merchants.merchants import SANDBOX_BALANCE, SANDBOX_TIER, NewMerchant
+from laari.store.merchants.signup import sign_up
 from laari.store.people.passwords import new_password
 from laari.store.people.persons import EmailTakenError
 from laari.store.people.sessions import PersonSession
-from laari.store.people.signup import sign_up
 from laari.store.people.wallet_keys import sandbox_wallet_key
 
 ENDPOINT = Endpoint(

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from laari.engine.data_directory import refuse_missing, refuse_shared
 from laari.engine.embedded import embedded_server
 from laari.settings import Settings
-from laari.store.people.installation import prove_master_key
+from laari.store.merchants.installation import prove_master_key
 from laari.store.postgres.migrate import check, migrate, schema_version
 from laari.store.postgres.pool import check_writable
 from laari.store.secrets import KEY_FILE, load_master_key

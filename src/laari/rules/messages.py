@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from laari.rules.contacts import COUNTRY
+from laari.rules.people.contacts import COUNTRY
 from laari.rules.records import Channel, Contact, Message, MessageKind, Tenant
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.world import World

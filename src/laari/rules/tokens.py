@@ -9,9 +9,9 @@ from functools import lru_cache
 
 from laari.rules.calendar import LATEST
 from laari.rules.command import Command
+from laari.rules.people.scopes import SCOPES
 from laari.rules.records import AccessToken, Tenant
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.scopes import SCOPES
 from laari.rules.world import Needs, World
 
 LIFETIME = timedelta(hours=24)

@@ -21,7 +21,7 @@ from laari.engine.embedded import embedded_server
 from laari.engine.programs import EngineError
 from laari.errors import LaariError
 from laari.settings import default_origin, read_settings
-from laari.store.people.installation import prove_master_key
+from laari.store.merchants.installation import prove_master_key
 from laari.store.postgres.migrate import migrate
 from laari.testing.templates import CLUSTER, Templates, template_key
 

@@ -13,7 +13,8 @@ from laari.spine.engine import Spine
 from laari.store import purge
 from laari.store.batch.announce import Announcer
 from laari.store.batch.runner import BatchRunner
-from laari.store.people import contact_changes, fees
+from laari.store.merchants import fees
+from laari.store.people import contact_changes
 from laari.store.postgres.pool import Connection, Pool, open_pool
 from laari.store.reads import figures
 from laari.workers import expiry, purging, sealing

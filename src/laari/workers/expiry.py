@@ -4,7 +4,7 @@ import asyncio
 from collections import Counter
 from datetime import UTC, datetime
 
-from laari.rules.payment_requests import ExpireRequest
+from laari.rules.payments.payment_requests import ExpireRequest
 from laari.rules.refusals import Refusal
 from laari.spine.engine import Spine
 from laari.store.postgres.pool import Pool

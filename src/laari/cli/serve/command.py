@@ -21,7 +21,7 @@ from laari.process.open import open_service
 from laari.rules.shapes.envelopes import to_json
 from laari.settings import VARIABLES, Settings, default_origin, read_settings, unknown_variables
 from laari.store.ledger.seals import check_not_moved
-from laari.store.people.installation import note_public_url
+from laari.store.merchants.installation import note_public_url
 from laari.store.postgres.pool import connection_to
 
 log = logging.getLogger(__name__)

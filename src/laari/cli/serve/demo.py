@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 
 from laari.process.open import Service
 from laari.rules.actors import Actor
-from laari.rules.scopes import DEFAULT_SCOPES
-from laari.store.people import customers, merchants
-from laari.store.people.oauth import SECRET_PREFIX, create_client, list_clients
+from laari.rules.people.scopes import DEFAULT_SCOPES
+from laari.store.merchants import merchants
+from laari.store.merchants.oauth import SECRET_PREFIX, create_client, list_clients
+from laari.store.people import customers
 from laari.store.people.wallet_keys import sandbox_wallet_key
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants

@@ -7,10 +7,10 @@ from uuid import UUID
 
 import click
 
-from laari.rules.contacts import read_email, read_mobile
 from laari.rules.day_ranges import Days, read_day, read_month
 from laari.rules.ids import read_id
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY
+from laari.rules.people.contacts import read_email, read_mobile
 
 MODE = click.Choice(["live", "sandbox"])
 NO_LIMIT = "none"

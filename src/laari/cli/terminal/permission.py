@@ -7,7 +7,7 @@ tests and for the operator's desk, which has the same actions for people with ot
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from laari.rules.permissions import Permission
+from laari.rules.people.permissions import Permission
 
 F = TypeVar("F", bound=Callable[..., Any])
 

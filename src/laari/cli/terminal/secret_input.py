@@ -13,7 +13,7 @@ import click
 
 from laari.cli.terminal import fields
 from laari.cli.terminal.output import is_interactive
-from laari.rules.passwords import password_problem
+from laari.rules.people.passwords import password_problem
 
 R = TypeVar("R")
 

@@ -5,7 +5,8 @@ No key is looked up, so a hint does not show which keys exist. No hint repeats t
 
 from collections.abc import Mapping
 
-from laari.store.people import merchants, oauth, wallet_keys
+from laari.store.merchants import merchants, oauth
+from laari.store.people import wallet_keys
 
 SECRET_KEY, WALLET_KEY = merchants.KEY_PREFIX, wallet_keys.PREFIX
 ACCESS_TOKEN, CLIENT_SECRET = oauth.TOKEN_PREFIX, oauth.SECRET_PREFIX

@@ -44,16 +44,16 @@ from laari.edge.merchant.views import (
 from laari.edge.resources import AUTHORIZATIONS, PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.authorizations import (
+from laari.rules.calendar import period_after, show_or_none
+from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
+from laari.rules.payments.authorizations import (
     AuthorizationDraft,
     CancelAuthorization,
     CreateAuthorization,
 )
-from laari.rules.calendar import period_after, show_or_none
-from laari.rules.charges import ChargeAuthorization, may_charge
-from laari.rules.limits import counted, current_period, remaining
-from laari.rules.money import MAX_MONEY, MAX_PAYMENT_AMOUNT
-from laari.rules.payments import PaymentDraft
+from laari.rules.payments.charges import ChargeAuthorization, may_charge
+from laari.rules.payments.limits import counted, current_period, remaining
+from laari.rules.payments.payments import PaymentDraft
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal, invalid
 from laari.rules.shapes.authorizations import Authorization as AuthorizationShape

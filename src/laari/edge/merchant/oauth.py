@@ -19,7 +19,7 @@ from laari.http.messages import NO_STORE, Header, Reply, Request, read_parameter
 from laari.rules.refusals import Refusal
 from laari.rules.shapes.envelopes import to_json
 from laari.rules.tokens import IssueToken, granted_scope
-from laari.store.people.oauth import TOKEN_PREFIX, ClientCredential, is_client_id
+from laari.store.merchants.oauth import TOKEN_PREFIX, ClientCredential, is_client_id
 from laari.store.secrets import digest, new_secret
 
 TOKEN = Endpoint(

@@ -17,9 +17,9 @@ from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.command import Command
+from laari.rules.people.scopes import READ_SCOPES
 from laari.rules.records import Tenant
 from laari.rules.refusals import Refusal, refuse
-from laari.rules.scopes import READ_SCOPES
 
 B = TypeVar("B")  # the fields of a body
 Q = TypeVar("Q")  # the parameters of a query

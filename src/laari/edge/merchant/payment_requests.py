@@ -25,8 +25,8 @@ from laari.edge.merchant.payments import (
 )
 from laari.edge.merchant.views import cancel_operation, get_operation, list_operation
 from laari.edge.resources import REQUESTS
-from laari.rules.contacts import MAX_EMAIL, read_email, read_mobile, read_vpa
-from laari.rules.payment_requests import CancelRequest, CreateRequest, RequestDraft
+from laari.rules.payments.payment_requests import CancelRequest, CreateRequest, RequestDraft
+from laari.rules.people.contacts import MAX_EMAIL, read_email, read_mobile, read_vpa
 from laari.rules.records import CustomerType, Tenant
 from laari.rules.records import PaymentRequest as RequestRecord
 from laari.rules.refusals import Refusal, invalid

@@ -34,7 +34,7 @@ from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.lifecycle import state_of
 from laari.rules.money import MAX_PAYMENT_AMOUNT
-from laari.rules.payments import CancelPayment, CreatePayment, PaymentDraft
+from laari.rules.payments.payments import CancelPayment, CreatePayment, PaymentDraft
 from laari.rules.records import Payment
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.payments import AnyPayment, HostedPayment

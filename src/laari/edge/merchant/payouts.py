@@ -19,14 +19,14 @@ from laari.edge.merchant.operations import ANY_SCOPE, Context, Operation, Read, 
 from laari.edge.merchant.views import now_of
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.payouts import AnswerSandboxPayout, SandboxPayout
+from laari.rules.banking.payouts import AnswerSandboxPayout, SandboxPayout
 from laari.rules.records import Payout, PayoutStatus
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.envelopes import Data, Page, Pagination, to_json
 from laari.rules.shapes.payouts import Payout as PayoutShape
 from laari.rules.shapes.payouts import PayoutMovement, movement_shape, payout_shape
-from laari.store.reads import payouts
 from laari.store.reads.listing import Position
+from laari.store.reads.money import payouts
 
 LISTING = "payouts"
 SCOPE = "payouts:read"

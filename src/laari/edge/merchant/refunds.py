@@ -11,14 +11,15 @@ from laari.edge.resources import PAYMENTS
 from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.money import MAX_PAYMENT_AMOUNT
+from laari.rules.payments.refunds import MOST_NOTE, RefundPayment
 from laari.rules.records import RefundReason
-from laari.rules.refunds import MOST_NOTE, RefundPayment
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.shapes.balance import MerchantBalance, balance_shape
 from laari.rules.shapes.envelopes import Data, to_json
 from laari.rules.shapes.refunds import Refund as RefundShape
 from laari.rules.shapes.refunds import refund_shape
-from laari.store.reads import balances, refunds
+from laari.store.reads import refunds
+from laari.store.reads.money import balances
 
 
 class RefundDraft(Struct, frozen=True):

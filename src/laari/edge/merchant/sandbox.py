@@ -12,25 +12,25 @@ from laari.edge.input.fields import NO_BODY, Body, amount, boolean, described, i
 from laari.edge.merchant.operations import ANY_SCOPE, Context, Operation, Write
 from laari.edge.resources import AUTHORIZATIONS, PAYMENTS, REQUESTS, R, Resource
 from laari.rules.actors import Payer, sandbox_customer
-from laari.rules.authorizations import (
+from laari.rules.calendar import show
+from laari.rules.command import Command
+from laari.rules.money import MAX_MONEY
+from laari.rules.payments.authorizations import (
     ApproveAuthorization,
     RejectAuthorization,
     ResumeAuthorization,
     SuspendAuthorization,
 )
-from laari.rules.calendar import show
-from laari.rules.command import Command
-from laari.rules.money import MAX_MONEY
-from laari.rules.payment_requests import (
+from laari.rules.payments.payment_requests import (
     PayRequest,
     RejectRequest,
     ReleaseRequest,
     ReserveRequest,
 )
-from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
+from laari.rules.payments.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
+from laari.rules.payments.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
 from laari.rules.records import Tenant, TenantClock, Wallet
 from laari.rules.refusals import Refusal, RefusalCode, refuse
-from laari.rules.sandbox_clock import MAX_OFFSET_SECONDS, MoveClock
 from laari.rules.shapes.authorizations import Authorization
 from laari.rules.shapes.fields import Timestamp
 from laari.rules.shapes.payments import HostedPayment

@@ -6,8 +6,8 @@ from laari.edge.pages.login import is_fresh
 from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import frozen_words
 from laari.http.messages import Reply
-from laari.rules.authorizations import ApproveAuthorization, RejectAuthorization
 from laari.rules.ids import is_token
+from laari.rules.payments.authorizations import ApproveAuthorization, RejectAuthorization
 from laari.rules.records import Authorization
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer

@@ -9,7 +9,7 @@ from laari.edge.pages.routes import PageRoute
 from laari.edge.pages.spending import blocks_in_words, refused_words
 from laari.http.messages import Reply
 from laari.rules.ids import is_token
-from laari.rules.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
+from laari.rules.payments.payments import PayPayment, RejectPayment, ReleasePayment, ReservePayment
 from laari.rules.records import Payment, Refund
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer

@@ -16,7 +16,7 @@ from laari.edge.pages.login import (
 from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
-from laari.rules.second_factor import read_code
+from laari.rules.people.second_factor import read_code
 from laari.store.people import password_links
 from laari.store.people.logins import CustomerId, Login, Whose
 from laari.store.secrets import new_secret

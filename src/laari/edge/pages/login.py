@@ -14,8 +14,8 @@ from laari.edge.pages.known import known_browser, remember_browser, shows_marks
 from laari.edge.pages.request import FormProblem, PageRequest, RefusedForm
 from laari.http.addresses import client_prefix, neighbourhood
 from laari.rules.actors import Actor
-from laari.rules.contacts import read_email, read_mobile, read_vpa
-from laari.rules.passwords import MAX_LENGTH, password_problem
+from laari.rules.people.contacts import read_email, read_mobile, read_vpa
+from laari.rules.people.passwords import MAX_LENGTH, password_problem
 from laari.rules.records import Mode
 from laari.store.people import logins, second_factors, sessions
 from laari.store.people.logins import Login

@@ -8,7 +8,7 @@ from laari.edge.pages.login import confirm, is_fresh
 from laari.edge.pages.request import Access, PageRequest
 from laari.http.messages import Reply
 from laari.rules.actors import Actor, ActorKind
-from laari.rules.permissions import Permission, may
+from laari.rules.people.permissions import Permission, may
 from laari.store.people import second_factors, sessions
 from laari.store.people.logins import PersonId
 from laari.store.people.memberships import Membership

@@ -25,7 +25,7 @@ from laari.edge.pages.language import ENGLISH, Language, choose
 from laari.edge.pages.render import render, render_long
 from laari.errors import UnavailableError
 from laari.http.messages import HTML, NO_STORE, Header, Reply, Request
-from laari.rules.permissions import Permission
+from laari.rules.people.permissions import Permission
 from laari.rules.records import Mode
 from laari.rules.refusals import Refusal
 from laari.spine.engine import OutcomeUnknown

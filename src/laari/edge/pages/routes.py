@@ -15,7 +15,7 @@ from laari.edge.pages.request import MAX_FIELDS, Access, PageRequest, Problem, R
 from laari.edge.pages.security import stranger
 from laari.errors import UnavailableError
 from laari.http.messages import ClientGone, Reply, Request
-from laari.rules.permissions import Permission
+from laari.rules.people.permissions import Permission
 
 log = logging.getLogger(__name__)
 

@@ -9,13 +9,15 @@ from uuid import UUID
 
 import asyncpg
 
-from laari.rules import limits, wallets
+from laari.rules import wallets
+from laari.rules.payments import limits
 from laari.rules.periods import PeriodKey, others
 from laari.rules.tables import Additions, K, Lookup, R, Table
 from laari.rules.world import REGISTRY, Needs, ResponseKey, World
 from laari.store.batch import sandbox_periods
 from laari.store.batch.load_charge import load_charging
-from laari.store.reads import balances, bank, dues, payouts, refunds, tills
+from laari.store.reads import refunds
+from laari.store.reads.money import balances, bank, dues, payouts, tills
 from laari.store.reads.recipients import contacts_of
 from laari.store.reads.tiers import all_tiers
 from laari.store.reads.wallets import topups_by_slip

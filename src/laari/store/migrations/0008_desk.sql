@@ -47,7 +47,7 @@ ALTER TABLE transactions ALTER COLUMN failure SET STATISTICS 10;
 -- == Money that two operators move ================================================================
 
 -- Top-ups and adjustments above the operator's limit wait here for a second person. The movement
--- itself is one transaction with its row's end (laari/rules/movements.py).
+-- itself is one transaction with its row's end (laari/rules/banking/movements.py).
 CREATE TABLE pending_movements (
     id uuid PRIMARY KEY,
     requested_at timestamptz NOT NULL,

@@ -18,8 +18,8 @@ from msgspec import Struct
 from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.actors import Actor
-from laari.rules.contacts import COUNTRY
 from laari.rules.messages import ContactChangeContent, ContactCodeContent
+from laari.rules.people.contacts import COUNTRY
 from laari.rules.records import Channel, Language
 from laari.store.people import logins, notices
 from laari.store.people.acting import acting

@@ -11,8 +11,8 @@ from asyncpg import Connection
 
 from laari.errors import LaariError
 from laari.rules.actors import Actor
-from laari.rules.contacts import COUNTRY
 from laari.rules.messages import CodeContent, SignUpKnownContent
+from laari.rules.people.contacts import COUNTRY
 from laari.rules.records import Language
 from laari.store.people import customers, notices
 from laari.store.people.logins import CustomerId, Login

@@ -13,7 +13,7 @@ from asyncpg import Connection
 from laari.errors import LaariError
 from laari.rules import ids
 from laari.rules.actors import Actor
-from laari.rules.identities import Identity
+from laari.rules.people.identities import Identity
 from laari.store.people.acting import acting, note
 from laari.store.people.customers import mode_of
 from laari.store.secrets import decrypt, encrypt

@@ -10,7 +10,7 @@ from msgspec import Struct
 from laari.rules import ids
 from laari.rules.actors import Actor
 from laari.rules.messages import InvitationContent
-from laari.rules.permissions import MerchantRole
+from laari.rules.people.permissions import MerchantRole
 from laari.rules.records import Language
 from laari.rules.shapes.envelopes import to_json
 from laari.store.people import memberships, persons

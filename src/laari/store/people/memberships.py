@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from laari.errors import LaariError
 from laari.rules.actors import Actor
-from laari.rules.permissions import MerchantRole, OperatorRole, Role
+from laari.rules.people.permissions import MerchantRole, OperatorRole, Role
 from laari.store.people import persons
 from laari.store.people.acting import acting, note
 from laari.store.people.logins import PersonId, show_whose

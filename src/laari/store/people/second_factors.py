@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from asyncpg import Connection
 
 from laari.rules.actors import Actor
-from laari.rules.second_factor import (
+from laari.rules.people.second_factor import (
     RECOVERY_CODES,
     SEED_LETTERS,
     accepted_step,

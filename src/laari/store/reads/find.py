@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from laari.rules import ids
 from laari.rules.calendar import start_of
-from laari.rules.contacts import read_email, read_mobile, read_vpa
+from laari.rules.people.contacts import read_email, read_mobile, read_vpa
 from laari.rules.records import Authorization, Mode, Payment, PaymentRequest, Tenant, Transaction
 from laari.store.reads import authorizations, holders, payment_requests, payments
 from laari.store.reads.holders import Holder

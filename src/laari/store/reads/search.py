@@ -7,7 +7,7 @@ from asyncpg import Connection
 
 from laari.rules.ids import is_tid
 from laari.rules.records import Payment, PaymentRequest
-from laari.store.reads.balances import FINDING
+from laari.store.reads.money.balances import FINDING
 from laari.store.tables import PAYMENTS, REQUESTS
 
 _LAST = "\U0010ffff"  # no character comes after it: the end of everything that begins alike

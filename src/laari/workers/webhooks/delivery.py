@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from laari.rules.webhooks import retry_wait
 from laari.settings import Settings
-from laari.store.people.merchants import open_secret
+from laari.store.merchants.merchants import open_secret
 from laari.store.postgres.deadlines import Watch
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads import deliveries

@@ -4,26 +4,21 @@ from laari.edge.pages.dashboard import (
     account,
     application,
     authorizations,
-    export,
     forgotten,
     join,
     journal,
     keys,
-    money,
-    movements,
     new_link,
     overview,
     payments,
-    payouts,
     people,
     refunds,
     requests,
     sandbox,
     signup,
-    statement,
-    tills,
     webhooks,
 )
+from laari.edge.pages.dashboard.money import export, money, movements, payouts, statement, tills
 from laari.edge.pages.routes import Routes
 
 ROUTES: Routes = [

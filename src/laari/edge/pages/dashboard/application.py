@@ -5,10 +5,10 @@ from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
-from laari.rules.bank_file import MAX_HOLDER
+from laari.rules.banking.bank_file import MAX_HOLDER
 from laari.rules.money import MAX_MONEY, read_rufiyaa
-from laari.store.people import applications, bank_accounts
-from laari.store.people.applications import ApplicationFields
+from laari.store.merchants import applications, bank_accounts
+from laari.store.merchants.applications import ApplicationFields
 
 PATH = "/application"
 # The label and the most characters of each text; the tax number may be empty.

@@ -6,9 +6,9 @@ from laari.edge.pages.dashboard.views import cancel, for_one, list_page
 from laari.edge.pages.routes import PageRoute
 from laari.edge.resources import AUTHORIZATIONS
 from laari.http.messages import Reply
-from laari.rules.authorizations import as_of
 from laari.rules.lifecycle import shown_state
-from laari.rules.limits import counted, current_period, remaining
+from laari.rules.payments.authorizations import as_of
+from laari.rules.payments.limits import counted, current_period, remaining
 from laari.rules.records import Authorization
 from laari.store.reads import authorizations, events
 from laari.store.reads.listing import Window

@@ -8,7 +8,8 @@ from laari.edge.pages.request import Access
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules.actors import Actor
-from laari.store.people import invitations, merchants
+from laari.store.merchants import merchants
+from laari.store.people import invitations
 from laari.store.people.invitations import Invitation
 from laari.store.people.logins import Login, PersonId
 from laari.store.people.memberships import MembershipError

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
 
-from laari.edge.pages.dashboard.export import ROWS_AT_ONCE, csv_lines, file_reply, guarded
 from laari.edge.pages.dashboard.journal_words import action_words, reason_words, shown_changes
+from laari.edge.pages.dashboard.money.export import ROWS_AT_ONCE, csv_lines, file_reply, guarded
 from laari.edge.pages.dashboard.request import DashboardRequest
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply

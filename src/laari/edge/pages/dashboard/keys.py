@@ -9,10 +9,10 @@ from laari.edge.pages.dashboard.request import MODES, DashboardRequest
 from laari.edge.pages.request import Problem, read_count
 from laari.edge.pages.routes import PageRoute
 from laari.http.messages import Reply
+from laari.rules.people.scopes import DEFAULT_SCOPES, SCOPES
 from laari.rules.refusals import refuse
-from laari.rules.scopes import DEFAULT_SCOPES, SCOPES
 from laari.rules.tokens import write_scope
-from laari.store.people import merchants, oauth
+from laari.store.merchants import merchants, oauth
 
 CHANGED = refuse("conflict", "Something has changed since this page was shown. Nothing was done.")
 SANDBOX_ONLY = refuse("invalid_request", "This merchant exists only in the sandbox.")

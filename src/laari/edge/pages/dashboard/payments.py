@@ -22,8 +22,8 @@ from laari.http.messages import Reply
 from laari.rules import ids
 from laari.rules.actors import name_for_merchants
 from laari.rules.lifecycle import shown_state
+from laari.rules.payments.refunds import left_of
 from laari.rules.records import Payment
-from laari.rules.refunds import left_of
 from laari.rules.refusals import invalid
 from laari.store.reads import payments, refunds
 from laari.store.reads.search import search

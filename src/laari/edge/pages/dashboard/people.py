@@ -8,8 +8,8 @@ from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import FormHandler, PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.contacts import read_email
-from laari.rules.permissions import MAX_TILL, MerchantRole
+from laari.rules.people.contacts import read_email
+from laari.rules.people.permissions import MAX_TILL, MerchantRole
 from laari.store.people import invitations, memberships, sessions
 from laari.store.people.invitations import Invited, Offer
 from laari.store.people.logins import PersonId

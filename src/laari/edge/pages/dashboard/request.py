@@ -12,13 +12,14 @@ from laari.edge.merchant.operations import Caller, Context, Write
 from laari.edge.pages.person import ACCOUNT, OWN_DONE, PersonRequest, PersonVisitor
 from laari.edge.pages.request import Access
 from laari.http.messages import Reply
-from laari.rules.permissions import Permission, may
+from laari.rules.people.permissions import Permission, may
 from laari.rules.records import Mode, Tenant
 from laari.rules.refusals import Refusal
 from laari.rules.world import local_time
-from laari.store.people import memberships, merchants, sessions
+from laari.store.merchants import merchants
+from laari.store.merchants.merchants import Merchant
+from laari.store.people import memberships, sessions
 from laari.store.people.memberships import Membership
-from laari.store.people.merchants import Merchant
 from laari.store.people.sessions import PersonSession
 from laari.store.reads import tenants
 

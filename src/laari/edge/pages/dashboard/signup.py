@@ -8,13 +8,13 @@ from laari.edge.pages.request import Access, FormProblem, Problem
 from laari.edge.pages.routes import PageRoute
 from laari.edge.signup import MAX_NAME, SignUpFields, make_merchant
 from laari.http.messages import Reply
-from laari.rules.contacts import read_email
-from laari.rules.passwords import password_problem
+from laari.rules.people.contacts import read_email
+from laari.rules.people.passwords import password_problem
 from laari.rules.refusals import Refusal
+from laari.store.merchants.signup import is_full
 from laari.store.people import logins
 from laari.store.people.memberships import MembershipError
 from laari.store.people.sessions import PersonSession
-from laari.store.people.signup import is_full
 
 NO_NAME = FormProblem(422, f"The shop needs a name of 1 to {MAX_NAME} printable characters.")
 NO_EMAIL = FormProblem(422, "This is not an email address.")

@@ -19,7 +19,7 @@ from laari.rules.events import EVENTS, SAMPLE_EVENT, EventBody, sample_event
 from laari.rules.records import Event
 from laari.rules.refusals import Refusal, refuse
 from laari.rules.webhooks import check_webhook_url
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.reads import deliveries, events
 
 TYPES = (*EVENTS, SAMPLE_EVENT)

@@ -6,10 +6,15 @@ from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
-from laari.rules.bank_lines import HandleLine, ImportLine, Target, expected_use, is_same
-from laari.rules.bank_statement import MAX_REFERENCE, StatementError, StatementLine, read_statement
+from laari.rules.banking.bank_lines import HandleLine, ImportLine, Target, expected_use, is_same
+from laari.rules.banking.bank_statement import (
+    MAX_REFERENCE,
+    StatementError,
+    StatementLine,
+    read_statement,
+)
 from laari.rules.records import BankLineUse
-from laari.store.reads import bank as reads
+from laari.store.reads.money import bank as reads
 
 MOST_LISTED = 100
 MOST_OPEN = 500

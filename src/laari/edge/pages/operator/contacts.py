@@ -11,8 +11,8 @@ from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
-from laari.rules.contacts import read_email, read_mobile
-from laari.rules.second_factor import read_code
+from laari.rules.people.contacts import read_email, read_mobile
+from laari.rules.people.second_factor import read_code
 from laari.store.people import contact_changes, customers
 from laari.store.people.contact_changes import Contact, ContactChange
 from laari.store.reads.holders import Holder

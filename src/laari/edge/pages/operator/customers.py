@@ -10,20 +10,21 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.home import usage_of
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.identities import DOCUMENTS, Identity
 from laari.rules.lifecycle import shown_state
 from laari.rules.operator import FreezeWallet, SetTier, UnfreezeWallet
+from laari.rules.people.identities import DOCUMENTS, Identity
 from laari.rules.records import Transaction
 from laari.rules.wallets import counted
 from laari.rules.world import local_time
+from laari.store.merchants.bank_accounts import masked
 from laari.store.people import contact_changes, customers, identities, logins, notes
-from laari.store.people.bank_accounts import masked
 from laari.store.people.logins import CustomerId
 from laari.store.people.sessions import list_of
-from laari.store.reads import authorizations, holders, payment_requests, payouts, wallets
+from laari.store.reads import authorizations, holders, payment_requests, wallets
 from laari.store.reads.find import tenant_names
 from laari.store.reads.holders import Holder
 from laari.store.reads.listing import Window
+from laari.store.reads.money import payouts
 from laari.store.reads.tiers import all_tiers
 from laari.store.secrets import derive
 

@@ -6,12 +6,12 @@ from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem, read_count
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
-from laari.rules.bank_days import cut_off_of
-from laari.rules.bank_lines import SignFloat
+from laari.rules.banking.bank_days import cut_off_of
+from laari.rules.banking.bank_lines import SignFloat
+from laari.rules.banking.merchant_money import SweepFees
 from laari.rules.calendar import local_day
-from laari.rules.merchant_money import SweepFees
 from laari.rules.money import MAX_MONEY, read_rufiyaa
-from laari.store.reads import bank as reads
+from laari.store.reads.money import bank as reads
 
 MAX_NOTE = 500
 

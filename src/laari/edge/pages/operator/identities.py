@@ -6,7 +6,7 @@ from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
 from laari.rules.calendar import local_day
-from laari.rules.identities import read_identity
+from laari.rules.people.identities import read_identity
 from laari.store.people import identities
 from laari.store.reads.holders import Holder
 

@@ -7,11 +7,11 @@ from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem, read_count
 from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
-from laari.rules.merchant_money import MoveFunds
+from laari.rules.banking.merchant_money import MoveFunds
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, read_rufiyaa
 from laari.rules.records import Mode, Tenant
-from laari.store.people import payout_terms
-from laari.store.people.merchants import Merchant
+from laari.store.merchants import payout_terms
+from laari.store.merchants.merchants import Merchant
 from laari.store.reads import tenants
 
 KINDS: dict[str, Literal["hold", "release", "merchant_adjustment"]] = {

@@ -8,15 +8,17 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.rules import ids
+from laari.rules.banking.payouts import coming, in_effect
 from laari.rules.calendar import local_day, read_timestamp, start_of
 from laari.rules.day_ranges import read_day
 from laari.rules.money import MAX_FEE_FIXED, MAX_MONEY, MAX_PAYMENT_AMOUNT, read_rufiyaa
-from laari.rules.payouts import coming, in_effect
 from laari.rules.records import Mode
-from laari.store.people import applications, fees, memberships, merchants
-from laari.store.people.applications import NO_TERMS, LiveTerms
-from laari.store.people.merchants import Merchant
-from laari.store.reads import balances, payouts, tenants
+from laari.store.merchants import applications, fees, merchants
+from laari.store.merchants.applications import NO_TERMS, LiveTerms
+from laari.store.merchants.merchants import Merchant
+from laari.store.people import memberships
+from laari.store.reads import tenants
+from laari.store.reads.money import balances, payouts
 
 MOST_LISTED = 500
 MAX_REASON = 255

@@ -2,26 +2,27 @@
 
 from datetime import date, timedelta
 
-from laari.edge.pages.dashboard.export import BYTE_ORDER_MARK, csv_reply, csv_text, guarded
+from laari.edge.pages.dashboard.money.export import BYTE_ORDER_MARK, csv_reply, csv_text, guarded
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.calendar import local_day
-from laari.rules.day_ranges import read_day
-from laari.rules.money import read_rufiyaa, rufiyaa
-from laari.rules.movements import (
+from laari.rules.banking.movements import (
     MakeMovement,
     RefuseMovement,
     RequestMovement,
     needs_second_operator,
 )
+from laari.rules.calendar import local_day
+from laari.rules.day_ranges import read_day
+from laari.rules.money import read_rufiyaa, rufiyaa
 from laari.rules.operator import MoveMoney
 from laari.rules.records import MODES, Mode, PendingMovement
-from laari.store.reads import movement_lists, tenants, volume
+from laari.store.reads import tenants
 from laari.store.reads.figures import Figures
-from laari.store.reads.volume import MerchantDay
+from laari.store.reads.money import movement_lists, volume
+from laari.store.reads.money.volume import MerchantDay
 
 MOST_LISTED = 500
 MAX_DETAILS = 255

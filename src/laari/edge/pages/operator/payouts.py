@@ -6,17 +6,14 @@ from datetime import date, timedelta
 from typing import Literal, NamedTuple
 from uuid import UUID
 
-from laari.edge.pages.dashboard.export import csv_reply
+from laari.edge.pages.dashboard.money.export import csv_reply
 from laari.edge.pages.operator.request import OperatorRequest, Subject
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm, read_count
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules import ids
-from laari.rules.bank_days import bank_day_from, cut_off_of
-from laari.rules.calendar import local_day
-from laari.rules.command import Command
-from laari.rules.money import read_rufiyaa
-from laari.rules.payout_runs import (
+from laari.rules.banking.bank_days import bank_day_from, cut_off_of
+from laari.rules.banking.payout_runs import (
     AnswerPayout,
     ApproveRun,
     CancelPayout,
@@ -26,11 +23,14 @@ from laari.rules.payout_runs import (
     joining,
     written,
 )
-from laari.rules.payouts import tenant_of
+from laari.rules.banking.payouts import tenant_of
+from laari.rules.calendar import local_day
+from laari.rules.command import Command
+from laari.rules.money import read_rufiyaa
 from laari.rules.records import BankOrder, Payout, PayoutRun, Tenant
 from laari.rules.refusals import Refusal
 from laari.store.postgres.pool import Connection
-from laari.store.reads import payouts
+from laari.store.reads.money import payouts
 
 MOST_LISTED = 200
 TOGETHER = 50  # commands of a run: their batches load all of its payouts

@@ -9,7 +9,7 @@ from laari.edge.pages.routes import PageRoute
 from laari.errors import LaariError
 from laari.http.messages import Reply
 from laari.rules.command import Command
-from laari.rules.permissions import Permission
+from laari.rules.people.permissions import Permission
 from laari.rules.refusals import Refusal
 from laari.store.people import memberships, password_links, sessions
 from laari.store.people.logins import PersonId, Whose

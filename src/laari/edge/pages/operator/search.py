@@ -11,7 +11,7 @@ from laari.rules.lifecycle import shown_state
 from laari.rules.money import read_rufiyaa
 from laari.rules.records import MODES
 from laari.rules.world import local_time
-from laari.store.people import merchants
+from laari.store.merchants import merchants
 from laari.store.reads import tenants
 from laari.store.reads.find import LONGEST, Finds, find, payments_of_amount
 

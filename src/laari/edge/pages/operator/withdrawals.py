@@ -5,10 +5,10 @@ from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem, read_count
 from laari.edge.pages.routes import Routes
 from laari.http.messages import Reply
+from laari.rules.banking.withdrawals import RequestWithdrawal
 from laari.rules.money import read_rufiyaa
 from laari.rules.refusals import Refusal
-from laari.rules.withdrawals import RequestWithdrawal
-from laari.store.people import bank_accounts
+from laari.store.merchants import bank_accounts
 from laari.store.reads.holders import Holder
 
 

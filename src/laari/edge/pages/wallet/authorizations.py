@@ -6,12 +6,12 @@ from laari.edge.pages.routes import PageRoute, Routes
 from laari.edge.pages.wallet.request import PAGE, OwnRequest, WalletRequest
 from laari.edge.resources import AUTHORIZATIONS
 from laari.http.messages import Reply
-from laari.rules.authorizations import (
+from laari.rules.payments.authorizations import (
     ResumeAuthorization,
     RevokeAuthorization,
     SuspendAuthorization,
 )
-from laari.rules.limits import counted, current_period
+from laari.rules.payments.limits import counted, current_period
 from laari.rules.periods import Moment
 from laari.rules.records import Authorization
 from laari.rules.refusals import Refusal

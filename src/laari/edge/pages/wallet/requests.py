@@ -11,7 +11,7 @@ from laari.edge.pages.spending import blocks_in_words, refused_words
 from laari.edge.pages.wallet.request import PAGE, OwnRequest, WalletRequest
 from laari.edge.resources import REQUESTS
 from laari.http.messages import Reply
-from laari.rules.payment_requests import PayRequest, RejectRequest, SendReceipt
+from laari.rules.payments.payment_requests import PayRequest, RejectRequest, SendReceipt
 from laari.rules.records import PaymentRequest
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer

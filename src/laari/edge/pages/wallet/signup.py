@@ -22,9 +22,9 @@ from laari.edge.pages.wallet.request import SIGN_UP, WalletVisitor
 from laari.http.addresses import client_prefix
 from laari.http.messages import Reply
 from laari.rules.actors import Actor
-from laari.rules.contacts import read_mobile
-from laari.rules.passwords import password_problem
-from laari.rules.second_factor import read_code
+from laari.rules.people.contacts import read_mobile
+from laari.rules.people.passwords import password_problem
+from laari.rules.people.second_factor import read_code
 from laari.store.people import customer_signup
 from laari.store.secrets import new_secret
 

@@ -7,13 +7,13 @@ from laari.edge.pages.spending import frozen_words
 from laari.edge.pages.wallet.request import PAGE, WalletRequest
 from laari.http.messages import Reply
 from laari.rules import ids
+from laari.rules.banking.payouts import coming, in_effect
+from laari.rules.banking.withdrawals import CancelWithdrawal, RequestWithdrawal
 from laari.rules.money import read_rufiyaa
-from laari.rules.payouts import coming, in_effect
 from laari.rules.refusals import Refusal
 from laari.rules.wallets import seen_by_customer
-from laari.rules.withdrawals import CancelWithdrawal, RequestWithdrawal
-from laari.store.people import bank_accounts
-from laari.store.reads import payouts
+from laari.store.merchants import bank_accounts
+from laari.store.reads.money import payouts
 
 PATH = "/app/withdraw"
 

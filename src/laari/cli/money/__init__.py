@@ -1,0 +1,1 @@
+"""Commands about money: wallets, balances, payouts, the bank, statements."""

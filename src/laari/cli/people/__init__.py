@@ -1,0 +1,1 @@
+"""Commands about merchants, customers and the people who work for them."""

@@ -1,0 +1,104 @@
+"""`laari application`: merchants that signed up and want to go live."""
+
+from typing import Any, get_args
+from uuid import UUID
+
+import click
+from msgspec.structs import asdict
+
+from laari.cli.terminal import fields
+from laari.cli.terminal.operation import actor, database_operation
+from laari.cli.terminal.permission import needs
+from laari.rules import ids
+from laari.rules.calendar import show as show_time
+from laari.rules.calendar import show_or_none
+from laari.rules.money import MAX_MONEY
+from laari.store.merchants import applications
+from laari.store.merchants.applications import Application, ApplicationFields, ApplicationStatus
+from laari.store.postgres.pool import Connection
+
+MOST_LISTED = 1_000
+_ID = fields.id_of(ids.APPLICATION, "an application's id")
+
+
+@click.group()
+def application() -> None:
+    """Applications of merchants to go live."""
+
+
+@application.command()
+@click.argument("merchant_id")
+@click.option("--legal-name", type=fields.text(255), required=True, help="Name in the register.")
+@click.option(
+    "--registration-number", type=fields.text(100), required=True, help="Of the business."
+)
+@click.option("--tax-number", type=fields.text(100), help="If it is registered for tax.")
+@click.option("--address", type=fields.text(500), required=True, help="Of the business.")
+@click.option("--bank-name", type=fields.text(100), required=True, help="Bank for payouts.")
+@click.option("--bank-holder", type=fields.text(255), required=True, help="Holder of the account.")
+@click.option("--bank-account", type=fields.text(40), required=True, help="Account number.")
+@click.option(
+    "--monthly-volume",
+    type=fields.integer(0, MAX_MONEY),
+    required=True,
+    help="Expected sales of a month in laari.",
+)
+@click.option("--contact", type=fields.text(255), required=True, help="Person and phone or email.")
+@database_operation
+@needs("merchants.approve")
+async def submit(connection: Connection, /, merchant_id: str, **answers: Any) -> dict[str, object]:
+    """Apply for a merchant; this replaces its open application."""
+    made = await applications.submit(connection, actor(), merchant_id, ApplicationFields(**answers))
+    return described(made)
+
+
+@application.command("list")
+@click.option(
+    "--status",
+    type=click.Choice(get_args(ApplicationStatus)),
+    default="submitted",
+    help="Only applications in this state.",
+)
+@database_operation
+@needs("merchants.read")
+async def list_all(connection: Connection, status: ApplicationStatus) -> list[dict[str, object]]:
+    """List applications; those that wait longest come first."""
+    found = await applications.with_status(connection, status, MOST_LISTED)
+    return [described(each) for each in found]
+
+
+@application.command()
+@click.argument("application_id", type=_ID)
+@database_operation
+@needs("merchants.read")
+async def show(connection: Connection, application_id: UUID) -> dict[str, object]:
+    """Show an application."""
+    return described(await applications.find(connection, application_id))
+
+
+@application.command()
+@click.argument("application_id", type=_ID)
+@click.option("--reason", type=fields.text(500), required=True, help="Shown to the merchant.")
+@database_operation
+@needs("merchants.approve")
+async def refuse(connection: Connection, application_id: UUID, reason: str) -> dict[str, object]:
+    """Refuse an application; the merchant can apply again.
+
+    `laari merchant approve` approves one.
+    """
+    return described(await applications.refuse(connection, actor(), application_id, reason))
+
+
+def described(found: Application) -> dict[str, object]:
+    return {
+        "application_id": ids.show_id(ids.APPLICATION, found.id),
+        "merchant_id": found.merchant_id,
+        "merchant": found.merchant_name,
+        "status": found.status,
+        "submitted_at": show_time(found.submitted_at),
+        "submitted_by": found.submitted_by,
+        **asdict(found.fields),
+        "decided_at": show_or_none(found.decided_at),
+        "decided_by": found.decided_by,
+        "reason": found.reason,
+    }

@@ -1,0 +1,305 @@
+"""Logins and sessions: `laari merchant user`, `laari customer reset-password`, `laari session`."""
+
+from datetime import UTC, datetime
+from typing import get_args
+from uuid import UUID
+
+import click
+
+from laari.cli.people.customers import customer
+from laari.cli.people.merchants import merchant
+from laari.cli.terminal import fields
+from laari.cli.terminal.operation import actor, database_operation, operation, origin_of
+from laari.cli.terminal.permission import needs
+from laari.cli.terminal.secret_input import password_options, printed, refuse_weak_password
+from laari.errors import LaariError
+from laari.process.open import Service
+from laari.rules import ids
+from laari.rules.calendar import show as show_time
+from laari.rules.calendar import show_or_none
+from laari.rules.people.permissions import MAX_TILL, MerchantRole, Role
+from laari.rules.records import Language, Mode
+from laari.store.merchants import merchants
+from laari.store.people import customers, invitations, logins, memberships, persons
+from laari.store.people.logins import CustomerId
+from laari.store.people.memberships import Member
+from laari.store.people.passwords import hash_password, new_password
+from laari.store.people.persons import NewLogin
+from laari.store.postgres.pool import Connection, connection_to
+
+_customer_id = fields.id_of(ids.CUSTOMER, "a customer id")
+
+
+ROLES = click.Choice(get_args(MerchantRole))
+
+
+@merchant.group()
+def user() -> None:
+    """People who log in to a merchant's dashboard."""
+
+
+@user.command()
+@click.argument("merchant_id")
+@click.argument("email", type=fields.email)
+@click.option("--role", type=ROLES, default="owner", show_default=True, help="The person's role.")
+@click.option("--till", type=fields.text(MAX_TILL), help="The till of a cashier.")
+@password_options
+@database_operation
+@needs("people.manage")
+async def add(
+    connection: Connection,
+    merchant_id: str,
+    email: str,
+    role: MerchantRole,
+    till: str | None,
+    password: str | None,
+) -> dict[str, object]:
+    """Add a person to a merchant and print the password.
+
+    The password is not shown again. A user of a live merchant changes it at the first login. A
+    person who exists keeps the password, and `password` is null.
+    """
+    check_till(role, till)
+    password = checked_or_new(password)
+    login = NewLogin(hash_password(password), must_change=True)
+    added = await memberships.add(connection, actor(), merchant_id, email, role, till, login)
+    return {
+        "merchant_id": merchant_id,
+        "email": email,
+        "role": role,
+        "till": till,
+        "password": printed(password) if added.has_new_password else None,
+    }
+
+
+@user.command("list")
+@click.argument("merchant_id")
+@database_operation
+@needs("people.manage")
+async def list_users(connection: Connection, merchant_id: str) -> list[dict[str, object]]:
+    """List a merchant's people, roles and sessions."""
+    await merchants.show(connection, merchant_id)  # raises an error if there is none
+    found = await memberships.list_members(connection, merchant_id)
+    return [{"merchant_id": merchant_id, **shown_member(each)} for each in found]
+
+
+def shown_member(member: Member) -> dict[str, object]:
+    return {
+        "email": member.email,
+        "role": member.role,
+        "till": member.till,
+        "created_at": show_time(member.created_at),
+        "last_seen_at": show_or_none(member.last_seen_at),
+        "sessions": member.sessions,
+    }
+
+
+def check_till(role: Role, till: str | None) -> None:
+    if (role == "cashier") != (till is not None):
+        raise LaariError("use --till for a cashier, and for nobody else")
+
+
+@user.command()
+@click.argument("merchant_id")
+@click.argument("email", type=fields.email)
+@click.option("--role", type=ROLES, required=True, help="The person's role.")
+@click.option("--till", type=fields.text(MAX_TILL), help="The till of a cashier.")
+@click.option("--send", type=click.Choice(["en", "dv"]), help="Send it by email, in this language.")
+@operation
+@needs("people.manage")
+async def invite(
+    service: Service,
+    merchant_id: str,
+    email: str,
+    role: MerchantRole,
+    till: str | None,
+    send: Language | None,
+) -> dict[str, object]:
+    """Invite a person to a merchant and print the link.
+
+    The link works once, for 24 hours, and is not shown again.
+    """
+    check_till(role, till)
+    if send is not None and "email" not in service.settings.channels:
+        raise LaariError("this service cannot send emails: set LAARI_SMTP_URL, or forward the link")
+    page = await origin_of(service) + "/dashboard/join"
+    offer = invitations.Offer(email, role, till)
+    async with connection_to(service.dsn) as connection:
+        made = await invitations.invite(
+            connection,
+            actor(),
+            merchant_id,
+            offer,
+            datetime.now(UTC),
+            page=page,
+            language=send,
+        )
+    return {
+        "merchant_id": merchant_id,
+        **offer._asdict(),
+        "link": made.link,
+        "expires_at": show_time(made.expires_at),
+        "sent": made.is_sent,
+    }
+
+
+@user.command("withdraw-invitation")
+@click.argument("merchant_id")
+@click.argument("email", type=fields.email)
+@database_operation
+@needs("people.manage")
+async def withdraw_invitation(
+    connection: Connection, merchant_id: str, email: str
+) -> dict[str, object]:
+    """End an open invitation."""
+    if not await invitations.withdraw(connection, actor(), merchant_id, email):
+        raise LaariError(f"{email} has no open invitation of {merchant_id}")
+    return {"merchant_id": merchant_id, "email": email}
+
+
+@user.command("transfer")
+@click.argument("merchant_id")
+@click.argument("giver", type=fields.email)
+@click.argument("receiver", type=fields.email)
+@database_operation
+@needs("people.manage")
+async def transfer(
+    connection: Connection, merchant_id: str, giver: str, receiver: str
+) -> dict[str, object]:
+    """Make the receiver an owner and the giver a manager."""
+    people = [
+        (await memberships.find_member(connection, merchant_id, email)).person_id
+        for email in (giver, receiver)
+    ]
+    await memberships.transfer_ownership(connection, actor(), merchant_id, *people)
+    return {"merchant_id": merchant_id, "owner": receiver, "manager": giver}
+
+
+@user.command("set-role")
+@click.argument("merchant_id")
+@click.argument("email", type=fields.email)
+@click.option("--role", type=ROLES, required=True, help="The person's new role.")
+@click.option("--till", type=fields.text(MAX_TILL), help="The till of a cashier.")
+@database_operation
+@needs("people.manage")
+async def set_user_role(
+    connection: Connection, merchant_id: str, email: str, role: MerchantRole, till: str | None
+) -> dict[str, object]:
+    """Change a person's role at a merchant. A merchant always has an owner."""
+    check_till(role, till)
+    found = await memberships.find_member(connection, merchant_id, email)
+    await memberships.set_role(connection, actor(), merchant_id, found.person_id, role, till)
+    return {"merchant_id": merchant_id, "email": email, "role": role, "till": till}
+
+
+@user.command()
+@click.argument("merchant_id")
+@click.argument("email", type=fields.email)
+@database_operation
+@needs("people.manage")
+async def remove(connection: Connection, merchant_id: str, email: str) -> dict[str, object]:
+    """End a person's access to a merchant at once.
+
+    Sessions end if the person works for nobody else.
+    """
+    found = await memberships.find_member(connection, merchant_id, email)
+    ended = await memberships.remove(
+        connection, actor(), merchant_id, found.person_id, may_be_last=True
+    )
+    return {"merchant_id": merchant_id, "email": email, "sessions_ended": ended}
+
+
+@user.command("reset-password")
+@click.argument("merchant_id")
+@click.argument("email", type=fields.email)
+@password_options
+@database_operation
+@needs("people.manage")
+async def reset_user_password(
+    connection: Connection, merchant_id: str, email: str, password: str | None
+) -> dict[str, object]:
+    """Set a user's new password and end all sessions.
+
+    The password is not shown again. A user of a live merchant changes it at the next login.
+    """
+    password = checked_or_new(password)
+    found = await memberships.find_member(connection, merchant_id, email)
+    ended = await persons.reset_password(
+        connection, actor(), found.person_id, hash_password(password)
+    )
+    return {
+        "merchant_id": merchant_id,
+        "email": email,
+        "password": printed(password),
+        "sessions_ended": ended,
+    }
+
+
+@customer.command("reset-password")
+@click.argument("customer_id", type=_customer_id)
+@password_options
+@database_operation
+@needs("customers.change")
+async def reset_customer_password(
+    connection: Connection, customer_id: UUID, password: str | None
+) -> dict[str, object]:
+    """Set a customer's new password and end all sessions.
+
+    The password is not shown again. A live customer changes it at the next login.
+    """
+    is_live = await _mode_of_customer(connection, customer_id) == "live"
+    password = checked_or_new(password) if is_live else password or new_password()
+    ended = await logins.set_password(
+        connection, actor(), CustomerId(customer_id), hash_password(password), must_change=True
+    )
+    return {
+        "customer_id": ids.show_id(ids.CUSTOMER, customer_id),
+        "password": printed(password),
+        "sessions_ended": ended or 0,
+    }
+
+
+@click.group()
+def session() -> None:
+    """Browser sessions of merchants' users and of customers."""
+
+
+@session.command()
+@click.option("--email", type=fields.email, help="Email of a merchant's user.")
+@click.option("--customer", "customer_id", type=_customer_id, help="Id of a customer.")
+@database_operation
+@needs("sessions.end")
+async def end(
+    connection: Connection, email: str | None, customer_id: UUID | None
+) -> dict[str, object]:
+    """End all sessions of a merchant's user or of a customer.
+
+    The password stays the same. If it was stolen, use reset-password.
+    """
+    if customer_id is not None and email is None:
+        await _mode_of_customer(connection, customer_id)
+        shown = ids.show_id(ids.CUSTOMER, customer_id)
+        ended = await logins.end_of_other(connection, actor(), CustomerId(customer_id))
+        return {"customer_id": shown, "sessions_ended": ended}
+    if email is None or customer_id is not None:
+        raise LaariError("use one of --email (a merchant's user) and --customer (an id)")
+    person = await persons.find(connection, email)
+    if person is None:
+        raise LaariError(f"{email} does not log in to any merchant")
+    ended = await logins.end_of_other(connection, actor(), person)
+    return {"email": email, "sessions_ended": ended}
+
+
+async def _mode_of_customer(connection: Connection, customer_id: UUID) -> Mode:
+    mode = await customers.mode_of(connection, customer_id)
+    if mode is None:
+        shown = ids.show_id(ids.CUSTOMER, customer_id)
+        raise LaariError(f"no customer with a login has the id {shown}")
+    return mode
+
+
+def checked_or_new(password: str | None) -> str:
+    if password is None:
+        return new_password()
+    refuse_weak_password(password)
+    return password

@@ -1,0 +1,178 @@
+"""Payouts of a merchant, the movements they consist of, and the bank account they go to."""
+
+from datetime import timedelta
+from typing import Final
+from urllib.parse import urlencode
+
+from laari.edge.pages.dashboard.money.export import ROWS_AT_ONCE, csv_lines, file_reply
+from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.request import Problem
+from laari.edge.pages.routes import PageRoute
+from laari.http.messages import Reply
+from laari.rules import ids
+from laari.rules.banking.bank_days import bank_day_from
+from laari.rules.banking.payouts import RequestPayout, coming, in_effect
+from laari.rules.calendar import local_day
+from laari.rules.calendar import show as show_time
+from laari.rules.money import rufiyaa
+from laari.rules.records import MovementType, Payout, PayoutMovement
+from laari.rules.refusals import Refusal
+from laari.store.merchants import bank_accounts
+from laari.store.reads.listing import Position, Window
+from laari.store.reads.money import balances, payouts
+
+PAGE = 50  # rows
+HOME = "/money/payouts"
+BANK = "/money/bank"
+_LISTING = "dashboard payouts"
+WORDS: Final[dict[MovementType, str]] = {
+    "payment": "Payment",
+    "fee": "Fee",
+    "refund": "Refund",
+    "payout_fee": "Payout fee",
+    "payout_returned": "Payout returned",
+    "hold": "Held",
+    "release": "Released",
+    "merchant_adjustment": "Correction",
+}
+COLUMNS = ["moved_at", "movement", "amount", "payment_id", "refund_id"]
+
+
+async def show(request: DashboardRequest) -> Reply:
+    """All payouts, the next payout day and the bank account."""
+    backend, tenant = request.backend, request.tenant
+    place = backend.cursors.read(_LISTING, tenant.id, request.query.get("after", ""))
+    window = Window(PAGE, place and Position(*place))
+    found = await backend.page(payouts.of_tenant(tenant.id, request.tenant_now, window))
+    older = None
+    if found.next is not None:
+        older = urlencode({"after": backend.cursors.make(_LISTING, tenant.id, *found.next)})
+    accounts = (await backend.ask(payouts.bank_accounts, [tenant.id]))[tenant.id]
+    holidays = await backend.ask(payouts.holidays)
+    tomorrow = local_day(request.tenant_now) + timedelta(days=1)
+    return request.page(
+        "payouts.html",
+        rows=found.rows,
+        older=older,
+        written={"after": ""} if "after" in request.query else {},
+        balance=await backend.ask(balances.of_tenant, tenant.id),
+        terms=await backend.ask(payouts.terms, tenant.id),
+        next_day=bank_day_from(tomorrow, holidays),
+        account=in_effect(accounts, request.now),
+        coming=coming(accounts, request.now),
+        masked=bank_accounts.masked,
+    )
+
+
+async def _find(request: DashboardRequest) -> Payout | None:
+    payout_id = ids.read_id(ids.PAYOUT, request.params["id"])
+    found = None if payout_id is None else await request.backend.payouts.get(payout_id)
+    return found if found is not None and found.tenant_id == request.tenant.id else None
+
+
+async def show_one(request: DashboardRequest) -> Reply:
+    payout = await _find(request)
+    if payout is None:
+        return request.missing()
+    backend, tenant = request.backend, request.tenant
+    listing = f"{_LISTING} {payout.id.hex}"
+    place = backend.cursors.read(listing, tenant.id, request.query.get("after", ""))
+    found = await backend.ask(payouts.movements, payout, PAGE, place and Position(*place))
+    older = None
+    if found.next is not None:
+        older = urlencode({"after": backend.cursors.make(listing, tenant.id, *found.next)})
+    return await request.long_page(
+        "payout.html",
+        payout=payout,
+        shown_id=ids.show_id(ids.PAYOUT, payout.id),
+        movements=found.rows,
+        words=WORDS,
+        older=older,
+        written={"after": ""} if "after" in request.query else {},
+    )
+
+
+async def export(request: DashboardRequest) -> Reply:
+    payout = await _find(request)
+    if payout is None:
+        return request.missing()
+
+    async def find(after: Position | None) -> tuple[list[PayoutMovement], Position | None]:
+        found = await request.backend.ask(payouts.movements, payout, ROWS_AT_ONCE, after)
+        return found.rows, found.next
+
+    name = f"payout-{request.tenant.mode}-{payout.number}.csv"
+    lines = csv_lines(request, COLUMNS, find, lambda row: 0, _cells)
+    return file_reply(request, name, lines)
+
+
+def _cells(row: PayoutMovement) -> dict[str, str]:
+    payment, refund = row.payment_id, row.refund_id
+    return {
+        "moved_at": show_time(row.created_at),
+        "movement": row.type,
+        "amount": rufiyaa(row.amount),
+        "payment_id": "" if payment is None else ids.show_id(ids.PAYMENT, payment),
+        "refund_id": "" if refund is None else ids.show_id(ids.REFUND, refund),
+    }
+
+
+async def request_payout(request: DashboardRequest) -> Reply | Problem:
+    await request.confirm()
+    outcome = await request.backend.spine.submit(RequestPayout(request.tenant, request.actor))
+    if isinstance(outcome, Refusal):
+        return outcome
+    return request.redirect(HOME, done="payout")
+
+
+async def show_bank(request: DashboardRequest) -> Reply:
+    tenant_id = request.tenant.id
+    accounts = (await request.backend.ask(payouts.bank_accounts, [tenant_id]))[tenant_id]
+    return request.page(
+        "bank.html",
+        accounts=accounts[::-1],
+        current=in_effect(accounts, request.now),
+        masked=bank_accounts.masked,
+        written=request.form,
+    )
+
+
+async def save_bank(request: DashboardRequest) -> Reply | Problem:
+    """Needs the password again, because a thief with an open browser could take all the money."""
+    await request.confirm(always=True)
+    holder, bank, number = (
+        " ".join(request.form.get(name, "").split()) for name in ("holder", "bank", "number")
+    )
+    added = await request.backend.write(
+        bank_accounts.add,
+        request.tenant.id,
+        holder,
+        bank,
+        number.replace(" ", ""),
+        request.actor,
+        request.backend.settings.channels,
+    )
+    if isinstance(added, Refusal):
+        return added
+    return request.redirect(BANK, done="bank")
+
+
+ROUTES = [
+    PageRoute(DashboardRequest, HOME, get=show, needs="payouts.read"),
+    PageRoute(
+        DashboardRequest,
+        f"{HOME}/request",
+        post=request_payout,
+        page=show,
+        needs="payouts.request",
+    ),
+    PageRoute(DashboardRequest, f"{HOME}/{{id}}", get=show_one, needs="payouts.read"),
+    PageRoute(
+        DashboardRequest,
+        f"{HOME}/{{id}}/export.csv",
+        get=export,
+        hands_out=True,
+        needs="exports.read",
+    ),
+    PageRoute(DashboardRequest, BANK, get=show_bank, post=save_bank, needs="bank.manage"),
+]

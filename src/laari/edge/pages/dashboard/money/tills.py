@@ -1,0 +1,106 @@
+"""Tills: their sums since the last closing, the form that closes one, and closings to print."""
+
+from laari.edge.pages.dashboard.request import DashboardRequest
+from laari.edge.pages.request import Problem
+from laari.edge.pages.routes import PageRoute
+from laari.http.messages import Reply
+from laari.rules import ids
+from laari.rules.actors import name_for_merchants
+from laari.rules.payments.tills import MOST_NOTE, CloseTill
+from laari.rules.records import OpenTill, TillClosing
+from laari.rules.refusals import invalid
+from laari.store.merchants import applications
+from laari.store.reads.listing import Position
+from laari.store.reads.money import tills
+
+PAGE = 50  # closings
+_LISTING = "till closings"
+
+
+def closer(closing: TillClosing) -> str:
+    """Who closed a till, as the merchant's people know them."""
+    return name_for_merchants(closing.actor_kind, closing.actor_name)
+
+
+async def show_list(request: DashboardRequest) -> Reply:
+    ask, tenant_id = request.backend.ask, request.tenant.id
+    after = request.backend.cursors.read(_LISTING, tenant_id, request.query.get("after", ""))
+    found, older = await ask(
+        tills.closings, tenant_id, request.till, PAGE, after and Position(*after)
+    )
+    cursor = older and request.backend.cursors.make(_LISTING, tenant_id, *older)
+    return await request.long_page(
+        "tills.html",
+        open_tills=await ask(tills.show_open, tenant_id, request.till),
+        closings=found,
+        closing_id=_shown,
+        closer=closer,
+        older=cursor and f"after={cursor}",
+        written=request.query,
+    )
+
+
+def _shown(closing: TillClosing) -> str:
+    return ids.show_id(ids.TILL_CLOSING, closing.id)
+
+
+async def _find_open(request: DashboardRequest) -> OpenTill | None:
+    """The till in the address or in the form; a cashier has only one."""
+    source = request.form if request.http.method == "POST" else request.query
+    name = source.get("till", request.till or "").strip()
+    if request.till not in (None, name):
+        return None
+    found = await request.backend.ask(tills.show_open, request.tenant.id, name)
+    return found[0] if found else None
+
+
+async def ask(request: DashboardRequest) -> Reply:
+    found = await _find_open(request)
+    if found is None:
+        return request.missing()
+    return request.page("close_till.html", till=found, written=request.form)
+
+
+async def close(request: DashboardRequest) -> Reply | Problem:
+    found = await _find_open(request)
+    if found is None:
+        return request.missing()
+    note = request.form.get("note", "").strip()
+    if len(note) > MOST_NOTE:
+        return invalid("note", f"The note must have at most {MOST_NOTE} characters.")
+    shown = request.form.get("number", "")
+    number = int(shown) if shown.isascii() and shown.isdecimal() and len(shown) < 19 else None
+    command = CloseTill(request.tenant, found.till, request.actor, note or None, number)
+    outcome = await request.backend.spine.submit(command)
+    if isinstance(outcome, TillClosing):
+        return request.redirect(f"/tills/closings/{_shown(outcome)}", done="closed")
+    if number is not None:
+        # The button was pressed twice, or by two people: both see the one closing.
+        made = await request.backend.ask(tills.numbered, request.tenant.id, found.till, number)
+        if made is not None:
+            return request.redirect(f"/tills/closings/{_shown(made)}", done="closed_already")
+    return outcome
+
+
+async def show(request: DashboardRequest) -> Reply:
+    id = ids.read_id(ids.TILL_CLOSING, request.params["id"])
+    ask, tenant_id = request.backend.ask, request.tenant.id
+    found = None if id is None else await ask(tills.closing, tenant_id, id)
+    if found is None or request.till not in (None, found.till):
+        return request.missing()
+    before = await ask(tills.numbered, tenant_id, found.till, found.number - 1)
+    return request.page(
+        "till_closing.html",
+        closing=found,
+        closer=closer(found),
+        profile=await ask(applications.profile_of, request.merchant.id),
+        before=before,
+        closing_id=_shown,
+    )
+
+
+ROUTES = [
+    PageRoute(DashboardRequest, "/tills", get=show_list, needs="payments.read"),
+    PageRoute(DashboardRequest, "/tills/close", get=ask, post=close, needs="tills.close"),
+    PageRoute(DashboardRequest, "/tills/closings/{id}", get=show, needs="payments.read"),
+]

@@ -1,0 +1,1 @@
+"""Payments, payment requests and authorizations: how they are made, paid, charged and refunded."""

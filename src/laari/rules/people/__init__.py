@@ -1,0 +1,1 @@
+"""People: roles and permissions, passwords, second factors, contacts, identity data."""

@@ -1,0 +1,1 @@
+"""Merchants: their settings, terms, keys and applications."""

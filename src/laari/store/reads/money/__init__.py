@@ -1,0 +1,1 @@
+"""Reads about a merchant's or the bank's money."""

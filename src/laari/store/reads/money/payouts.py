@@ -1,0 +1,316 @@
+"""Reading payouts, their runs and their movements."""
+
+from collections.abc import Collection, Iterable
+from datetime import UTC, date, datetime
+from typing import NamedTuple, cast
+from uuid import UUID
+
+from asyncpg import Connection
+
+from laari.rules.banking.payouts import in_effect, not_payable
+from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
+from laari.rules.records import (
+    BankAccount,
+    BankOrder,
+    Mode,
+    Payout,
+    PayoutMovement,
+    PayoutRun,
+    PayoutTerms,
+    RunNumbers,
+    StoredBankFile,
+    Tenant,
+)
+from laari.rules.refusals import Refusal
+from laari.store.reads.figures import FINDING, LEAVES, OF_OTHERS, OTHER_ACCOUNT
+from laari.store.reads.listing import Listing, Position, Walk, Window
+from laari.store.reads.money import dues
+from laari.store.reads.money.dues import MOVES
+from laari.store.reads.tenants import COLUMNS as TENANT_COLUMNS
+from laari.store.reads.tenants import by_id as tenants_by_id
+from laari.store.tables import (
+    BANK_ACCOUNTS,
+    BANK_FILES,
+    BANK_ORDERS,
+    FUNDS,
+    PAYOUT_RUNS,
+    PAYOUT_TERMS,
+    PAYOUTS,
+)
+
+by_id = PAYOUTS.finder("id")
+run_by_id = PAYOUT_RUNS.finder("id")
+order_by_reference = BANK_ORDERS.finder("reference")
+_terms = PAYOUT_TERMS.finder("tenant_id")
+_funds = FUNDS.finder("tenant_id")
+_NEVER = datetime(1, 1, 2, tzinfo=UTC)
+
+_OWN = f"{OTHER_ACCOUNT} = {FIRST_MERCHANT_ACCOUNT} + $1::bigint AND {OF_OTHERS}"
+
+
+async def bank_accounts(
+    connection: Connection, owners: Collection[int]
+) -> dict[int, tuple[BankAccount, ...]]:
+    """All bank accounts of each of these tenants and wallets, oldest first."""
+    rows = await connection.fetch(
+        f"{BANK_ACCOUNTS.select} WHERE tenant_id = ANY($1) OR account = ANY($1) "
+        "ORDER BY created_at, id",
+        list(owners),
+    )
+    found: dict[int, tuple[BankAccount, ...]] = dict.fromkeys(owners, ())
+    for account in map(BANK_ACCOUNTS.read, rows):
+        found[account.owner] += (account,)
+    return found
+
+
+async def tenants_of(connection: Connection, found: Iterable[Payout]) -> dict[int, Tenant]:
+    """The merchants of these payouts; withdrawals have none."""
+    wanted = [each.tenant_id for each in found if each.tenant_id is not None]
+    return await tenants_by_id(connection, wanted)
+
+
+async def last_withdrawals(connection: Connection, accounts: Collection[int]) -> dict[int, int]:
+    rows = await connection.fetch(
+        "SELECT account, max(number) FROM payouts WHERE account = ANY($1) GROUP BY account",
+        list(accounts),
+    )
+    return dict.fromkeys(accounts, 0) | dict(rows)
+
+
+async def of_wallet(connection: Connection, account: int, limit: int) -> list[Payout]:
+    """The newest withdrawals of a wallet."""
+    rows = await connection.fetch(
+        f"{PAYOUTS.select} WHERE account = $1 ORDER BY number DESC LIMIT $2", account, limit
+    )
+    return [PAYOUTS.read(row) for row in rows]
+
+
+async def terms(connection: Connection, tenant_id: int) -> PayoutTerms:
+    row = await connection.fetchrow(PAYOUT_TERMS.read_by_key, [tenant_id])
+    return PayoutTerms(tenant_id) if row is None else PAYOUT_TERMS.read(row)
+
+
+async def run_numbers(connection: Connection) -> dict[Mode, RunNumbers]:
+    rows = await connection.fetch(
+        "SELECT mode, max(number), max(number) FILTER (WHERE status = 'requested') "
+        "FROM payout_runs GROUP BY mode"
+    )
+    return {mode: RunNumbers(*numbers) for mode, *numbers in rows}
+
+
+async def ids_of_runs(connection: Connection, run_ids: Collection[UUID]) -> list[UUID]:
+    rows = await connection.fetch("SELECT id FROM payouts WHERE run_id = ANY($1)", list(run_ids))
+    return [row["id"] for row in rows]
+
+
+async def orders_of(connection: Connection, payout_ids: Collection[UUID]) -> list[str]:
+    rows = await connection.fetch(
+        "SELECT reference FROM bank_orders WHERE payout_id = ANY($1)", list(payout_ids)
+    )
+    return [row["reference"] for row in rows]
+
+
+def of_tenant(
+    tenant_id: int, now: datetime, window: Window, *, status: str | None = None
+) -> Listing[Payout]:
+    equal: dict[str, object] = {"tenant_id": tenant_id}
+    if status is not None:
+        equal["status"] = status
+    return Listing(PAYOUTS, [Walk(equal)], window)
+
+
+# == Movements ====================================================================================
+
+
+class PayoutMovements(NamedTuple):
+    rows: list[PayoutMovement]
+    next: Position | None  # None if nothing older remains
+
+
+# $1 tenant, $2 and $3 the cut-offs of this payout and the one before, $4 and $5 their snapshots, $6
+# and $7 their transactions, $8 and $9 the place to go on from, $10 the transfer of the payout.
+_AMOUNT = f"CASE WHEN {LEAVES} THEN -t.amount ELSE t.amount END"
+_PLACE = "(t.created_at, t.id) < ($8::timestamptz, $9::uuid)"
+_SHOWN = "t.xid <> {0} AND pg_visible_in_snapshot(t.xid::text::xid8, {1}::text::pg_snapshot)"
+_SEEN_NOW = _SHOWN.format("$6::bigint", "$4")
+_SEEN_BEFORE = f"$5::text IS NOT NULL AND {_SHOWN.format('$7::bigint', '$5')}"
+_COLUMNS = f"t.id, t.kind, t.created_at, {_AMOUNT} AS amount, t.payment_id, t.tid"
+_NEWEST = "ORDER BY t.created_at DESC, t.id DESC"
+_WALKS = (
+    # Of the days between the cut-offs.
+    f"""SELECT {_COLUMNS} FROM payments p
+        JOIN transfers t ON t.payment_id = p.id AND t.kind IN ('payment', 'fee')
+        WHERE p.tenant_id = $1 AND p.paid_at >= $3 AND p.paid_at < $2
+            AND p.paid_at <= $8 AND {_PLACE} AND {_SEEN_NOW}
+        ORDER BY p.paid_at DESC, t.id DESC""",
+    f"""SELECT {_COLUMNS} FROM refunds r
+        JOIN transfers t ON t.payment_id = r.payment_id AND t.kind = 'refund' AND t.tid = r.tid
+        WHERE r.tenant_id = $1 AND r.created_at >= $3 AND r.created_at < $2
+            AND r.created_at <= $8 AND {_PLACE} AND {_SEEN_NOW}
+        ORDER BY r.created_at DESC, t.id DESC""",
+    f"""SELECT {_COLUMNS} FROM transfers t
+        WHERE {_OWN} AND {MOVES} AND t.created_at >= $3 AND t.created_at < $2
+            AND {_PLACE} AND {_SEEN_NOW} {_NEWEST}""",
+    # Earlier ones that the payout before did not see: they were added up after it, were running
+    # then, or are not added up yet.
+    f"""SELECT {_COLUMNS} FROM (
+            SELECT l.transfer_id AS id FROM late_transfers l
+            WHERE l.tenant_id = $1 AND l.created_at < $3
+            UNION
+            SELECT t.id FROM transfers t
+            WHERE t.xid = ANY(ARRAY(SELECT x::text::bigint
+                    FROM pg_snapshot_xip($5::text::pg_snapshot) AS x)) AND t.created_at < $3
+                AND {OTHER_ACCOUNT} = {FIRST_MERCHANT_ACCOUNT} + $1::bigint
+            UNION
+            SELECT t.id FROM transfers t
+            WHERE t.xid > (SELECT xid FROM figures_upto) AND t.created_at < $3
+                AND {OTHER_ACCOUNT} = {FIRST_MERCHANT_ACCOUNT} + $1::bigint
+        ) AS late JOIN transfers t USING (id)
+        WHERE {MOVES} AND {_PLACE} AND {_SEEN_NOW} AND NOT ({_SEEN_BEFORE}) {_NEWEST}""",
+    # Its own fee.
+    f"""SELECT {_COLUMNS} FROM transfers paid JOIN transfers t
+            ON t.created_at = paid.created_at AND t.tid = paid.tid
+        WHERE paid.id = $10 AND {_OWN} AND t.kind = 'payout_fee' AND {_PLACE} {_NEWEST}""",
+)
+
+
+async def movements(
+    connection: Connection, payout: Payout, limit: int, after: Position | None = None
+) -> PayoutMovements:
+    """A page of the movements of a payout, newest first. Their sum is its amount."""
+    own, before = await _chain(connection, payout)
+    place = after or Position(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
+    walks = " UNION ALL ".join(f"({walk} LIMIT {limit + 1})" for walk in _WALKS)
+    async with connection.transaction(readonly=True):
+        await connection.execute(FINDING)
+        found = await connection.fetch(
+            f"SELECT t.id, t.kind, t.created_at, t.amount, t.payment_id, r.id "
+            f"FROM (SELECT * FROM ({walks}) AS t {_NEWEST} LIMIT {limit + 1}) AS t "
+            f"LEFT JOIN refunds r ON t.kind = 'refund' AND r.tid = t.tid {_NEWEST}",
+            *(payout.tenant_id, payout.cut_off, before.cut_off),
+            *(payout.snapshot, before.snapshot, own.xid, before.xid),
+            *(*place, payout.transfer_id),
+        )
+    rows = [PayoutMovement(*row) for row in found[:limit]]
+    last = rows[-1] if len(found) > limit else None
+    return PayoutMovements(rows, None if last is None else Position(last.created_at, last.id))
+
+
+class _Link(NamedTuple):
+    """The bounds of one payout in the chain of its merchant."""
+
+    cut_off: datetime
+    snapshot: str | None
+    xid: int
+
+
+async def _chain(connection: Connection, payout: Payout) -> tuple[_Link, _Link]:
+    rows = await connection.fetch(
+        "SELECT cut_off, snapshot, xid FROM payouts "
+        "WHERE tenant_id = $1 AND number = ANY($2) ORDER BY number DESC",
+        *(payout.tenant_id, [payout.number, payout.number - 1]),
+    )
+    own, *before = (_Link(*row) for row in rows)
+    return own, (before[0] if before else _Link(_NEVER, None, 0))
+
+
+# == Runs =========================================================================================
+
+
+async def open_run(connection: Connection, mode: Mode) -> PayoutRun | None:
+    row = await connection.fetchrow(
+        f"{PAYOUT_RUNS.select} WHERE mode = $1 AND status = 'requested'", mode
+    )
+    return None if row is None else PAYOUT_RUNS.read(row)
+
+
+async def run_by_number(connection: Connection, mode: Mode, number: int) -> PayoutRun | None:
+    row = await connection.fetchrow(
+        f"{PAYOUT_RUNS.select} WHERE mode = $1 AND number = $2", mode, number
+    )
+    return None if row is None else PAYOUT_RUNS.read(row)
+
+
+class RunSummary(NamedTuple):
+    run: PayoutRun
+    payouts: int
+    total: int
+
+
+async def runs(connection: Connection, mode: Mode, limit: int) -> list[RunSummary]:
+    """The newest runs, with the number and sum of their payouts."""
+    rows = await connection.fetch(
+        f"SELECT {', '.join(f'r.{name}' for name in PayoutRun.__struct_fields__)}, "
+        "count(p.id), coalesce(sum(p.amount), 0)::bigint "
+        "FROM payout_runs r LEFT JOIN payouts p ON p.run_id = r.id AND p.status <> 'cancelled' "
+        "WHERE r.mode = $1 GROUP BY r.id ORDER BY r.number DESC LIMIT $2",
+        *(mode, limit),
+    )
+    return [RunSummary(PayoutRun(*row[:-2]), row[-2], row[-1]) for row in rows]
+
+
+async def of_run(connection: Connection, run_id: UUID) -> list[Payout]:
+    rows = await connection.fetch(f"{PAYOUTS.select} WHERE run_id = $1 ORDER BY id", run_id)
+    return [PAYOUTS.read(row) for row in rows]
+
+
+async def waiting(connection: Connection, mode: Mode) -> list[Payout]:
+    """Payouts on request, and withdrawals, that no run has taken; oldest first."""
+    rows = await connection.fetch(
+        f"{PAYOUTS.select} WHERE run_id IS NULL AND status = 'requested' "
+        "AND CASE WHEN tenant_id IS NULL THEN 'live' ELSE (SELECT mode FROM tenants t "
+        "WHERE t.id = tenant_id) END = $1 ORDER BY created_at, id",
+        mode,
+    )
+    return [PAYOUTS.read(row) for row in rows]
+
+
+async def orders(connection: Connection, payout_ids: Collection[UUID]) -> list[BankOrder]:
+    rows = await connection.fetch(
+        f"{BANK_ORDERS.select} WHERE payout_id = ANY($1) ORDER BY reference", list(payout_ids)
+    )
+    return [BANK_ORDERS.read(row) for row in rows]
+
+
+async def bank_file(connection: Connection, run_id: UUID) -> StoredBankFile | None:
+    row = await connection.fetchrow(f"{BANK_FILES.select} WHERE run_id = $1", run_id)
+    return None if row is None else BANK_FILES.read(row)
+
+
+class Preview(NamedTuple):
+    """What a run would pay to a merchant, or why it would not."""
+
+    tenant: Tenant
+    available: int
+    amount: int  # after the fee
+    fee: int
+    refusal: Refusal | None
+
+
+async def preview(
+    connection: Connection, mode: Mode, cut_off: datetime, now: datetime
+) -> list[Preview]:
+    """All merchants of this mode that have a balance or had movements, by their number."""
+    rows = await connection.fetch(
+        f"SELECT {TENANT_COLUMNS} FROM tenant_details d WHERE d.mode = $1 ORDER BY d.id", mode
+    )
+    tenants = {row["id"]: Tenant(*row) for row in rows}
+    ids = list(tenants)
+    accounts = await bank_accounts(connection, ids)
+    agreed, funds = await _terms(connection, ids), await _funds(connection, ids)
+    wanted = [dues.Wanted(id, cut_off, funds[id].paid_out_upto) for id in ids]
+    found = []
+    for tenant, money in zip(tenants.values(), await dues.of(connection, wanted), strict=True):
+        if money.balance == 0 == money.later:
+            continue
+        terms = agreed.get(tenant.id) or PayoutTerms(tenant.id)
+        account = in_effect(accounts[tenant.id], now)
+        refusal = not_payable(money, money.balance, terms, account)
+        amount = money.balance - money.later - terms.fee
+        found.append(Preview(tenant, money.balance, amount, terms.fee, refusal))
+    return found
+
+
+async def holidays(connection: Connection) -> dict[date, str]:
+    rows = await connection.fetch("SELECT day, name FROM bank_holidays ORDER BY day")
+    return cast("dict[date, str]", dict(rows))
