@@ -358,7 +358,7 @@ def test_examples_fit_their_schemas() -> None:
 
 
 def test_every_event_that_the_rules_emit_is_described() -> None:
-    sources = Path(laari.rules.__file__).parent.glob("*.py")
+    sources = Path(laari.rules.__file__).parent.rglob("*.py")
     names = re.compile(r'(?:emit\w*|announce)\([^")]*"([a-z_]+\.[a-z_]+)"')
     emitted = {name for source in sources for name in names.findall(source.read_text())}
     emitted |= {*PAYMENTS.events.values(), *REQUESTS.events.values()}

@@ -238,7 +238,7 @@ async def test_emails_alone_do_not_open_a_live_merchant_with_a_second_factor(con
             token = await invite(connection, place.merchant_id or "", email)
             assert await accept(connection, token, password_hash="mine") is not None
         else:
-            token = await password_links.issue(connection, OPERATOR, person, NOW)
+            token = await password_link(connection, person, NOW)
             assert await password_links.use(connection, token, "mine", NOW)
         assert await second_factors.status(connection, person) is not None
 
