@@ -152,7 +152,7 @@ async def test_the_old_key_works_until_the_chosen_moment_or_until_it_is_ended(
     assert statuses() == [200, 200]
     await page.get_by_role("link", name="Rotate the key").click()
     assert await page.get_by_label("The old key ends").locator("option").all_inner_texts() == [
-        "now"
+        "Now"
     ]
     await page.get_by_role("link", name="End only the old key").click()
     assert await serious_violations(page) == []
