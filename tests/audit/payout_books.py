@@ -2,7 +2,7 @@
 
 from datetime import UTC, date, datetime
 
-from laari.rules.banking.bank_lines import HandleLine, ImportLine, SignFloat, Target
+from laari.rules.banking.bank_lines import HandleLine, ImportLine, MatchLine, SignFloat, Target
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.merchant_money import SweepFees
 from laari.rules.banking.payout_runs import AnswerPayout, CancelPayout, JoinRun
@@ -37,6 +37,7 @@ async def write_payouts(dsn: str) -> None:
         await _withdraw(shop)
         await _import(shop)
         assert await shop.run(SweepFees(OPERATOR, "live", 10))
+        assert await shop.run(MatchLine(OPERATOR, "FT9", ("sweep", "1")))
         assert await shop.run(SignFloat(OPERATOR, TODAY, 1, 1, None))
 
 
@@ -61,6 +62,9 @@ async def _import(shop: Shop) -> None:
         "FT4": ("Somebody", 80),
         "FT5": ("Charges", -5),
         "FT6": ("Charges of the month", -6),
+        "FT7": ("By mistake", 90),
+        "FT8": ("Sent back", -90),
+        "FT9": ("Fees", -10),
     }
     lines = [
         StatementLine(number, TODAY, reference, text, amount, None)
@@ -72,3 +76,6 @@ async def _import(shop: Shop) -> None:
         assert await shop.run(ImportLine(OPERATOR, line, target))
     assert await shop.run(HandleLine(OPERATOR, "FT4", shop.payer.account))
     assert await shop.run(HandleLine(OPERATOR, "FT6", charge=True))
+    assert await shop.run(HandleLine(OPERATOR, "FT7"))
+    matched = await shop.run(MatchLine(OPERATOR, "FT8", ("sent_back", "FT7")))
+    assert matched.use == "matched", matched

@@ -236,6 +236,41 @@ def test_a_wrong_statement_changes_nothing(
     assert laari("audit", "--json").status == 0
 
 
+def test_money_out_is_matched_with_what_the_books_have(
+    laari: Laari,  # noqa: F811
+    dsn: str,
+    tmp_path: Path,
+) -> None:
+    shop, account = new_shop(laari), new_account(laari, 50_000)
+    laari("merchant", "update", shop, "--fee-bps", "1000", "--json")
+    pay(dsn, shop, account, 10_000, ago=timedelta())
+    file = tmp_path / "statement.csv"
+    file.write_text(
+        "date,reference,description,debit,credit,balance\n"
+        f"{YESTERDAY},FT1,No idea,,7.00,\n"
+        f"{YESTERDAY},FT2,Back,7.00,,\n"
+        f"{YESTERDAY},FT3,Fees,7.00,,\n"
+        f"{YESTERDAY},FT4,Charges,2.00,,\n"
+    )
+    assert laari("bank", "import", str(file), "--json").json["none"] == 3
+    assert "the books have no such movement" in laari("bank", "match", "FT2").err
+    assert laari("bank", "return", "FT1").status == 0
+    assert laari("fees", "sweep", "700").status == 0
+    closing = laari("float", "--json").json["closing"]
+    assert "use one of: --sweep 1, --returned FT1" in laari("bank", "match", "FT2").err
+    assert "no line has the reference FT9" in laari("bank", "match", "FT9").err
+    assert "use one of" in laari("bank", "match", "FT2", "--sweep", "1", "--returned", "FT1").err
+    assert "The line is of MVR 2.00" in laari("bank", "match", "FT4", "--sweep", "1").err
+    matched = laari("bank", "match", "FT2", "--returned", "FT1", "--json").json
+    assert (matched["reference"], matched["use"]) == ("FT2", "matched")
+    assert "with the line FT2" in laari("bank", "match", "FT3", "--returned", "FT1").err
+    assert laari("bank", "match", "FT3", "--sweep", "1", "--json").json["use"] == "matched"
+    waiting = laari("bank", "lines", "--open", "--json").json
+    assert [each["reference"] for each in waiting] == ["FT4"]
+    assert laari("float", "--json").json["closing"] == closing
+    assert laari("audit", "--json").status == 0, laari("audit").out
+
+
 def test_fees_are_swept_once(laari: Laari, dsn: str) -> None:  # noqa: F811
     shop, account = new_shop(laari), new_account(laari, 50_000)
     laari("merchant", "update", shop, "--fee-bps", "1000", "--json")

@@ -266,6 +266,7 @@ PREPARED = {
     *("payout show", "payout approve", "payout file", "payout settle", "payout return"),
     *("payout cancel", "payout request", "bank import", "bank assign", "bank return"),
     *("fees sweep", "merchant hold", "merchant release", "payout run", "bank charge"),
+    "bank match",
     "wallet withdraw",
 }
 # They need an application, a waiting movement, a sale or a contact, which their own tests have:

@@ -127,6 +127,49 @@ async def test_money_out_is_booked_as_a_charge_once(service: Service, finance: D
     assert {row["action"] for row in rows} == {"bank_line.import", "bank_line.charge"}
 
 
+def money_out(desk: Desk, laari: int) -> str:
+    """The reference of a debit line that no order explains."""
+    reference, amount = new_reference(), f"{laari // 100}.{laari % 100:02}"
+    statement = f"{HEADER}{TODAY},{reference},Transfer,{amount},,\n"
+    assert "is imported" in desk.send("/bank/book", "", statement=statement).text
+    return reference
+
+
+async def test_money_out_is_matched_with_what_the_books_have(
+    service: Service, finance: Desk
+) -> None:
+    laari = secrets.randbelow(10**6) + 10_000  # of no other test
+    receipt, line, other = (
+        unknown_line(finance, laari),
+        money_out(finance, laari),
+        money_out(finance, laari),
+    )
+    assert f"sent_back {receipt}" not in finance.get("/bank").text
+    finance.send("/bank/return", "", reference=receipt)
+    assert f'value="sent_back {receipt}"' in finance.get("/bank").text
+    given = {"reference": line, "movement": f"sent_back {receipt}"}
+    support = await desk_of(service, "support")
+    assert support.send("/bank/match", "", **given).status_code == 403
+    for wrong, status in (
+        ({"movement": ""}, 422),
+        ({"movement": f"hold {receipt}"}, 422),
+        ({"movement": "sweep 999999"}, 404),
+        ({"movement": f"sent_back {other}"}, 404),
+        ({"reference": ""}, 422),
+        ({"reference": receipt}, 409),
+    ):
+        refused = finance.send("/bank/match", "", **{**given, **wrong})
+        assert refused.status_code == status, wrong
+    assert "Nothing was booked" in finance.send("/bank/match", "", **given).text
+    assert lines_of(service, line, other) == [
+        {line: "matched", other: "none"}[each] for each in sorted((line, other))
+    ]
+    assert finance.send("/bank/match", "", **{**given, "reference": other}).status_code == 409
+    assert f"sent_back {receipt}" not in finance.get("/bank").text
+    rows = service.execute("SELECT actor_role FROM journal WHERE action = 'bank_line.match'")
+    assert {row["actor_role"] for row in rows} == {"finance"}
+
+
 # == The float ====================================================================================
 
 

@@ -30,6 +30,7 @@ DIGESTS = {
     "0009_till_closings.sql": "3cf9a27044f9150a655e100b50b6cfa3a9e97a48dd7c8a40b6f605867d7cea97",
     "0010_contact_changes.sql": "f8838f924471818b847b5a414a67a3e2932c49e8a31bcafe48410467794777b7",
     "0011_customers.sql": "0cb0c030fff66d31546d2bfe8afbe1c77efb981ee85834bcc49ebcf609265b30",
+    "0012_bank_matches.sql": "933f0702747e3bacdea47d5dde9343c18fb1fa5d23cba7070510e01c9154c90a",
 }
 RELEASED = {"0.1.0": 1}  # the last migration of each release
 FILES = Path(__file__).parent / "released"

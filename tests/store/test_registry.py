@@ -53,6 +53,7 @@ LOOKUP_KEYS: dict[str, Any] = {
     "bank_accounts": 1,
     "last_withdrawals": 1,
     "answers": "LP000001R0001",
+    "bank_movements": ("sent_back", "FT1"),
     "run_numbers": "live",
     "earned_fees": "live",
     "fund_movement_counts": 1,

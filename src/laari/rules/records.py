@@ -520,7 +520,7 @@ class BankOrder(Struct, frozen=True):
 
 
 BankLineUse = Literal[
-    "topup", "receipt", "assigned", "sent_back", "settled", "returned", "charge", "none"
+    "topup", "receipt", "assigned", "sent_back", "settled", "returned", "charge", "matched", "none"
 ]
 
 
@@ -541,6 +541,20 @@ class BankLine(Struct, frozen=True):
     tid: str | None = None  # the last movement of its money
     handled_at: datetime | None = None
     handled_by: str | None = None
+
+
+BankMovementKind = Literal["sent_back", "sweep"]
+
+
+class BankMovement(NamedTuple):
+    """Money that a person recorded as gone from the live bank account."""
+
+    kind: BankMovementKind
+    name: str  # the reference of the line that was sent back, or the number of the sweep
+    amount: int
+    tid: str
+    time: datetime
+    matched: str | None  # the reference of the line that shows it
 
 
 class FeeSweep(Struct, frozen=True):

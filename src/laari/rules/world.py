@@ -16,6 +16,8 @@ from laari.rules.records import (
     Authorization,
     BankAccount,
     BankLine,
+    BankMovement,
+    BankMovementKind,
     BankOrder,
     Contact,
     CustomerType,
@@ -61,6 +63,8 @@ ResponseKey: TypeAlias = tuple[int, str, str]
 ReferenceKey: TypeAlias = tuple[int, str]
 # A tenant, and the cut-off of a payout; None is now.
 DueKey: TypeAlias = tuple[int, datetime | None]
+# A movement out of the bank account, by its kind and name.
+MovementKey: TypeAlias = tuple[BankMovementKind, str]
 
 
 def local_time(now: datetime, tenant: Tenant | TenantClock | None) -> datetime:
@@ -105,6 +109,8 @@ class World:
     )
     # The uses of lines that name an order.
     answers = Lookup[str, frozenset[str]]()
+    # Money that left the bank account. A unique index decides which line is matched with it.
+    bank_movements = Lookup[MovementKey, BankMovement]()
     # A run before its payouts, and a payout before its orders.
     runs = Table[UUID, PayoutRun](
         PayoutRun, "payout_runs", ("id",), changes_from="status", contested=("mode", "number")

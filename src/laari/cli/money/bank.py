@@ -15,6 +15,7 @@ from laari.rules.banking.bank_days import cut_off_of
 from laari.rules.banking.bank_lines import (
     HandleLine,
     ImportLine,
+    MatchLine,
     SignFloat,
     Target,
     expected_use,
@@ -32,6 +33,7 @@ from laari.rules.calendar import show as show_time
 from laari.rules.money import MAX_MONEY
 from laari.rules.records import BankLine
 from laari.rules.refusals import Refusal
+from laari.rules.world import MovementKey
 from laari.store.postgres.pool import Connection, connection_to
 from laari.store.reads.money import bank as reads
 
@@ -142,6 +144,42 @@ async def return_(service: Service, reference: str) -> dict[str, object]:
 async def charge(service: Service, reference: str) -> dict[str, object]:
     """Book a line without a use as the bank's own charge."""
     return described(await submit(service, HandleLine(actor(), reference, charge=True)))
+
+
+@bank.command()
+@click.argument("reference")
+@click.option("--returned", metavar="REFERENCE", help="The receipt that was sent back.")
+@click.option("--sweep", type=fields.integer(1, MAX_MONEY), help="The number of the sweep.")
+@operation
+@needs("bank.import")
+async def match(
+    service: Service, reference: str, returned: str | None, sweep: int | None
+) -> dict[str, object]:
+    """Close a line whose money the books have sent before.
+
+    This is a receipt that was sent back, or a sweep of fees, of the same amount. Nothing is booked.
+    Without an option, the movements of this amount are named.
+    """
+    movement: MovementKey = ("sweep", str(sweep))
+    if (returned is None) == (sweep is None):
+        raise LaariError(await _candidates(service, reference))
+    if returned is not None:
+        movement = ("sent_back", returned)
+    return described(await submit(service, MatchLine(actor(), reference, movement)))
+
+
+async def _candidates(service: Service, reference: str) -> str:
+    """Which movements a line may show."""
+    async with connection_to(service.dsn) as connection:
+        line = (await reads.by_reference(connection, [reference])).get(reference)
+        found = [] if line is None else await reads.unmatched(connection, [-line.amount])
+    if line is None:
+        return f"no line has the reference {reference}"
+    options = [
+        f"--sweep {each.name}" if each.kind == "sweep" else f"--returned {each.name}"
+        for each in found
+    ]
+    return f"use one of: {', '.join(options)}" if options else "the books have no such movement"
 
 
 def described(line: BankLine) -> dict[str, object]:

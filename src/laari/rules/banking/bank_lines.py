@@ -2,7 +2,8 @@
 
 Money with the number of a wallet becomes a top-up. A line with the reference of an order answers
 it. Other money that came in is unallocated until a person assigns it or sends it back. Other money
-that went out changes nothing, unless a person books it as a charge of the bank.
+that went out changes nothing. A person books it as a charge of the bank, or matches it with money
+that the books have sent before.
 """
 
 import re
@@ -24,6 +25,7 @@ from laari.rules.operator import is_too_large
 from laari.rules.records import (
     BankLine,
     BankLineUse,
+    BankMovementKind,
     BankOrder,
     FloatSignoff,
     Tenant,
@@ -32,7 +34,7 @@ from laari.rules.records import (
 )
 from laari.rules.refusals import Refusal, invalid, refuse
 from laari.rules.wallets import add_received_money, move_outside_money
-from laari.rules.world import Needs, World
+from laari.rules.world import MovementKey, Needs, World
 
 _ACCOUNT = re.compile(r"(?<![0-9])77[0-9]{11}(?![0-9])", re.ASCII)
 
@@ -187,14 +189,19 @@ class ImportLine(Command[Imported]):
 
 
 def _note_line(
-    world: World, actor: Actor, action: str, before: BankLine | None, after: BankLine
+    world: World,
+    actor: Actor,
+    action: str,
+    before: BankLine | None,
+    after: BankLine,
+    **more: str,
 ) -> None:
     note(
         *(world, actor, action, "bank_line", after.reference),
         merchant_id=None,
         mode="live",
         before=None if before is None else {"use": before.use},
-        after={"use": after.use, "amount": after.amount, "account": after.account},
+        after={"use": after.use, "amount": after.amount, "account": after.account, **more},
     )
 
 
@@ -224,9 +231,9 @@ class HandleLine(Command[BankLine]):
     def decide(self, world: World) -> BankLine | Refusal:
         line = world.bank_lines.get(self.reference)
         if line is None:
-            return refuse("not_found", f"No line has the reference {self.reference}.")
+            return _no_line(self.reference)
         if line.use != ("none" if self.charge else "receipt"):
-            return refuse("conflict", f"The line does not wait for this: its use is {line.use}.")
+            return _does_not_wait(line)
         if self.charge:
             tid, use = self._charge(world, line), "charge"
         elif self.account is None:
@@ -267,6 +274,66 @@ class HandleLine(Command[BankLine]):
         tid = world.new_tid()
         ledger.transfer(world, "bank_charge", corrections, outside, -line.amount, tid, world.now)
         return tid
+
+
+@dataclass(frozen=True, slots=True)
+class MatchLine(Command[BankLine]):
+    """A person says which recorded movement an open line shows. Nothing is booked.
+
+    The movement is a receipt that was sent back or a sweep of fees, and is matched once.
+    """
+
+    actor: Actor
+    reference: str
+    movement: MovementKey
+
+    def needs(self, needs: Needs) -> None:
+        needs.lock(World.bank_lines, self.reference)
+        needs.read(World.bank_movements, self.movement)
+
+    def decide(self, world: World) -> BankLine | Refusal:
+        line, found = (
+            world.bank_lines.get(self.reference),
+            world.bank_movements.get(self.movement),
+        )
+        if line is None:
+            return _no_line(self.reference)
+        if line.use != "none":
+            return _does_not_wait(line)
+        if found is None:
+            return refuse("not_found", f"The books have no {movement_words(*self.movement)}.")
+        if found.matched is not None:
+            message = f"The movement is matched with the line {found.matched} already."
+            return refuse("conflict", message)
+        if found.amount != -line.amount:
+            amounts = (
+                f"MVR {rufiyaa(-line.amount)}, and the movement of MVR {rufiyaa(found.amount)}"
+            )
+            return refuse("conflict", f"The line is of {amounts}.")
+        matched = replace(
+            line,
+            use="matched",
+            tid=found.tid,
+            handled_at=world.now,
+            handled_by=written(self.actor),
+        )
+        world.bank_lines.change(line.reference, matched)
+        world.bank_movements[self.movement] = found._replace(matched=line.reference)
+        shown = " ".join(self.movement)
+        _note_line(world, self.actor, "bank_line.match", line, matched, movement=shown)
+        return matched
+
+
+def movement_words(kind: BankMovementKind, name: str) -> str:
+    return f"sweep {name}" if kind == "sweep" else f"receipt {name} that was sent back"
+
+
+def _no_line(reference: str) -> Refusal:
+    return refuse("not_found", f"No line has the reference {reference}.")
+
+
+def _does_not_wait(line: BankLine) -> Refusal:
+    return refuse("conflict", f"The line does not wait for this: its use is {line.use}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -235,7 +235,7 @@ CHECKS = [
                 || t.credit_account, 'no transfer') AS found
         FROM bank_lines l LEFT JOIN (
             SELECT * FROM transfers WHERE kind IN ('topup', 'receipt', 'payout_settled',
-                'payout_returned', 'withdrawal', 'bank_charge')
+                'payout_returned', 'withdrawal', 'bank_charge', 'sweep')
                 AND tid IN (SELECT tid FROM bank_lines)
         ) t ON t.tid = l.tid
         LEFT JOIN bank_orders o ON o.reference = l.order_reference
@@ -250,6 +250,8 @@ CHECKS = [
                     = ('receipt', 9, 3)
                 WHEN 'charge' THEN (t.kind, t.debit_account, t.credit_account)
                     = ('bank_charge', 7, 3)
+                WHEN 'matched' THEN l.amount < 0 AND (t.kind, t.debit_account, t.credit_account)
+                    IN (('receipt', 9, 3), ('sweep', 1, 3))
                 WHEN 'settled' THEN t.id = o.settled_transfer_id
                 WHEN 'returned' THEN t.id = o.returned_transfer_id
                 ELSE false END IS NOT TRUE)
@@ -257,7 +259,10 @@ CHECKS = [
         UNION ALL
         SELECT t.tid, 'a line', t.kind || ' of ' || t.amount FROM transfers t
         WHERE t.kind = 'bank_charge'
-            AND NOT EXISTS (SELECT FROM bank_lines l WHERE l.tid = t.tid AND l.use = 'charge')""",
+            AND NOT EXISTS (SELECT FROM bank_lines l WHERE l.tid = t.tid AND l.use = 'charge')
+        UNION ALL
+        SELECT min(reference), 'one line of ' || tid, count(*) || ' lines' FROM bank_lines
+        WHERE use = 'matched' GROUP BY tid HAVING count(*) > 1""",
         scope="all",
     ),
     Check(

@@ -235,6 +235,11 @@ async def _load_answers(connection: asyncpg.Connection, needs: Needs, world: Wor
     world.answers.update(await bank.answers(connection, needs.only_read(World.answers)))
 
 
+async def _load_bank_movements(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
+    wanted = needs.only_read(World.bank_movements)
+    world.bank_movements.update(await bank.movements(connection, wanted))
+
+
 async def _load_earned_fees(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     world.earned_fees.update(await bank.earned_fees(connection, needs.only_read(World.earned_fees)))
 
@@ -287,6 +292,7 @@ _SPECIAL: dict[object, _Load] = {
     World.bank_accounts: _load_bank_accounts,
     World.last_withdrawals: _load_last_withdrawals,
     World.answers: _load_answers,
+    World.bank_movements: _load_bank_movements,
     World.earned_fees: _load_earned_fees,
     World.runs: _load_runs,
     World.run_numbers: _load_run_numbers,

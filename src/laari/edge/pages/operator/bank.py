@@ -6,7 +6,14 @@ from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
-from laari.rules.banking.bank_lines import HandleLine, ImportLine, Target, expected_use, is_same
+from laari.rules.banking.bank_lines import (
+    HandleLine,
+    ImportLine,
+    MatchLine,
+    Target,
+    expected_use,
+    is_same,
+)
 from laari.rules.banking.bank_statement import (
     MAX_REFERENCE,
     StatementError,
@@ -14,6 +21,7 @@ from laari.rules.banking.bank_statement import (
     read_statement,
 )
 from laari.rules.records import BankLineUse
+from laari.rules.world import MovementKey
 from laari.store.reads.money import bank as reads
 
 MOST_LISTED = 100
@@ -23,10 +31,14 @@ LONGEST = 400 * 1024  # bytes of the form; a longer statement takes the command 
 
 async def show(request: OperatorRequest) -> Reply:
     waiting = await request.backend.ask(reads.lines, MOST_OPEN, only_open=True)
+    unexplained = [line for line in waiting if line.use == "none"]
     return await request.long_page(
         "bank.html",
         receipts=[line for line in waiting if line.use == "receipt"],
-        unexplained=[line for line in waiting if line.use == "none"],
+        unexplained=unexplained,
+        movements=await request.backend.ask(
+            reads.unmatched, {-each.amount for each in unexplained}
+        ),
         lines=await request.backend.ask(reads.lines, MOST_LISTED, only_open=False),
     )
 
@@ -106,7 +118,16 @@ async def _charge(request: OperatorRequest) -> Reply:
     return await _handle(request, command, "charged")
 
 
-async def _handle(request: OperatorRequest, command: HandleLine, done: str) -> Reply:
+async def _match(request: OperatorRequest) -> Reply | Problem:
+    kind, _, name = request.form.get("movement", "").partition(" ")
+    if kind not in ("sent_back", "sweep") or not 1 <= len(name) <= MAX_REFERENCE:
+        return FormProblem(422, "Choose the movement that the line shows.")
+    movement: MovementKey = ("sweep" if kind == "sweep" else "sent_back", name)
+    command = MatchLine(request.actor, _reference(request), movement)
+    return await _handle(request, command, "matched")
+
+
+async def _handle(request: OperatorRequest, command: HandleLine | MatchLine, done: str) -> Reply:
     await request.confirm()
     await request.submit(command)
     return request.redirect("/bank", done=done)
@@ -122,4 +143,5 @@ ROUTES: Routes = [
     PageRoute(OperatorRequest, "/bank/assign", post=_assign, page=show, needs="bank.import"),
     PageRoute(OperatorRequest, "/bank/return", post=_return, page=show, needs="bank.import"),
     PageRoute(OperatorRequest, "/bank/charge", post=_charge, page=show, needs="bank.import"),
+    PageRoute(OperatorRequest, "/bank/match", post=_match, page=show, needs="bank.import"),
 ]

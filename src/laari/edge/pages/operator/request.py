@@ -58,6 +58,7 @@ DONE = {
     "sent_back": "The money is recorded as sent back.",
     "withdrawn": "The withdrawal is requested. The next payout run takes it.",
     "bank_account": "The bank account is saved.",
+    "matched": "The line is matched. Nothing was booked.",
     "charged": "The charge of the bank is booked.",
     "signed": "The day is signed off.",
     "swept": "The sweep is recorded.",

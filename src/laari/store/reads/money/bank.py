@@ -11,7 +11,8 @@ from laari.rules.banking.bank_file import references_in
 from laari.rules.banking.bank_lines import Target, accounts_in
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.payouts import tenant_of
-from laari.rules.records import BankLine, EarnedFees, FloatSignoff, Mode
+from laari.rules.records import BankLine, BankMovement, EarnedFees, FloatSignoff, Mode
+from laari.rules.world import MovementKey
 from laari.store.reads.money import payouts
 from laari.store.reads.wallets import topups_by_slip
 from laari.store.tables import BANK_LINES, FLOAT_SIGNOFFS
@@ -72,6 +73,42 @@ async def lines(connection: Connection, limit: int, *, only_open: bool) -> list[
         f"{BANK_LINES.select} {where} ORDER BY day DESC, reference DESC LIMIT $1", limit
     )
     return [BANK_LINES.read(row) for row in rows]
+
+
+_SENT_BACK = """
+SELECT 'sent_back', l.reference, l.amount, l.tid, l.handled_at, m.reference
+FROM bank_lines l LEFT JOIN bank_lines m ON m.tid = l.tid AND m.use = 'matched'
+WHERE l.use = 'sent_back'
+"""
+_SWEPT = """
+SELECT 'sweep', s.number::text, s.amount, t.tid, s.created_at, m.reference
+FROM fee_sweeps s JOIN transfers t ON t.id = s.transfer_id
+LEFT JOIN bank_lines m ON m.tid = t.tid AND m.use = 'matched'
+WHERE s.mode = 'live'
+"""
+
+
+async def movements(
+    connection: Connection, wanted: Collection[MovementKey]
+) -> dict[MovementKey, BankMovement]:
+    """Receipts that were sent back and sweeps of fees, by their kind and name."""
+    returned, swept = (
+        [name for kind, name in wanted if kind == each] for each in ("sent_back", "sweep")
+    )
+    rows = await connection.fetch(f"{_SENT_BACK} AND l.reference = ANY($1)", returned)
+    rows += await connection.fetch(f"{_SWEPT} AND s.number::text = ANY($1)", swept)
+    found = [BankMovement(*row) for row in rows]
+    return {(each.kind, each.name): each for each in found}
+
+
+async def unmatched(connection: Connection, amounts: Collection[int]) -> list[BankMovement]:
+    """Movements of these amounts that no line of the statement shows yet, newest first."""
+    rows = await connection.fetch(
+        f"{_SENT_BACK} AND l.amount = ANY($1) AND m.reference IS NULL "
+        f"UNION ALL {_SWEPT} AND s.amount = ANY($1) AND m.reference IS NULL ORDER BY 5 DESC",
+        list(amounts),
+    )
+    return [BankMovement(*row) for row in rows]
 
 
 _EARNED = """
