@@ -231,9 +231,34 @@ def test_a_wrong_statement_changes_nothing(
     file.write_text(head)
     assert laari("bank", "import", str(file), "--json").json["receipt"] == 1
     file.write_text(head.replace("1.00", "1.50"))
+    assert laari("bank", "import", str(file), "--dry-run", "--json").json["conflict"] == 1
     assert "imported before with other content" in laari("bank", "import", str(file)).err
     assert laari("bank", "return", "FT8", "--json").json["use"] == "sent_back"
     assert laari("audit", "--json").status == 0
+
+
+def test_a_conflict_with_a_slip_books_no_line(
+    laari: Laari,  # noqa: F811
+    dsn: str,
+    tmp_path: Path,
+) -> None:
+    account = new_account(laari, 0)
+    assert laari("wallet", "topup", account, "500", "--slip", "FT2", "--json").status == 0
+    file = tmp_path / "statement.csv"
+    file.write_text(
+        "date,reference,description,debit,credit,balance\n"
+        f"{YESTERDAY},FT1,Aisha {account},,1.00,\n{YESTERDAY},FT2,Aisha {account},,6.00,\n"
+    )
+    seen = laari("bank", "import", str(file), "--dry-run", "--json").json
+    assert (seen["new"], seen["topup"], seen["conflict"]) == (2, 1, 1)
+    assert [each["use"] for each in seen["booked"]] == ["topup", "conflict"]
+    told = f"The slip was already used to top up MVR 5.00 to account {account}"
+    assert told in seen["booked"][1]["conflict"]
+    refused = laari("bank", "import", str(file)).err
+    assert f"line 3: {told}" in refused
+    assert "Nothing was booked." in refused
+    assert query(dsn, "SELECT count(*) FROM bank_lines") == 0
+    assert laari("wallet", "history", account, "--json").json[0]["amount"] == 500
 
 
 def test_money_out_is_matched_with_what_the_books_have(

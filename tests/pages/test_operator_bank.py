@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest_asyncio
 
+from laari.rules.operator import MoveMoney
+from laari.store.batch.runner import BatchRunner
+from tests.actors import OPERATOR
 from tests.pages.finance import HEADER, TODAY, YESTERDAY, paid_shop
 from tests.pages.operators import Desk, desk_of
 from tests.pages.people import new_customer
@@ -26,6 +29,13 @@ def lines_of(service: Service, *references: str) -> list[str]:
         "SELECT use FROM bank_lines WHERE reference = ANY($1) ORDER BY reference", [*references]
     )
     return [row["use"] for row in rows]
+
+
+async def top_up(service: Service, account: int, laari: int, slip: str) -> None:
+    """By hand, before the statement comes."""
+    runner = BatchRunner(service.dsn, service.origin)
+    await runner.run([MoveMoney(OPERATOR, None, account, "topup", laari, "x", slip=slip)], 1.0)
+    await runner.close()
 
 
 def unknown_line(desk: Desk, laari: int = 700) -> str:
@@ -56,10 +66,35 @@ async def test_a_statement_is_checked_and_then_booked_once(service: Service, fin
     [row] = service.execute("SELECT balance FROM wallets WHERE account = $1", customer.account)
     assert row["balance"] == 5_000
     changed = statement.replace("50.00,50.00", "60.00,50.00")
-    for action in ("", "/book"):
-        refused = finance.send("/bank", action, statement=changed)
-        assert refused.status_code == 409
-        assert "Line 2" in refused.text
+    refused = finance.send("/bank/book", "", statement=changed)
+    assert refused.status_code == 409
+    for shown in (refused.text, finance.send("/bank", "", statement=changed).text):
+        assert "Line 2: " in shown
+        assert "The reference was imported before with other content" in shown
+
+
+async def test_a_conflict_with_a_slip_is_shown_before_anything_is_booked(
+    service: Service, finance: Desk
+) -> None:
+    customer = await new_customer(service, balance=0)
+    first, slip = sorted(new_reference() for _ in range(2))
+    await top_up(service, customer.account, 500, slip)
+    statement = (
+        f"{HEADER}{TODAY},{first},Aisha {customer.account},,1.00,\n"
+        f"{TODAY},{slip},Aisha {customer.account},,6.00,\n"
+    )
+    checked = finance.send("/bank", "", statement=statement).text
+    assert "2 lines, 2 new" in checked
+    assert "Line 3: " in checked
+    assert "The slip was already used to top up MVR 5.00" in checked
+    assert "A line conflicts" in checked
+    assert "Book the statement" not in checked
+    refused = finance.send("/bank/book", "", statement=statement)
+    assert refused.status_code == 409
+    assert "Line 3: The slip was already used" in refused.text
+    assert lines_of(service, first, slip) == []
+    [row] = service.execute("SELECT balance FROM wallets WHERE account = $1", customer.account)
+    assert row["balance"] == 500
 
 
 async def test_a_wrong_statement_is_shown_again(service: Service, finance: Desk) -> None:

@@ -3,11 +3,12 @@
 from datetime import date
 from typing import Any
 
-from laari.rules.banking.bank_lines import HandleLine, ImportLine, Target, expected_use
+from laari.rules.banking.bank_lines import HandleLine, ImportLine, Target, expected
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.movements import RequestMovement
 from laari.rules.money import MAX_MONEY
 from laari.rules.operator import MoveMoney
+from laari.rules.refusals import Refusal
 from laari.store.reads.money import bank
 from tests.actors import OPERATOR
 from tests.store.payout_books import Shop, a_shop
@@ -19,9 +20,12 @@ DAY = date(2026, 11, 18)
 async def line(shop: Shop, reference: str, text: str, amount: int) -> Any:
     read = StatementLine(2, DAY, reference, text, amount, None)
     [target] = await bank.targets(shop.connection, [read])
-    use = expected_use(read, target, None)
+    seen = expected(read, target, None)
     outcome = await shop.run(ImportLine(OPERATOR, read, target))
-    assert getattr(outcome, "line", None) is None or outcome.line.use == use  # as the dry run said
+    if isinstance(outcome, Refusal):
+        assert seen.conflict == outcome.message  # as the dry run said
+    else:
+        assert (seen.use, seen.conflict) == (outcome.line.use, None)
     return outcome
 
 
@@ -49,6 +53,23 @@ async def test_a_line_without_a_number_is_the_top_up_that_was_entered_by_hand(ds
         assert (await shop.run(ImportLine(OPERATOR, other, nothing))).code == "conflict"
         assert (await shop.run(ImportLine(OPERATOR, read, nothing))).line.use == "topup"
         assert await in_bank(shop) == BALANCE + 1_000
+        assert await shop.differences() == []
+
+
+async def test_the_dry_run_knows_every_conflict_with_a_slip(dsn: str) -> None:
+    async with a_shop(dsn) as shop, a_shop(dsn) as other:
+        named, stranger = f"To {shop.payer.account}", f"To {other.payer.account}"
+        both = f"{named} {stranger}"
+        for number, (text, amount, fits) in enumerate(
+            (
+                *((named, 500, True), ("Money", 500, True), (both, 500, True)),
+                *((named, 501, False), ("Money", 499, False), (both, 501, False)),
+                *((stranger, 500, False), ("Money", -500, True)),
+            )
+        ):
+            await by_hand(shop, f"FT{number}", 500)
+            booked = await line(shop, f"FT{number}", text, amount)
+            assert isinstance(booked, Refusal) is not fits, (text, amount)
         assert await shop.differences() == []
 
 

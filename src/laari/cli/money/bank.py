@@ -13,18 +13,15 @@ from laari.errors import LaariError
 from laari.process.open import Service
 from laari.rules.banking.bank_days import cut_off_of
 from laari.rules.banking.bank_lines import (
+    Expected,
     HandleLine,
     ImportLine,
     MatchLine,
     SignFloat,
-    Target,
-    expected_use,
-    is_same,
 )
 from laari.rules.banking.bank_statement import (
     MAX_BYTES,
     StatementError,
-    StatementLine,
     read_statement,
 )
 from laari.rules.banking.merchant_money import SweepFees
@@ -62,19 +59,15 @@ async def import_(service: Service, file: IO[bytes], dry_run: bool) -> dict[str,
     except StatementError as error:
         raise LaariError(str(error)) from None
     async with connection_to(service.dsn) as connection:
-        targets = await reads.targets(connection, lines)
-        known = await reads.by_reference(connection, [line.reference for line in lines])
-    for line in lines:
-        before = known.get(line.reference)
-        if before is not None and not is_same(line, before):
-            raise LaariError(
-                f"line {line.number}: {line.reference} was imported before with other content"
-            )
+        expected = await reads.expectations(connection, lines)
     if dry_run:
-        return _summary([_expected(*each, known) for each in zip(lines, targets, strict=True)])
+        return _summary([_expected(each) for each in expected])
+    for each in expected:
+        if each.conflict is not None:
+            raise LaariError(f"line {each.line.number}: {each.conflict} Nothing was booked.")
     booked = []
     async with deciding(service) as decide:
-        for line, target in zip(lines, targets, strict=True):
+        for line, target, *_ in expected:
             outcome = await decide(ImportLine(actor(), line, target))
             if isinstance(outcome, Refusal):
                 raise LaariError(f"line {line.number}: {outcome.message}")
@@ -82,15 +75,16 @@ async def import_(service: Service, file: IO[bytes], dry_run: bool) -> dict[str,
     return _summary(booked)
 
 
-def _expected(line: StatementLine, target: Target, known: dict[str, BankLine]) -> dict[str, object]:
-    before = known.get(line.reference)
+def _expected(each: Expected) -> dict[str, object]:
+    line = each.line
     return {
         "reference": line.reference,
         "day": str(line.day),
         "amount": line.amount,
-        "use": expected_use(line, target, before),
+        "use": each.use if each.conflict is None else "conflict",
         "description": line.description,
-        "repeated": before is not None,
+        "repeated": each.repeated and each.conflict is None,
+        "conflict": each.conflict,
     }
 
 
@@ -101,7 +95,7 @@ def _summary(lines: list[dict[str, object]]) -> dict[str, object]:
         "new": len(new),
         **{
             use: sum(1 for line in new if line["use"] == use)
-            for use in ("topup", "receipt", "settled", "returned", "none")
+            for use in ("topup", "receipt", "settled", "returned", "none", "conflict")
         },
         "booked": lines,
     }

@@ -47,12 +47,13 @@ def accounts_in(text: str) -> list[int]:
 class Target(NamedTuple):
     """What a line names: the wallet it is for, or the order that it answers, with its merchant.
 
-    The order of a withdrawal has no merchant.
+    The order of a withdrawal has no merchant. `topup` has used the line's reference as its slip.
     """
 
     account: int | None = None
     order: BankOrder | None = None
     tenant: Tenant | None = None
+    topup: Transaction | None = None
 
 
 def is_same(line: StatementLine, known: BankLine) -> bool:
@@ -62,15 +63,40 @@ def is_same(line: StatementLine, known: BankLine) -> bool:
     )
 
 
-def expected_use(line: StatementLine, target: Target, known: BankLine | None) -> BankLineUse:
-    """What the import would make of a line."""
+class Expected(NamedTuple):
+    """What the import would make of a line; `conflict` says why it would refuse the line."""
+
+    line: StatementLine
+    target: Target
+    use: BankLineUse
+    repeated: bool = False
+    conflict: str | None = None
+
+
+def expected(line: StatementLine, target: Target, known: BankLine | None) -> Expected:
     if known is not None:
-        return known.use
+        conflict = None if is_same(line, known) else _other_content(known)
+        return Expected(line, target, known.use, repeated=True, conflict=conflict)
     if target.order is not None and target.order.amount == abs(line.amount):
-        return "returned" if line.amount > 0 else "settled"
+        return Expected(line, target, "returned" if line.amount > 0 else "settled")
     if line.amount < 0:
-        return "none"
-    return "receipt" if target.account is None else "topup"
+        return Expected(line, target, "none")
+    conflict = _other_slip(line, target.account, target.topup)
+    use: BankLineUse = "receipt" if target.account is None and target.topup is None else "topup"
+    return Expected(line, target, use, conflict=conflict)
+
+
+def _other_content(known: BankLine) -> str:
+    was = f"{known.day}, MVR {rufiyaa(known.amount)}, {known.description}"
+    return f"The reference was imported before with other content: {was}."
+
+
+def _other_slip(line: StatementLine, account: int | None, first: Transaction | None) -> str | None:
+    """Why this line is not the top-up that used its reference as a slip, if so."""
+    if first is None or (first.account, first.amount) == (account or first.account, line.amount):
+        return None
+    used = f"MVR {rufiyaa(first.amount)} to account {first.account} ({first.tid})"
+    return f"The slip was already used to top up {used}."
 
 
 class Imported(NamedTuple):
@@ -113,8 +139,7 @@ class ImportLine(Command[Imported]):
     def _again(self, known: BankLine) -> Imported | Refusal:
         if is_same(self.line, known):
             return Imported(known, repeated=True)
-        was = f"{known.day}, MVR {rufiyaa(known.amount)}, {known.description}"
-        return refuse("conflict", f"The reference was imported before with other content: {was}")
+        return refuse("conflict", _other_content(known))
 
     def _booked(
         self,
@@ -168,6 +193,9 @@ class ImportLine(Command[Imported]):
         if amount < 0:
             return None
         first = world.topups.get(("live", slip))
+        conflict = _other_slip(self.line, account, first)
+        if conflict is not None:
+            return refuse("conflict", conflict)
         if first is None:
             wallet = None if account is None else world.wallets.get(account)
             if wallet is None or wallet.mode != "live" or is_too_large(wallet, amount):
@@ -176,9 +204,6 @@ class ImportLine(Command[Imported]):
                 world, None, wallet, "topup", amount, f"Bank transfer {slip}"
             )
             _use_slip(world, slip, first)
-        elif (first.account, first.amount) != (account or first.account, amount):
-            used = f"MVR {rufiyaa(first.amount)} to account {first.account} ({first.tid})"
-            return refuse("conflict", f"The slip was already used to top up {used}.")
         return self._booked(world, "topup", tid=first.tid, account=first.account)
 
     def _receive(self, world: World) -> BankLine:

@@ -1,26 +1,20 @@
 """The bank's statement: import, and money that no line explains."""
 
-from typing import NamedTuple
-
 from laari.edge.pages.operator.request import OperatorRequest
 from laari.edge.pages.request import FormProblem, Problem, RefusedForm
 from laari.edge.pages.routes import PageRoute, Routes
 from laari.http.messages import Reply
 from laari.rules.banking.bank_lines import (
+    Expected,
     HandleLine,
     ImportLine,
     MatchLine,
-    Target,
-    expected_use,
-    is_same,
 )
 from laari.rules.banking.bank_statement import (
     MAX_REFERENCE,
     StatementError,
-    StatementLine,
     read_statement,
 )
-from laari.rules.records import BankLineUse
 from laari.rules.world import MovementKey
 from laari.store.reads.money import bank as reads
 
@@ -43,32 +37,13 @@ async def show(request: OperatorRequest) -> Reply:
     )
 
 
-class Expected(NamedTuple):
-    """A line of the statement, and what the import makes of it."""
-
-    line: StatementLine
-    target: Target
-    use: BankLineUse
-    repeated: bool
-
-
 async def _read(request: OperatorRequest) -> list[Expected]:
     try:
         lines = read_statement(request.form.get("statement", "").encode())
     except StatementError as error:
         text = str(error)
         raise RefusedForm(FormProblem(422, f"{text[:1].upper()}{text[1:]}.")) from None
-    targets = await request.backend.ask(reads.targets, lines)
-    known = await request.backend.ask(reads.by_reference, [line.reference for line in lines])
-    found = []
-    for line, target in zip(lines, targets, strict=True):
-        before = known.get(line.reference)
-        if before is not None and not is_same(line, before):
-            message = f"Line {line.number}: {line.reference} was imported with other content."
-            raise RefusedForm(FormProblem(409, message))
-        use = expected_use(line, target, before)
-        found.append(Expected(line, target, use, before is not None))
-    return found
+    return await request.backend.ask(reads.expectations, lines)
 
 
 async def _dry_run(request: OperatorRequest) -> Reply:
@@ -77,13 +52,21 @@ async def _dry_run(request: OperatorRequest) -> Reply:
         "bank_preview.html",
         lines=found,
         new=sum(not each.repeated for each in found),
+        conflicts=sum(each.conflict is not None for each in found),
         statement=request.form["statement"],
     )
 
 
 async def _book(request: OperatorRequest) -> Reply | Problem:
-    """Books one line after the other. Each counts once, so the form may be sent again."""
+    """Books one line after the other. Each counts once, so the form may be sent again.
+
+    A file with a line that is known to conflict is refused before anything is booked.
+    """
     found = await _read(request)
+    for each in found:
+        if each.conflict is not None:
+            message = f"Line {each.line.number}: {each.conflict} Nothing was booked."
+            return FormProblem(409, message)
     await request.confirm()
     for each in found:
         try:

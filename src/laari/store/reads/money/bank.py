@@ -8,7 +8,7 @@ from asyncpg import Connection
 
 from laari.rules.banking.bank_days import cut_off_of
 from laari.rules.banking.bank_file import references_in
-from laari.rules.banking.bank_lines import Target, accounts_in
+from laari.rules.banking.bank_lines import Expected, Target, accounts_in, expected
 from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.payouts import tenant_of
 from laari.rules.records import BankLine, BankMovement, EarnedFees, FloatSignoff, Mode
@@ -35,18 +35,28 @@ async def targets(connection: Connection, lines: Sequence[StatementLine]) -> lis
     slips = await topups_by_slip(connection, [line.reference for line in lines])
     found = []
     for line, text in zip(lines, texts, strict=True):
+        topup = slips.get(("live", line.reference))
         named = [orders[each] for each in references_in(text) if each in orders]
         wallets = [each for each in accounts_in(text) if each in accounts]
         if len(named) == 1:
             tenant = tenant_of(by_id, paid[named[0].payout_id])
-            found.append(Target(order=named[0], tenant=tenant))
+            found.append(Target(order=named[0], tenant=tenant, topup=topup))
         elif not named and len(wallets) == 1:
-            found.append(Target(account=wallets[0]))
-        elif not named and not wallets and ("live", line.reference) in slips:
-            found.append(Target(account=slips["live", line.reference].account))
+            found.append(Target(account=wallets[0], topup=topup))
+        elif not named and not wallets and topup is not None:
+            found.append(Target(account=topup.account, topup=topup))
         else:
-            found.append(Target())
+            found.append(Target(topup=topup))
     return found
+
+
+async def expectations(connection: Connection, lines: Sequence[StatementLine]) -> list[Expected]:
+    """What the import would make of each line, with every conflict that is known now."""
+    known = await by_reference(connection, [line.reference for line in lines])
+    return [
+        expected(line, target, known.get(line.reference))
+        for line, target in zip(lines, await targets(connection, lines), strict=True)
+    ]
 
 
 async def _live(connection: Connection, accounts: Collection[int]) -> set[int]:
