@@ -308,6 +308,26 @@ def test_fees_are_swept_once(laari: Laari, dsn: str) -> None:  # noqa: F811
     assert laari("audit", "--json").status == 0
 
 
+def test_a_requested_payout_of_a_paused_merchant_is_held(laari: Laari, dsn: str) -> None:  # noqa: F811
+    first, second = new_shop(laari, "First"), new_shop(laari, "Second")
+    account = new_account(laari, 50_000)
+    for shop, amount in ((first, 7_000), (second, 3_000)):
+        pay(dsn, shop, account, amount, ago=timedelta(days=1))
+        assert laari("payout", "request", shop).status == 0
+    assert laari("payout", "terms", first, "--pause", "Fraud").status == 0
+    run = ("payout", "run", "--day", str(YESTERDAY), "--json")
+    for form in (("--dry-run",), ()):
+        seen = laari(*run, *form).json
+        assert (seen["count"], seen["total"]) == (1, 3_000)
+        [held] = seen["held"]
+        assert (held["merchant"], held["amount"]) == ("First", 7_000)
+        assert held["reason"] == "Payouts are paused: Fraud."
+    assert seen["refused"] == []
+    assert laari("payout", "terms", first, "--resume").status == 0
+    seen = laari(*run).json
+    assert (seen["held"], seen["total"]) == ([], 10_000)
+
+
 def test_a_day_is_signed_off(laari: Laari, dsn: str) -> None:  # noqa: F811
     sign = ("float", "--day", str(YESTERDAY), "--bank-closing", "7")
     assert "A difference needs a note." in laari(*sign).err
@@ -341,8 +361,11 @@ def test_withdrawals_and_charges_of_the_bank(laari: Laari, dsn: str, tmp_path: P
     customer = query(dsn, f"SELECT customer_id FROM wallets WHERE account = {account}").hex
     freeze = ("customer", "freeze", f"cus_{customer}", "--reason", "Stolen")
     assert laari(*freeze).status == 0
-    (refused,) = laari(*run).json["refused"]
-    assert refused == {"account": account, "reason": "The wallet is frozen."}
+    why = {"account": account, "amount": 30_000, "fee": 0, "reason": "The wallet is frozen."}
+    for form in (("--dry-run",), ()):
+        seen = laari(*run, *form).json
+        assert (seen["count"], seen["total"], seen["held"]) == (0, 0, [why])
+    assert laari("payout", "list", "--json").json == []
     assert laari("customer", "unfreeze", f"cus_{customer}").status == 0
     assert laari(*run).json["total"] == 30_000
     laari("payout", "approve", "1")

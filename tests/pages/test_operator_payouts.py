@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from laari.rules.banking.payouts import RequestPayout
+from laari.store.batch.runner import BatchRunner
 from laari.store.merchants.bank_accounts import add as add_bank_account
 from laari.store.postgres.pool import connection_to
 from laari.store.reads import tenants
@@ -85,6 +87,34 @@ async def test_a_preview_shows_amounts_and_reasons(bank_service: Service, financ
     ):
         assert reason in left
     assert bank_service.execute("SELECT FROM payout_runs WHERE status = 'requested'") == []
+
+
+async def test_a_preview_shows_held_payouts_apart(bank_service: Service, finance: Desk) -> None:
+    shops = {name: await paid_shop(bank_service, 9_000, name=name) for name in ("Held", "Free")}
+    runner = BatchRunner(bank_service.dsn, bank_service.origin)
+    for shop in shops.values():
+        async with connection_to(bank_service.dsn) as connection:
+            tenant = await tenants.of_merchant(connection, shop.id, "live")
+        [asked] = await runner.run([RequestPayout(tenant, OPERATOR, None)], 1.0)
+        assert asked.status == "requested"
+    await runner.close()
+    before = finance.get("/payouts/preview", day=str(YESTERDAY)).text
+    terms = {"payout_fee": "0", "payout_minimum": "1", "paused_reason": "Fraud <i>case</i>"}
+    assert finance.send(f"/merchants/{shops['Held'].id}", "/payout-terms", **terms).is_success
+    shown = finance.get("/payouts/preview", day=str(YESTERDAY)).text
+    paid, held = shown.split('id="held"')
+    assert total_of(before) - total_of(shown) == 9_000
+    assert (shops["Held"].id in paid, shops["Free"].id in paid) == (False, True)
+    assert "Payouts are paused: Fraud &lt;i&gt;case&lt;/i&gt;" in held.split('id="left"')[0]
+    page, answer = create(finance)
+    assert "The payouts are in the run." in answer.text
+    assert shops["Held"].id not in finance.get(page).text
+
+
+def total_of(text: str) -> int:
+    """The total of a preview, in laari."""
+    shown = text.split("<dt>Total</dt>")[1].split("</dd>", maxsplit=1)[0]
+    return int("".join(re.findall(r"[0-9]", re.sub(r"<[^>]*>", "", shown))))
 
 
 async def test_a_run_that_is_created_twice_pays_once(bank_service: Service, finance: Desk) -> None:

@@ -55,7 +55,7 @@ def payout() -> None:
 async def run(service: Service, day: date | None, dry_run: bool) -> dict[str, object]:
     """Pay out all live merchants up to the end of a day.
 
-    Shows amounts, and merchants that are not paid out with the reason. Repeat the command to
+    Shows amounts, and the reasons why others are not paid out or held. Repeat the command to
     continue a run that was interrupted. Approve the run before you make its file.
     """
     now = datetime.now(UTC)
@@ -64,13 +64,15 @@ async def run(service: Service, day: date | None, dry_run: bool) -> dict[str, ob
         raise LaariError(f"{day} has not ended yet")
     async with connection_to(service.dsn) as connection:
         seen = await payouts.preview(connection, "live", cut_off_of(day), now)
-        waiting = await payouts.waiting(connection, "live")
+        requested = await payouts.waiting(connection, "live")
+        held = await payouts.held(connection, requested)
         opened = await payouts.open_run(connection, "live")
         holidays = await payouts.holidays(connection)
-        known = await payouts.tenants_of(connection, waiting)
+        known = await payouts.tenants_of(connection, requested)
     if opened is not None and opened.day != day:
         raise LaariError(f"run {opened.number} for {opened.day} is open: approve or cancel it")
     payable = [each for each in seen if each.refusal is None]
+    waiting = [each for each in requested if each.id not in held]
     answer: dict[str, object] = {
         "day": str(day),
         "bank_day": str(bank_day_from(local_day(now), holidays)),
@@ -81,19 +83,25 @@ async def run(service: Service, day: date | None, dry_run: bool) -> dict[str, ob
         paid = [
             {**_merchant(each.tenant), "amount": each.amount, "fee": each.fee} for each in payable
         ]
-        requested = [
-            {**_owner(each, tenant_of(known, each)), "amount": each.amount, "fee": each.fee}
-            for each in waiting
-        ]
-        answer["payouts"] = paid + requested
+        answer["payouts"] = paid + [_requested(each, known) for each in waiting]
     elif payable or waiting or opened:
         answer |= await _make_run(service, opened, day, payable, waiting, known)
+    answer["held"] = [
+        {**_requested(each, known), "reason": held[each.id]}
+        for each in requested
+        if each.id in held
+    ]
     answer["not_paid"] = [
         {**_merchant(each.tenant), "available": each.available, "reason": each.refusal.message}
         for each in seen
         if each.refusal is not None
     ]
     return answer
+
+
+def _requested(found: Payout, known: Mapping[int, Tenant]) -> dict[str, object]:
+    owner = _owner(found, tenant_of(known, found))
+    return {**owner, "amount": found.amount, "fee": found.fee}
 
 
 async def _make_run(

@@ -55,13 +55,21 @@ def _yesterday(request: OperatorRequest) -> date:
     return local_day(request.now) - timedelta(days=1)
 
 
+class Held(NamedTuple):
+    """A requested payout that cannot join a run now."""
+
+    payout: Payout
+    reason: str
+
+
 class Expected(NamedTuple):
     """What a run for a day would contain."""
 
     payable: list[payouts.Preview]
     left_out: list[payouts.Preview]
     waiting: list[Payout]
-    tenants: dict[int, Tenant]  # of the waiting ones
+    held: list[Held]
+    tenants: dict[int, Tenant]  # of the waiting and the held ones
     opened: PayoutRun | None
 
     @property
@@ -77,12 +85,14 @@ class Expected(NamedTuple):
 async def _expected(request: OperatorRequest, day: date) -> Expected:
     ask = request.backend.ask
     seen = await ask(payouts.preview, "live", cut_off_of(day), request.now)
-    waiting = await ask(payouts.waiting, "live")
+    requested = await ask(payouts.waiting, "live")
+    held = await ask(payouts.held, requested)
     return Expected(
         payable=[each for each in seen if each.refusal is None],
         left_out=[each for each in seen if each.refusal is not None],
-        waiting=waiting,
-        tenants=await ask(payouts.tenants_of, waiting),
+        waiting=[each for each in requested if each.id not in held],
+        held=[Held(each, held[each.id]) for each in requested if each.id in held],
+        tenants=await ask(payouts.tenants_of, requested),
         opened=await ask(payouts.open_run, "live"),
     )
 

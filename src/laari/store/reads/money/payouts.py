@@ -7,6 +7,7 @@ from uuid import UUID
 
 from asyncpg import Connection
 
+from laari.rules.banking.payout_runs import stopped
 from laari.rules.banking.payouts import in_effect, not_payable
 from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
 from laari.rules.records import (
@@ -263,6 +264,21 @@ async def waiting(connection: Connection, mode: Mode) -> list[Payout]:
         mode,
     )
     return [PAYOUTS.read(row) for row in rows]
+
+
+async def held(connection: Connection, waiting: Collection[Payout]) -> dict[UUID, str]:
+    """Why waiting payouts cannot join a run now: those of frozen wallets and paused merchants."""
+    accounts = [each.account for each in waiting if each.account is not None]
+    rows = await connection.fetch(
+        "SELECT account FROM wallets WHERE account = ANY($1) AND frozen_at IS NOT NULL", accounts
+    )
+    frozen = {row["account"] for row in rows}
+    agreed = await _terms(connection, [each.tenant_id for each in waiting if each.tenant_id])
+    reasons = {
+        each.id: stopped(each.account in frozen, agreed.get(each.tenant_id or 0))
+        for each in waiting
+    }
+    return {id: reason for id, reason in reasons.items() if reason is not None}
 
 
 async def orders(connection: Connection, payout_ids: Collection[UUID]) -> list[BankOrder]:
