@@ -279,7 +279,7 @@ def test_a_wallet_is_frozen_for_a_reason_and_lifted(laari: Laari) -> None:  # no
     frozen = laari("customer", "freeze", account, "--reason", "Court order 12", "--json").json
     assert (frozen["frozen"], frozen["frozen_reason"]) == (True, "Court order 12")
     assert frozen["frozen_at"].endswith("+05:00")
-    again = laari("customer", "freeze", account, "--reason", "Something else", "--json").json
+    again = laari("customer", "freeze", account, "--reason", "Court order 12", "--json").json
     assert again == frozen
     # The operator may still correct it, in both directions.
     taken = laari("wallet", "adjust", account, "-500", "--reason", "Court", "--json").json
@@ -289,6 +289,33 @@ def test_a_wallet_is_frozen_for_a_reason_and_lifted(laari: Laari) -> None:  # no
     lifted = laari("customer", "unfreeze", account, "--json").json
     assert (lifted["frozen"], lifted["frozen_at"], lifted["frozen_reason"]) == (False, None, None)
     assert laari("customer", "unfreeze", account, "--json").json == lifted
+
+
+def test_a_freeze_is_changed_only_on_demand(laari: Laari, dsn: str) -> None:  # noqa: F811
+    account = new_account(laari)
+    freeze = ("customer", "freeze", account, "--json", "--reason")
+    assert "The wallet is not frozen." in laari(*freeze, "x", "--change").err
+    frozen = laari(*freeze, "Police", "--silent").json
+    for second in (("Lost phone",), ("Police",), ("Lost phone", "--silent")):
+        refused = laari(*freeze, *second)
+        assert "The wallet is frozen already, silently: Police." in refused.err
+    assert laari("customer", "show", account, "--json").json["frozen_silently"] is True
+    changed = laari(*freeze, "Case closed", "--change").json
+    assert (changed["frozen_reason"], changed["frozen_silently"]) == ("Case closed", False)
+    assert changed["frozen_at"] == frozen["frozen_at"]
+    assert "with a notice to the customer: Case closed." in laari(*freeze, "Other").err
+    assert laari(*freeze, "Case closed", "--silent", "--change").json["frozen_silently"] is True
+    shown = laari("customer", "show", account, "--json").json
+    assert [(each["reason"], each["silent"]) for each in shown["freezes"]] == [
+        ("Police", True),
+        ("Case closed", False),
+        ("Case closed", True),
+    ]
+    reasons = query(
+        dsn, "SELECT string_agg(reason, ', ') FROM journal WHERE action = 'wallet.freeze'"
+    )
+    assert reasons == "Police, Case closed, Case closed"
+    assert laari("audit", "--json").status == 0
 
 
 def test_every_freeze_is_kept_with_its_reason(laari: Laari) -> None:  # noqa: F811

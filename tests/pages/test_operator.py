@@ -233,6 +233,12 @@ async def test_support_finds_freezes_and_notes(
     assert "Nothing leaves it from now on" in frozen
     assert "Phone &lt;b&gt;lost&lt;/b&gt;" in frozen
     assert "without a word to the customer" in frozen
+    again = support.send(page, "/freeze", reason="Other")
+    assert again.status_code == 409
+    assert "The wallet is frozen already, silently: Phone" in again.text
+    changed = support.send(page, "/freeze", reason="Police", change="on").text
+    assert "The freeze is changed." in changed
+    assert "without a word to the customer" not in changed
     assert support.send(page, "/unfreeze", reason="Found again").status_code == 200
     assert "Found again" in support.get(page).text
     assert support.send(page, "/tier", tier="nonsense", reason="x").status_code == 400

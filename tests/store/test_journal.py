@@ -324,7 +324,7 @@ async def test_commands_on_wallets_keep_the_state_complete(dsn: str, connection)
     runner = BatchRunner(dsn, "http://laari.test")
     for command in (
         FreezeWallet(PERSON, made.account, "stolen"),
-        FreezeWallet(PERSON, made.account, "again"),  # changes nothing
+        FreezeWallet(PERSON, made.account, "again"),  # refused
         SetTier(PERSON, made.account, "verified"),
         MoveMoney(PERSON, None, made.account, "adjustment", -100, "Correction"),
         UnfreezeWallet(PERSON, made.account),

@@ -126,6 +126,7 @@ def _watched(wallet: Wallet) -> dict[str, object]:
         "tier": wallet.tier,
         "frozen_at": wallet.frozen_at,
         "frozen_reason": wallet.frozen_reason,
+        "frozen_silently": wallet.frozen_silently,
     }
 
 

@@ -166,30 +166,42 @@ class SetTier(OneWallet):
 
 @dataclass(frozen=True, slots=True)
 class FreezeWallet(OneWallet):
-    """Stops money from leaving a wallet; if it is already frozen, nothing changes.
+    """Stops money from leaving a wallet, or changes the reason and silence of its freeze.
 
-    The customer's pages name a freeze unless it is `silent`.
+    The customer's pages name a freeze unless it is `silent`. A second freeze with other words is
+    refused unless it is a `change`: it must not announce a silent freeze by mistake.
     """
 
     verb = "freeze"
     reason: str
     silent: bool = False
+    change: bool = False
 
     @property
     def why(self) -> str | None:
         return self.reason
 
     def changed(self, world: World, wallet: Wallet) -> Wallet | Refusal:
-        if wallet.frozen_at is not None:
+        if (wallet.frozen_reason, wallet.frozen_silently) == (self.reason, self.silent):
             return wallet
+        if (wallet.frozen_at is not None) is not self.change:
+            return _freeze_conflict(wallet)
         freeze = WalletFreeze(self.account, world.now, "frozen", self.reason, self.silent)
         world.freezes.append(freeze)
         return replace(
             wallet,
-            frozen_at=world.now,
+            frozen_at=wallet.frozen_at or world.now,
             frozen_reason=self.reason,
             frozen_silently=self.silent,
         )
+
+
+def _freeze_conflict(wallet: Wallet) -> Refusal:
+    if wallet.frozen_at is None:
+        return refuse("conflict", "The wallet is not frozen.")
+    how = "silently" if wallet.frozen_silently else "with a notice to the customer"
+    message = f"The wallet is frozen already, {how}: {wallet.frozen_reason}. Change that freeze."
+    return refuse("conflict", message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,17 +169,20 @@ async def set_language(service: Service, customer: str, language: Language) -> d
 @click.argument("customer")
 @click.option("--reason", type=fields.reason, required=True, help="Only operators see it.")
 @click.option("--silent", is_flag=True, help="Do not name the freeze on the customer's pages.")
+@click.option("--change", is_flag=True, help="Replace the reason and silence of a freeze.")
 @operation
 @needs("wallets.freeze")
-async def freeze(service: Service, customer: str, reason: str, silent: bool) -> dict[str, object]:
+async def freeze(
+    service: Service, customer: str, reason: str, silent: bool, change: bool
+) -> dict[str, object]:
     """Stop money from leaving a customer's wallet.
 
     Payments and charges are refused as if they exceeded the wallet's limits. Refunds and top-ups
-    still arrive, and the customer can still log in and read. A second freeze keeps the first
-    reason.
+    still arrive, and the customer can still log in and read. A second freeze for another reason
+    is refused unless you use --change.
     """
     return await _change(
-        service, customer, lambda account: FreezeWallet(actor(), account, reason, silent)
+        service, customer, lambda account: FreezeWallet(actor(), account, reason, silent, change)
     )
 
 

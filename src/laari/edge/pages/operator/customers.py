@@ -133,8 +133,9 @@ def page_of(holder: Holder) -> str:
 async def _freeze(request: OperatorRequest, holder: Holder) -> Reply:
     reason = request.text_of("reason", MAX_REASON)
     silent = request.form.get("silent") == "on"
-    await request.submit(FreezeWallet(request.actor, holder.account, reason, silent))
-    return request.redirect(page_of(holder), done="frozen")
+    change = request.form.get("change") == "on"
+    await request.submit(FreezeWallet(request.actor, holder.account, reason, silent, change))
+    return request.redirect(page_of(holder), done="refrozen" if change else "frozen")
 
 
 async def _unfreeze(request: OperatorRequest, holder: Holder) -> Reply:

@@ -23,6 +23,7 @@ HOME = "/operator"
 DONE = {
     **OWN_DONE,
     "frozen": "The wallet is frozen. Nothing leaves it from now on.",
+    "refrozen": "The freeze is changed. Nothing leaves the wallet.",
     "unfrozen": "Money can leave the wallet again.",
     "tier": "The tier is changed.",
     "identity": "The identity data is kept. It is shown only for a reason.",
