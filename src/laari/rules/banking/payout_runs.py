@@ -32,7 +32,6 @@ from laari.rules.records import (
     Mode,
     Payout,
     PayoutRun,
-    PayoutTerms,
     RunNumbers,
     StoredBankFile,
     Tenant,
@@ -239,20 +238,8 @@ class SendRun(OneRun):
 def _stopped(world: World, payout: Payout) -> str | None:
     if payout.account is not None:
         is_frozen = world.wallets[payout.account].frozen_at is not None
-        return stopped(is_frozen, None)
-    return stopped(False, world.payout_terms.get(payout.owner))
-
-
-def stopped(is_frozen: bool, terms: PayoutTerms | None) -> str | None:
-    """Why the operator lets no money go to the owner of a payout, if so.
-
-    This is a frozen wallet, or a merchant whose terms say that payouts are paused.
-    """
-    if is_frozen:
-        return "The wallet is frozen."
-    if terms is None or terms.paused_reason is None:
-        return None
-    return f"Payouts are paused: {terms.paused_reason}."
+        return payouts.stopped(is_frozen, None)
+    return payouts.stopped(False, world.payout_terms.get(payout.owner))
 
 
 class CancelRun(OneRun):

@@ -77,6 +77,18 @@ def coming(accounts: Iterable[BankAccount], now: datetime) -> list[BankAccount]:
     return found
 
 
+def stopped(is_frozen: bool, terms: PayoutTerms | None) -> str | None:
+    """Why the operator lets no money go to the owner of a payout, if so.
+
+    This is a frozen wallet, or a merchant whose terms say that payouts are paused.
+    """
+    if is_frozen:
+        return "The wallet is frozen."
+    if terms is None or terms.paused_reason is None:
+        return None
+    return f"Payouts are paused: {terms.paused_reason}."
+
+
 def not_payable(
     due: Due, available: int, terms: PayoutTerms, account: BankAccount | None
 ) -> Refusal | None:

@@ -7,8 +7,7 @@ from uuid import UUID
 
 from asyncpg import Connection
 
-from laari.rules.banking.payout_runs import stopped
-from laari.rules.banking.payouts import in_effect, not_payable
+from laari.rules.banking.payouts import in_effect, not_payable, stopped
 from laari.rules.ledger import FIRST_MERCHANT_ACCOUNT
 from laari.rules.records import (
     BankAccount,
