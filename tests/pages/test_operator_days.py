@@ -226,6 +226,27 @@ async def test_a_finance_day_at_the_bank(  # noqa: PLR0915  # one day from morni
     [row] = service.execute("SELECT balance FROM wallets WHERE account = $1", customer.account)
     assert row["balance"] == 5_700
 
+    # Money that was sent back: the bank's line for it is matched, and a wrong file is not booked.
+    await page.get_by_role("textbox", name="Statement").fill(
+        f"{HEADER}{TODAY},FT4,By mistake,,3.00,\n{TODAY},FT5,Their money,3.00,,\n"
+    )
+    await page.get_by_role("button", name="Check the statement").click()
+    await page.get_by_role("button", name="Book the statement").click()
+    await page.get_by_role("radio", name="By mistake").check()
+    await page.get_by_role("button", name="The bank has sent it back").click()
+    await page.get_by_role("radio", name="Their money").check()
+    await page.get_by_role("radio", name="Receipt FT4").check()
+    await look(page, "bank-match")
+    await page.get_by_role("button", name="Match with the recorded movement").click()
+    await expect(page.get_by_role("status")).to_contain_text("Nothing was booked.")
+    await expect(page.get_by_role("radio")).to_have_count(0)
+    await page.get_by_role("textbox", name="Statement").fill(
+        f"{HEADER}{TODAY},FT4,By mistake,,4.00,\n"
+    )
+    await page.get_by_role("button", name="Check the statement").click()
+    await expect(page.get_by_text("A line conflicts with the books")).to_be_visible()
+    await look(page, "bank-conflict")
+
     # The sign-off of yesterday.
     await page.get_by_role("link", name="Float", exact=True).click()
     await page.get_by_label("The bank's closing balance").fill("12.34")
