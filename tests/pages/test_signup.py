@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -19,14 +20,20 @@ from tests.pages.test_permissions import logged_in
 from tests.serving import Merchant, Service, serving
 
 PASSWORD = "three grey herons"
-MOST = 8  # merchants
+MOST = 3  # merchants of the service that becomes full
 
 
 @pytest.fixture(scope="module")
 def open_service(engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    settings = {"LAARI_SANDBOX_SIGNUP": "on", "LAARI_SANDBOX_MERCHANTS": str(MOST)}
     folder = tmp_path_factory.mktemp("signup")
-    with serving(engine.migrated("signup_pages"), folder, **settings) as service:
+    with serving(engine.migrated("signup_pages"), folder, LAARI_SANDBOX_SIGNUP="on") as service:
+        yield service
+
+
+@pytest.fixture
+def small_service(engine, tmp_path: Path) -> Iterator[Service]:
+    settings = {"LAARI_SANDBOX_SIGNUP": "on", "LAARI_SANDBOX_MERCHANTS": str(MOST)}
+    with serving(engine.migrated("signup_small"), tmp_path, **settings) as service:
         yield service
 
 
@@ -137,25 +144,25 @@ async def test_a_person_who_is_removed_at_that_moment_adds_no_shop(open_service:
 
 
 async def test_what_is_wrong_is_said_and_nothing_is_made(
-    visitors: Visitors, open_service: Service
+    visitors: Visitors, small_service: Service
 ) -> None:
     visitors.expected_statuses |= {400, 422, 503}
-    page = await opened(visitors, open_service, "/dashboard/signup")
+    page = await opened(visitors, small_service, "/dashboard/signup")
     taken = f"{secrets.token_hex(4)}@taken.mv"
-    open_service.merchant(email=taken, password=PASSWORD)
-    before = open_service.execute("SELECT count(*) FROM merchants")[0][0]
+    small_service.merchant(email=taken, password=PASSWORD)
+    before = small_service.execute("SELECT count(*) FROM merchants")[0][0]
     await fill(page, Name="Shop", Email="new@shop.mv", Password="password123")
     await expect(page.get_by_role("alert")).to_contain_text("too common")
     assert await page.get_by_label("Email").input_value() == "new@shop.mv"
     await fill(page, Name="Shop", Email=taken, Password=PASSWORD)
     await expect(page.get_by_role("alert")).to_contain_text("cannot be used to sign up")
-    assert open_service.execute("SELECT count(*) FROM merchants")[0][0] == before
+    assert small_service.execute("SELECT count(*) FROM merchants")[0][0] == before
     for _ in range(MOST - before):
-        assert httpx.post(f"{open_service.origin}/sandbox/merchants").status_code == 201
+        assert httpx.post(f"{small_service.origin}/sandbox/merchants").status_code == 201
     await fill(page, Name="Shop", Email="new@shop.mv", Password=PASSWORD)
     await expect(page.get_by_role("heading", level=1)).to_have_text("Sign-up is closed")
     await expect(page.get_by_text("maximum number")).to_be_visible()
-    assert open_service.execute("SELECT count(*) FROM merchants")[0][0] == MOST
+    assert small_service.execute("SELECT count(*) FROM merchants")[0][0] == MOST
 
 
 async def test_a_closed_sign_up_says_so_before_its_form(
