@@ -38,7 +38,10 @@ def service(
 ) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("messages")
     program = folder / "send-sms"
-    program.write_text(f'#!/bin/sh\n{{ echo "$@"; cat; }} > {folder}/sms\n')
+    # A file for each number: two messages may be sent at once.
+    program.write_text(
+        f'#!/bin/sh\n{{ echo "$@"; cat; }} > {folder}/$3.new && mv {folder}/$3.new {folder}/$3\n'
+    )
     program.chmod(0o755)
     settings = {
         "LAARI_SMTP_URL": f"smtp://127.0.0.1:{mailbox[1]}",
@@ -88,9 +91,10 @@ def test_a_customer_without_email_gets_an_sms(service: Service) -> None:
     service.customer(mobile="7770002")
     shop = service.merchant(mode="live", name="Seagull Café")
     assert ask(shop, {"type": "mobile", "value": "7770002"}, title="Tea").status_code == 201
-    file = Path(service.env["LAARI_DATA_DIR"]) / "sms"
-    until(lambda: file.exists() and "Tea" in file.read_text())
+    file = Path(service.env["LAARI_DATA_DIR"]) / "+9607770002"
+    until(file.exists)
     assert file.read_text().startswith("--route local +9607770002\nSeagull Café asks you to pay")
+    assert "Tea" in file.read_text()
 
 
 def test_a_sandbox_sends_nothing(service: Service) -> None:
