@@ -21,6 +21,7 @@ from laari.rules.payments import payments
 from laari.rules.payments.refunds import RefundPayment
 from laari.rules.records import Mode, Payment, Payout, PayoutMovement, PayoutRun, Tenant
 from laari.rules.refusals import Refusal
+from laari.spine.engine import LostRace
 from laari.store.audit import audit
 from laari.store.batch.runner import BatchRunner
 from laari.store.ledger.seals import sealing_key
@@ -152,3 +153,13 @@ async def a_shop(dsn: str, mode: Mode = "live", fee_bps: int = 100) -> AsyncIter
 
 def now() -> datetime:
     return datetime.now(UTC)
+
+
+async def until_decided(runner: BatchRunner, command: Any) -> Any:
+    """As the spine does: a batch that lost a race runs again."""
+    while True:
+        try:
+            [outcome] = await runner.run([command], 1.0)
+        except LostRace:
+            continue
+        return outcome

@@ -11,11 +11,10 @@ from laari.rules.banking.bank_statement import StatementLine
 from laari.rules.banking.merchant_money import SweepFees
 from laari.rules.records import BankLine, BankMovement
 from laari.rules.refusals import Refusal
-from laari.spine.engine import LostRace
 from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import bank
 from tests.actors import OPERATOR
-from tests.store.payout_books import Shop, a_shop
+from tests.store.payout_books import Shop, a_shop, until_decided
 
 DAY = date(2026, 11, 18)
 RETURNED = ("sent_back", "IN1")
@@ -105,7 +104,7 @@ async def test_two_processes_match_a_sweep_once(dsn: str) -> None:
         commands = [MatchLine(OPERATOR, each, SWEPT) for each in lines]
         done = await asyncio.gather(
             *(
-                _until_decided(runner, command)
+                until_decided(runner, command)
                 for runner, command in zip(runners, commands, strict=True)
             )
         )
@@ -114,16 +113,6 @@ async def test_two_processes_match_a_sweep_once(dsn: str) -> None:
         assert sum(isinstance(each, BankLine) for each in done) == 1
         assert len(await open_lines(shop)) == 3
         assert await shop.differences() == []
-
-
-async def _until_decided(runner: BatchRunner, command: Any) -> Any:
-    """As the spine does: a batch that lost a race runs again."""
-    while True:
-        try:
-            [outcome] = await runner.run([command], 1.0)
-        except LostRace:
-            continue
-        return outcome
 
 
 async def test_only_an_open_line_that_took_money_out_is_matched(dsn: str) -> None:

@@ -1,5 +1,6 @@
 """A bank transfer brings its money in once: by hand with its slip, or by the bank's statement."""
 
+import asyncio
 from datetime import date
 from typing import Any
 
@@ -9,9 +10,10 @@ from laari.rules.banking.movements import RequestMovement
 from laari.rules.money import MAX_MONEY
 from laari.rules.operator import MoveMoney
 from laari.rules.refusals import Refusal
+from laari.store.batch.runner import BatchRunner
 from laari.store.reads.money import bank
 from tests.actors import OPERATOR
-from tests.store.payout_books import Shop, a_shop
+from tests.store.payout_books import Shop, a_shop, until_decided
 
 BALANCE = 1_000_000_000
 DAY = date(2026, 11, 18)
@@ -54,6 +56,24 @@ async def test_a_line_without_a_number_is_the_top_up_that_was_entered_by_hand(ds
         assert (await shop.run(ImportLine(OPERATOR, read, nothing))).line.use == "topup"
         assert await in_bank(shop) == BALANCE + 1_000
         assert await shop.differences() == []
+
+
+async def test_a_line_and_a_slip_of_the_same_moment_count_once(dsn: str) -> None:
+    """No index covers both tables, so both processes lock the slip."""
+    async with a_shop(dsn) as shop:
+        runners = [BatchRunner(dsn, "http://laari.test") for _ in range(2)]
+        for number in range(20):
+            slip, account = f"FT{number}", shop.payer.account
+            read = StatementLine(2, DAY, slip, "Money", 500, None)
+            commands = (
+                ImportLine(OPERATOR, read, Target()),
+                MoveMoney(OPERATOR, None, account, "topup", 500, "By hand", slip=slip),
+            )
+            pairs = zip(runners, commands, strict=True)
+            await asyncio.gather(*(until_decided(*pair) for pair in pairs))
+        for runner in runners:
+            await runner.close()
+        assert await in_bank(shop) == BALANCE + 20 * 500
 
 
 async def test_the_dry_run_knows_every_conflict_with_a_slip(dsn: str) -> None:

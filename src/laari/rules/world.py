@@ -104,6 +104,9 @@ class World:
         changes_from="updated_at",
         contested=("tenant_id", "reference"),
     )
+    # Top-ups by their bank slip. The slip is locked, before a line with the same reference is read:
+    # no index covers both.
+    topups = Lookup[tuple[Mode, str], Transaction]()
     bank_lines = Table[str, BankLine](
         BankLine, "bank_lines", ("reference",), changes_from="use", contested=("reference",)
     )
@@ -149,8 +152,6 @@ class World:
     sandbox_periods = Table[PeriodKey, SandboxPeriod](
         SandboxPeriod, "sandbox_periods", ("owner", "unit", "start"), replaced_from="spent"
     )
-    # Top-ups by their bank slip.
-    topups = Lookup[tuple[Mode, str], Transaction]()
     freezes = Additions(WalletFreeze, "wallet_freezes")
     slips = Additions(TopupSlip, "topup_slips", contested=("mode", "slip"))
     # References of payments, charges and payment requests: one name space.

@@ -177,6 +177,10 @@ async def _load_recipients(connection: asyncpg.Connection, needs: Needs, world: 
 
 async def _load_topups(connection: asyncpg.Connection, needs: Needs, world: World) -> None:
     slips = {slip for _, slip in needs.only_read(World.topups)}
+    await connection.execute(
+        "SELECT pg_advisory_xact_lock(n) FROM unnest($1::bigint[]) AS n",
+        sorted(_lock_number((0, "slip", slip)) for slip in slips),  # no tenant is 0
+    )
     world.topups.update(await topups_by_slip(connection, slips))
 
 
