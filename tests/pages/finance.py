@@ -1,5 +1,6 @@
 """Live merchants with payments of yesterday, for the operator's pages about money."""
 
+import re
 import secrets
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -58,3 +59,9 @@ async def balance_of(shop: Merchant) -> balances.Balance:
         found = (await balances.of_merchant(connection, shop.id))["live"]
     assert found is not None
     return found
+
+
+def total_in(page: str) -> str:
+    """The total that a person approves with this page."""
+    (total,) = re.findall(r'name="total" value="([^"]+)"', page)
+    return str(total)

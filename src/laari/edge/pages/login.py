@@ -131,9 +131,8 @@ async def _log_in(
     # A password that came with the account is used on a new device by nature.
     is_new = browser is None and not login.first_password
     if not await request.start_session(login.whose, password_hash, is_new=is_new):
-        raise RefusedForm(
-            _problem(request, 422, "wrong")
-        )  # the password was changed after it was read
+        # The password was changed after it was read.
+        raise RefusedForm(_problem(request, 422, "wrong"))
     remember_browser(request, login)
     return login
 

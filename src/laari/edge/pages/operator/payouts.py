@@ -203,7 +203,7 @@ async def _approve(request: OperatorRequest, run: PayoutRun) -> Reply:
     await request.confirm()
     content = await request.backend.ask(_content, run.id)
     threshold = request.backend.settings.payout_approval_above
-    seen = read_rufiyaa(request.form["total"]) if "total" in request.form else content.total
+    seen = read_rufiyaa(request.form.get("total", ""))
     if seen is None:
         raise RefusedForm(FormProblem(422, "The total must be in rufiyaa, as the page shows it."))
     command = ApproveRun(request.actor, run.id, content.tenants, threshold, seen)
