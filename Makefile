@@ -10,7 +10,7 @@ VERSIONS := pyproject.toml constraints.txt
 NODE_PACKAGES := nodejs node-typescript
 TEST_PACKAGES := chromium-headless-shell curl jq
 # What `make test-all` uses besides.
-CI_PACKAGES := pgbouncer php-cli php-curl php-sqlite3 postgresql $(NODE_PACKAGES)
+CI_PACKAGES := pgbouncer php-cli php-curl php-sqlite3 postgresql wrk $(NODE_PACKAGES)
 # What the campaigns use besides; the last three compile generated clients.
 FAULT_PACKAGES := nginx-light haproxy caddy etcd-server iproute2 faketime \
 	buildah debootstrap docker-compose systemd \
@@ -66,7 +66,7 @@ faults: $(READY_DEV) ## run the long fault campaigns that `make test` leaves out
 	@command -v npm >/dev/null || tools/debian-packages nodejs npm
 	@$(BIN)/python -m pytest -m campaign -rs $(ARGS)
 
-docs: $(READY_DEV) ## generate docs/settings.md, docs/commands.md and docs/guides/errors.md
+docs: $(READY_DEV) ## generate the pages of docs/ that are made from the code
 	@$(BIN)/python tools/generate_docs.py
 
 clients: $(READY_DEV) ## generate the parts of the client packages that come from the OpenAPI document

@@ -14,6 +14,7 @@ from rich.console import Console
 from bench import (
     audit,
     checkout,
+    compare,
     dashboard,
     depth,
     export,
@@ -115,10 +116,16 @@ LONG: dict[str, Callable[[argparse.Namespace, Console], None]] = {
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["compare"]:
+        sys.exit(compare.main(sys.argv[2:]))
     names = [*FIRST, *(workload.name for workload in WORKLOADS), *PARTS]
-    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="make bench",
+        description=__doc__,
+        epilog='`make bench ARGS="compare --help"` is about two versions.',
+    )
     parser.add_argument(
-        *("workloads",),
+        "workloads",
         nargs="*",
         metavar="WORKLOAD",
         help=f"{', '.join(names)} (all of these by default); {', '.join(LONG)}",
@@ -126,12 +133,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, few short runs")
     parser.add_argument("--keep", action="store_true", help="use the rows of the last run again")
     parser.add_argument(
-        *("--clients",),
+        "--clients",
         type=_counts,
         help="with how many clients the workloads are driven, such as 1,64",
     )
     parser.add_argument(
-        *("--payments",),
+        "--payments",
         type=_number,
         help="how many to fill the database with, a million by default; not of growth and steady",
     )
@@ -139,7 +146,7 @@ def main() -> None:
         "--minutes", type=_positive, help="how long `steady` goes on; 60 by default"
     )
     parser.add_argument(
-        *("--rate",),
+        "--rate",
         type=_positive,
         help="requests a second of `steady`; 0.2 of the best if not given",
     )

@@ -8,19 +8,25 @@ Not filled: saved responses and deliveries.
 """
 
 import asyncio
-import re
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from string import Template
 from typing import NamedTuple, TypeAlias
 
 import asyncpg
 
+from bench.indexes import STATEMENT_SECONDS, name_of, without_indexes
+from laari.store.audit.covered import TABLES
+from laari.store.people.wallet_keys import key_digest
+
 TOPUP = 10**12  # laari in each wallet: enough for every charge of a run
 FEE_BPS = 150
 YEAR_MS = 365 * 24 * 3600 * 1000
-STATEMENT_SECONDS = 3600  # of the longest one, with ten million payments on a slow disk
+_SESSION = {
+    "synchronous_commit": "off",
+    "session_replication_role": "replica",
+    "work_mem": "256MB",
+}
 TELL_SECONDS = 5  # between one sign of progress and the next
 
 Tell: TypeAlias = Callable[[str], None]
@@ -61,11 +67,6 @@ _CUSTOMERS = """
 INSERT INTO customers (id, name, mode, mobile, email, vpa)
 SELECT (lpad(to_hex($first_ms), 12, '0') || lpad(to_hex(n), 20, '0'))::uuid, 'Customer ' || n,
     'live', (7000000 + n)::text, 'customer' || n || '@example.com', 'customer' || n
-FROM generate_series(1, $customers) AS n
-"""
-_KEYS = """
-INSERT INTO wallet_keys (digest, account, name)
-SELECT sha256(convert_to('wk_bench-' || n, 'UTF8')), $first_account + n, 'Bench'
 FROM generate_series(1, $customers) AS n
 """
 _PAYMENTS = """
@@ -188,12 +189,32 @@ FROM payments p, LATERAL (VALUES
 ) AS m (kind, debit, credit, amount, tid, at)
 WHERE p.paid_at IS NOT NULL AND m.at IS NOT NULL
 """
-# Without an actor, as those of the first version: they have no events.
 _REFUNDS = """
-INSERT INTO refunds (xid, id, tenant_id, payment_id, amount, tid, created_at)
-SELECT $xid, uuidv7(), $tenant, id, amount, overlay(payment_reference PLACING 'R' FROM 1),
-    refunded_at
+INSERT INTO refunds (xid, id, tenant_id, payment_id, amount, actor_kind, actor_name, tid,
+    created_at)
+SELECT $xid, uuidv7(), $tenant, id, amount, 'service', 'bench',
+    overlay(payment_reference PLACING 'R' FROM 1), refunded_at
 FROM payments WHERE refunded_at IS NOT NULL
+"""
+_REFUND_EVENTS = """
+INSERT INTO events (xid, id, tenant_id, type, object_id, created_at, body)
+SELECT $xid, e.id, $tenant, 'payment.refunded', r.id, r.created_at,
+    convert_to(json_build_object('id', 'evt_' || replace(e.id::text, '-', ''),
+        'type', 'payment.refunded', 'payload_version', 1, 'mode', 'active',
+        'created_at', to_char(r.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+        'data', json_build_object('id', 'rfd_' || replace(r.id::text, '-', ''),
+            'payment_id', 'pay_' || replace(p.id::text, '-', ''), 'amount', r.amount,
+            'reason', NULL, 'note', NULL,
+            'created_at', to_char(r.created_at AT TIME ZONE interval '5 hours',
+                'YYYY-MM-DD"T"HH24:MI:SS"+05:00"'),
+            'payment', json_build_object('id', 'pay_' || replace(p.id::text, '-', ''),
+                'reference', p.reference, 'amount', p.amount, 'fee', p.fee, 'title', p.title,
+                'payment_reference', p.payment_reference, 'status', 'refunded'))
+    )::text, 'UTF8')
+FROM payments p JOIN refunds r ON r.payment_id = p.id
+CROSS JOIN LATERAL (
+    SELECT overlay(p.id::text PLACING '5' FROM 15 FOR 1)::uuid AS id
+) AS e
 """
 _FUNDS = """
 UPDATE merchant_funds SET refunded_fees =
@@ -238,37 +259,54 @@ _TABLES = (
     *("authorizations", "transfers", "transactions"),
 )
 # Two lines of work at a time, for two processors; a line starts when the one before has ended.
+
+
+def _watched(table: str) -> str:
+    journal = TABLES[table].journal
+    assert journal is not None
+    return f"ARRAY{journal.columns.split()}"
+
+
 # As the triggers write it, which are off here: the audit compares all settings with it.
-_JOURNAL = """
+_JOURNAL = f"""
 INSERT INTO journal (xid, time, actor_kind, actor_name, action, object_type, object_id, mode, after)
 SELECT $xid, now(), 'service', 'bench', 'customer.create', kind, object_id, 'live', state::text
 FROM (
     SELECT 'customer', 'cus_' || encode(uuid_send(id), 'hex'), journal_state(to_jsonb(c),
-        ARRAY['name', 'mobile', 'email', 'vpa', 'language', '#password_hash'])
+        {_watched("customers")})
     FROM customers c WHERE c.mode = 'live'
     UNION ALL SELECT 'wallet', account::text, journal_state(to_jsonb(w),
-        ARRAY['tier', 'frozen_at', 'frozen_reason'])
+        {_watched("wallets")})
     FROM wallets w WHERE w.account > $first_account
     UNION ALL SELECT 'wallet_key', encode(digest, 'hex'), journal_state(to_jsonb(k),
-        ARRAY['account', 'name', 'revoked_at'])
+        {_watched("wallet_keys")})
     FROM wallet_keys k WHERE k.account > $first_account
 ) AS made (kind, object_id, state)
 """
 _STAGES: tuple[tuple[tuple[str, ...], ...], ...] = (
-    ((_PAYMENTS,), (_CUSTOMERS, _KEYS, _AUTHORIZATIONS)),
+    ((_PAYMENTS,), (_CUSTOMERS, _AUTHORIZATIONS)),
     ((_CLAIMS, _EVENTS, _AUTHORIZATION_EVENTS), (_TRANSFERS, _TRANSACTIONS, _WALLETS)),
-    ((_REFUNDS, _JOURNAL), (_FUNDS,)),
+    ((_REFUNDS, _REFUND_EVENTS, _JOURNAL), (_FUNDS,)),
 )
 
 
 def fill(
-    dsn: str, merchant_id: str, size: Size, tell: Tell = lambda text: None
+    dsn: str,
+    merchant_id: str,
+    size: Size,
+    tell: Tell = lambda text: None,
+    master_key: bytes = bytes(32),
 ) -> tuple[Filled, float]:
-    """Fills what the merchant's live mode holds; returns how to name it and how long it took."""
-    return asyncio.run(_fill(dsn, merchant_id, size, tell))
+    """Fills what the merchant's live mode holds; returns how to name it and how long it took.
+
+    With another master key than the service's, its wallet keys do not open anything.
+    """
+    return asyncio.run(_fill(dsn, merchant_id, size, tell, master_key))
 
 
-async def _fill(dsn: str, merchant_id: str, size: Size, tell: Tell) -> tuple[Filled, float]:
+async def _fill(
+    dsn: str, merchant_id: str, size: Size, tell: Tell, master_key: bytes
+) -> tuple[Filled, float]:
     began = last = time.monotonic()
 
     def told(text: str) -> None:
@@ -286,7 +324,8 @@ async def _fill(dsn: str, merchant_id: str, size: Size, tell: Tell) -> tuple[Fil
     xid = await writer.fetchval("SELECT pg_current_xact_id()::text::bigint")
     try:
         filled = await _plan(main, merchant_id, size, xid)
-        async with _without_indexes(main, dsn, told):
+        async with without_indexes(main, dsn, list(_TABLES), told):
+            await _add_keys(dsn, filled, master_key)
             for stage in _STAGES:
                 await asyncio.gather(*(_work(dsn, line, filled, told) for line in stage))
         await writing.commit()
@@ -312,74 +351,31 @@ async def _plan(connection: asyncpg.Connection, merchant_id: str, size: Size, xi
     return Filled(size, tenant, first_ms, step_ms, first_account, xid)
 
 
+async def _add_keys(dsn: str, filled: Filled, master_key: bytes) -> None:
+    """Only the service can compute what is stored of a key."""
+    keys = [
+        (key_digest(master_key, filled.wallet_key(n)), filled.first_account + n, "Bench")
+        for n in range(1, filled.size.customers + 1)
+    ]
+    connection = await asyncpg.connect(dsn, server_settings=_SESSION)
+    try:
+        await connection.copy_records_to_table(
+            "wallet_keys", records=keys, columns=("digest", "account", "name")
+        )
+    finally:
+        await connection.close()
+
+
 async def _work(dsn: str, statements: tuple[str, ...], filled: Filled, told: Tell) -> None:
     numbers = {**filled._asdict(), **filled.size._asdict(), "topup": TOPUP}
     del numbers["size"], numbers["bodies"]
     values = {name: f"{value}::bigint" for name, value in numbers.items()}
     values["body"] = _BODY if filled.size.bodies else "'{}'::bytea"
-    settings = {
-        "synchronous_commit": "off",
-        "session_replication_role": "replica",
-        "work_mem": "256MB",
-    }
-    connection = await asyncpg.connect(dsn, server_settings=settings)
+    connection = await asyncpg.connect(dsn, server_settings=_SESSION)
     try:
         for statement in statements:
             command = Template(statement).substitute(values)
             await connection.execute(command, timeout=STATEMENT_SECONDS)
-            told(_what(statement))
+            told(name_of(statement))
     finally:
         await connection.close()
-
-
-@asynccontextmanager
-async def _without_indexes(
-    connection: asyncpg.Connection, dsn: str, told: Tell
-) -> AsyncIterator[None]:
-    """Indexes are built once at the end, sorted, instead of row by row."""
-    constraints = await connection.fetch(
-        "SELECT conrelid::regclass::text AS held, conname AS name, "
-        "'ALTER TABLE ' || conrelid::regclass || ' ADD CONSTRAINT ' || conname || ' ' "
-        "|| pg_get_constraintdef(oid) AS definition FROM pg_constraint "
-        "WHERE contype IN ('u', 'p', 'f') AND conrelid::regclass::text = ANY($1) "
-        # Foreign keys of other tables need the keys they point to.
-        "OR contype = 'f' AND confrelid::regclass::text = ANY($1) "
-        "ORDER BY contype = 'f', contype = 'u'",
-        list(_TABLES),
-    )
-    for row in reversed(constraints):
-        await connection.execute(f"ALTER TABLE {row['held']} DROP CONSTRAINT {row['name']}")
-    indexes = await connection.fetch(
-        "SELECT indexname AS name, indexdef AS definition FROM pg_indexes "
-        "WHERE schemaname = 'public' AND tablename = ANY($1)",
-        list(_TABLES),
-    )
-    for row in indexes:
-        await connection.execute(f"DROP INDEX {row['name']}")
-    yield
-    keys = [row["definition"] for row in constraints if "FOREIGN KEY" not in row["definition"]]
-    await _build(dsn, [*keys, *(row["definition"] for row in indexes)], told)
-    foreign = [d["definition"] for d in constraints if "FOREIGN KEY" in d["definition"]]
-    await _build(dsn, foreign, told)
-
-
-async def _build(dsn: str, definitions: list[str], told: Tell) -> None:
-    """One after another on one connection: each build already uses a second process."""
-    settings = {
-        "maintenance_work_mem": "1GB",
-        "max_parallel_maintenance_workers": "1",
-        "synchronous_commit": "off",
-    }
-    connection = await asyncpg.connect(dsn, server_settings=settings)
-    try:
-        for definition in definitions:
-            await connection.execute(definition, timeout=STATEMENT_SECONDS)
-            told(_what(definition))
-    finally:
-        await connection.close()
-
-
-def _what(statement: str) -> str:
-    """What a statement makes, in short."""
-    found = re.search(r"(?:INSERT INTO|INDEX|CONSTRAINT) (\S+)", statement)
-    return statement if found is None else found[1]

@@ -20,7 +20,7 @@ DRAIN_SECONDS = 120
 def measure(ready: Stage, rounds: int, seconds: int) -> list[Verdict]:
     with receiver() as url:
         shop = ready.service.laari(
-            *("merchant", "create", "Hooked", "--mode", "live", "--webhook-url", url)
+            "merchant", "create", "Hooked", "--mode", "live", "--webhook-url", url
         )
         hooked = ready.target._replace(secret_key=shop["secret_key"])
         return [_verdict(ready, hooked, clients, rounds, seconds) for clients in CLIENTS]

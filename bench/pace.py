@@ -55,8 +55,11 @@ def windows(seconds: Sequence[Second], width: int = WINDOW_SECONDS) -> list[Wind
         if len(held) == width and times:
             found.append(
                 Window(
-                    *(at, width, len(times)),
-                    *(percentile(times, 0.5), percentile(times, 0.99)),
+                    at,
+                    width,
+                    len(times),
+                    percentile(times, 0.5),
+                    percentile(times, 0.99),
                     sum(second.errors for second in held),
                     sum(second.deliveries for second in held),
                 )
@@ -77,7 +80,9 @@ def verdicts(seconds: Sequence[Second], undelivered: int) -> list[Verdict]:
         Verdict(
             f"steady load: highest p99 of {WINDOW_SECONDS} s ÷ the median p99 of {usual:.1f} ms "
             f"(at {worst.at // 60}:{worst.at % 60:02d} min)",
-            *(round(times, 2), wanted, times < MOST_TIMES_MEDIAN),
+            round(times, 2),
+            wanted,
+            times < MOST_TIMES_MEDIAN,
         ),
         Verdict(f"requests of {count:,} that failed", errors, "0", errors == 0),
         Verdict("events that were not delivered", undelivered, "0", undelivered == 0),

@@ -27,10 +27,11 @@ class Service:
     origin: str
     env: dict[str, str]
     pid: int
+    python: str = sys.executable
 
     def laari(self, *arguments: str) -> Any:
         """What a command of the command line prints as JSON."""
-        return laari(self.env, *arguments)
+        return laari(self.env, *arguments, python=self.python)
 
     def memory(self) -> dict[str, float]:
         """What each process of the tree keeps to itself, in MiB."""
@@ -47,10 +48,11 @@ class Service:
         return round(sum(map(_private_mib, [postmaster, *postmaster.children()])), 1)
 
     def processor_seconds(self) -> dict[str, float]:
-        """What the interface processes and the embedded engine have used of the processors."""
+        """What the processes of the service and the embedded engine have used of the processors."""
         children = psutil.Process(self.pid).children()
         return {
             "interface": sum(_used(p) for p in children if p.cmdline()[-1] == "interface"),
+            "background": sum(_used(p) for p in children if p.cmdline()[-1] == "background"),
             "engine": processor_seconds_of(self._postmaster()),
         }
 
@@ -59,8 +61,10 @@ class Service:
         return sum(map(processor_seconds_of, [psutil.Process(self.pid), self._postmaster()]))
 
     def _postmaster(self) -> psutil.Process:
-        engine = Path(self.env["LAARI_DATA_DIR"]) / "postgres" / "postmaster.pid"
-        return psutil.Process(int(engine.read_text().split()[0]))
+        return psutil.Process(int(self.postmaster_file().read_text().split()[0]))
+
+    def postmaster_file(self) -> Path:
+        return Path(self.env["LAARI_DATA_DIR"]) / "postgres" / "postmaster.pid"
 
     def metrics(self) -> dict[str, float]:
         """The samples of /metrics by their name with labels; none where it is not served."""
@@ -74,10 +78,10 @@ class Service:
         return {name: float(value) for name, value in samples}
 
 
-def laari(env: dict[str, str], *arguments: str) -> Any:
+def laari(env: dict[str, str], *arguments: str, python: str = sys.executable) -> Any:
     """What a command of the command line prints as JSON, with or without a service."""
     result = subprocess.run(
-        [sys.executable, "-m", "laari", *arguments, "--json"],
+        [python, "-m", "laari", *arguments, "--json"],
         env=env,
         capture_output=True,
         text=True,
@@ -117,9 +121,12 @@ def processor_seconds_of(parent: psutil.Process) -> float:
 
 
 def _used(process: psutil.Process) -> float:
+    """In nanoseconds if the kernel counts them: the usual counter goes in steps of 10 ms."""
     try:
+        if threads := list(Path(f"/proc/{process.pid}/task").glob("*/schedstat")):
+            return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
         times = process.cpu_times()
-    except psutil.NoSuchProcess:
+    except (psutil.NoSuchProcess, FileNotFoundError, ProcessLookupError):
         return 0.0
     return float(times.user + times.system)
 
@@ -131,13 +138,15 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(data_dir: Path, *, workers: int = PROCESSES, **settings: str) -> Iterator[Service]:
+def running(
+    data_dir: Path, *, workers: int = PROCESSES, python: str = sys.executable, **settings: str
+) -> Iterator[Service]:
     """Runs `laari serve` on the engine of the data directory until the block ends."""
     port = free_port()
     env = environment(data_dir, **{"LAARI_METRICS_ADDRESS": f"127.0.0.1:{free_port()}", **settings})
-    command = [sys.executable, "-m", "laari", "serve", f"--port={port}", f"--workers={workers}"]
+    command = [python, "-m", "laari", "serve", f"--port={port}", f"--workers={workers}"]
     with process_at(command, f"http://127.0.0.1:{port}/readyz", env) as process:
-        yield Service(f"http://127.0.0.1:{port}", env, process.pid)
+        yield Service(f"http://127.0.0.1:{port}", env, process.pid, python)
 
 
 @contextmanager

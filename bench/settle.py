@@ -11,7 +11,8 @@ from pathlib import Path
 
 import asyncpg
 
-from bench.fill import STATEMENT_SECONDS, Tell
+from bench.fill import Tell
+from bench.indexes import STATEMENT_SECONDS
 from bench.service import Service
 from laari.store.ledger.sealing import ADVISORY_LOCK, seal_next
 from laari.store.ledger.seals import sealing_key

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import hashlib
 import json
 import shutil
 import urllib.request
@@ -20,6 +19,7 @@ from bench.load import Load, Target, drive
 from bench.service import Service, environment, laari, running
 from bench.settle import catch_up
 from laari.engine.embedded import embedded_server
+from laari.store.merchants.merchants import key_digest
 from laari.store.postgres.pool import connection_to
 from laari.store.secrets import load_master_key
 
@@ -85,11 +85,14 @@ class Stage:
                 "tenant": str(self.target.filled.tenant),
                 "authorizations": str(self.target.filled.size.authorizations),
                 "first_ms": str(self.target.filled.first_ms),
-                "digest": hashlib.sha256(self.target.secret_key.encode()).hexdigest(),
+                "digest": self._key_digest().hex(),
                 "event": self._event(_EVENTS.get(script, "payment.created")),
             }
             self._ceilings[script] = PgBench(self.dsn, script, variables)
         return self._ceilings[script]
+
+    def _key_digest(self) -> bytes:
+        return key_digest(load_master_key(self.data_dir), self.target.secret_key)
 
     def _event(self, event_type: str) -> str:
         body: bytes | None = self.query(
@@ -212,9 +215,9 @@ def _filled(
     env = environment(data_dir)
     laari(env, "init")
     merchant = laari(
-        *(env, "merchant", "create", "Bench", "--mode", "live", "--fee-bps", str(FEE_BPS))
+        env, "merchant", "create", "Bench", "--mode", "live", "--fee-bps", str(FEE_BPS)
     )
-    filled, seconds = fill(dsn, merchant["merchant_id"], size, tell)
+    filled, seconds = fill(dsn, merchant["merchant_id"], size, tell, load_master_key(data_dir))
     known = {**merchant, "size": size, "names": filled[1:]}
     kept.write_text(json.dumps(known))
     return known, filled, seconds

@@ -8,8 +8,6 @@ SELECT m.secret_digest, d.id, d.merchant_id, d.merchant_name, d.mode, d.fee_bps,
     d.fee_fixed, d.clock_offset_seconds, d.sandbox_account, d.active
 FROM merchants m JOIN tenant_details d ON d.merchant_id = m.id AND d.mode = m.mode
 WHERE m.secret_digest = decode(:digest, 'hex');
-SELECT tenant_id, reference, kind, resource_id FROM reference_claims
-WHERE tenant_id = :tenant AND reference = :run || '-' || :n::bigint;
 INSERT INTO reference_claims (tenant_id, reference, kind, resource_id)
 VALUES (:tenant, :run || '-' || :n::bigint, 'payment', uuidv7()) RETURNING resource_id AS payment
 \gset

@@ -70,7 +70,9 @@ def test_one_failed_request_and_one_lost_event_are_told() -> None:
 
 def sample(begun: int, done: int, *running: tuple[str, str], **vacuumed: int) -> Sample:
     return Sample(
-        *(begun, done, frozenset(running)),
+        begun,
+        done,
+        frozenset(running),
         {("vacuum", table): count for table, count in vacuumed.items()},
     )
 
