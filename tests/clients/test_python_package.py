@@ -44,8 +44,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy = tmp_path_factory.mktemp("source") / "python"
     shutil.copytree(PROJECT, copy, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     run(
-        *(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-index"),
-        *("--no-build-isolation", "-w", copy / "dist", copy),
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-index",
+        "--no-build-isolation",
+        "-w",
+        copy / "dist",
+        copy,
     )
     (built,) = (copy / "dist").glob("laari_client-*.whl")
     return built
@@ -56,12 +65,14 @@ def test_the_wheel_is_whole_and_asks_for_httpx_alone(wheel: Path) -> None:
         shipped = {name for name in archive.namelist() if name.startswith("laari_client/")}
         (metadata,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
         told = archive.read(metadata).decode()
+    # `cli/_shared` is a link to the service's folder, which `rglob` does not follow.
+    files = [*SOURCE.rglob("*"), *(SOURCE / "cli/_shared").iterdir()]
     assert shipped == {
         f"laari_client/{path.relative_to(SOURCE)}"
-        for path in SOURCE.rglob("*")
+        for path in files
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert "laari_client/py.typed" in shipped
+    assert {"laari_client/py.typed", "laari_client/cli/_shared/listen.py"} <= shipped
     assert re.findall(r"^Requires-Dist: (.*)$", told, re.M) == [
         "httpx<1,>=0.24",
         'click<9,>=8.1; extra == "cli"',
@@ -138,9 +149,11 @@ class Fake(types.ModuleType):
 if "--no-httpx" in sys.argv:
     sys.modules["httpx"] = Fake("httpx")
 import laari_client
+import laari_client.cli._shared as shared
 
-for module in pkgutil.iter_modules(laari_client.__path__):
-    importlib.import_module("laari_client." + module.name)
+for package in (laari_client, shared):
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(package.__name__ + "." + module.name)
 for name in laari_client.models.__all__:
     each = getattr(laari_client.models, name)
     if inspect.isclass(each):

@@ -191,7 +191,7 @@ def receiver(shop: Merchant) -> Iterator[Receiver]:
 def test_the_trainer_is_content(shop: Merchant, receiver: Receiver, tmp_path) -> None:
     (tmp_path / "key").write_text(shop.secret_key)
     done = shop.service.laari(
-        *("webhook", "train", receiver.url, "--secret-file", str(tmp_path / "key"), "--json")
+        "webhook", "train", receiver.url, "--secret-file", str(tmp_path / "key"), "--json"
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(receiver.events) > 5

@@ -16,7 +16,9 @@ from laari_client._errors import ConfigurationError
 from laari_client._exchange import Policy, Proof
 
 TOKEN = Operation(
-    *("issue_token", "POST", "/merchant/oauth/token"),
+    "issue_token",
+    "POST",
+    "/merchant/oauth/token",
     audience="token",
     keyed=False,
     repeatable=True,  # a token that nobody uses does no harm

@@ -144,7 +144,10 @@ def exchange(prepared: Prepared, policy: Policy, origin: str) -> Steps:
             raise verdict.error
         log.info(
             "%s attempt %d: %s; again in %.2f s",
-            *(prepared.operation.name, attempt, verdict.error, wait),
+            prepared.operation.name,
+            attempt,
+            verdict.error,
+            wait,
         )
         yield Wait(wait)
 

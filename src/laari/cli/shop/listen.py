@@ -1,10 +1,13 @@
 """`laari listen`: follows a merchant's events and forwards them to a receiver."""
 
 import asyncio
+from contextlib import ExitStack
 
 import click
 
-from laari.cli.shop.remote import api_options
+from laari.cli.shop.options import api_options
+from laari.cli.shop.screen import Terminal
+from laari.cli.shop.shared.listen import listen
 from laari.cli.terminal.operation import json_option
 from laari.cli.terminal.permission import needs
 from laari.cli.terminal.secret_input import secret_options
@@ -32,7 +35,7 @@ def _receiver(value: str) -> str:
 @json_option
 @needs("shop.develop")
 def listen_command(
-    target: str | None, secret: str | None, live: bool, url: str, key: str, as_json: bool
+    target: str | None, secret: str | None, live: bool, url: str, key: str, *, as_json: bool
 ) -> None:
     """Follow a merchant's events and forward them to a receiver.
 
@@ -40,6 +43,16 @@ def listen_command(
     posts it once like a webhook, and shows the answer. With --json it prints one JSON value per
     line. Press Ctrl-C to stop.
     """
-    from laari.cli.shop.listening import listen, until_stopped  # noqa: PLC0415  # aiohttp is slow
+    from laari.cli.shop.remote_service import (  # noqa: PLC0415  # aiohttp is slow
+        open_receiver,
+        open_remote_service,
+    )
 
-    asyncio.run(until_stopped(listen(url, key, target, secret or key, live, as_json)))
+    with ExitStack() as opened:
+        runner = opened.enter_context(asyncio.Runner())
+        service = opened.enter_context(open_remote_service(runner, url, key))
+        receiver = None
+        if target is not None:
+            signer = "your secret key" if secret in (None, key) else "the secret you gave"
+            receiver = opened.enter_context(open_receiver(runner, target, signer, secret or key))
+        listen(service, receiver, Terminal(), live=live, as_json=as_json)

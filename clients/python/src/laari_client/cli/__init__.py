@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from typing import NoReturn
 
 
 def main() -> None:
@@ -14,9 +12,4 @@ def main() -> None:
         if error.name != "click":
             raise
         sys.exit("laari-client: click is not installed. Install laari-client[cli].")
-    signal.signal(signal.SIGTERM, _interrupt)  # ends it like Ctrl-C
     sys.exit(run(sys.argv[1:]))
-
-
-def _interrupt(*_: object) -> NoReturn:
-    raise KeyboardInterrupt

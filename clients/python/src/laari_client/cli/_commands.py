@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Callable, Optional, Sequence
 from urllib.parse import urlsplit
@@ -13,12 +14,13 @@ import click
 import httpx
 
 from laari_client import Laari, LaariError, __version__, errors
-from laari_client.cli._listen import listen
-from laari_client.cli._terminal import PROGRAM, complain, say, say_json
-from laari_client.cli._trigger import EVENTS, trigger
+from laari_client.cli._service import KEY_VARIABLE, ClientService, open_receiver
+from laari_client.cli._shared.listen import listen
+from laari_client.cli._shared.ports import ShopError
+from laari_client.cli._shared.trigger import SCENARIOS, trigger
+from laari_client.cli._terminal import PROGRAM, Terminal, complain
 
 DEFAULT_URL = "http://127.0.0.1:8000"
-KEY_VARIABLE = "LAARI_SECRET_KEY"
 TIMEOUT_SECONDS = 20.0
 MAX_ATTEMPTS = 3
 # The client's errors name its parameters.
@@ -69,7 +71,7 @@ def _secret(name: str, written: Optional[str], file: Optional[str]) -> Optional[
 
 
 def api_options(function: Command) -> Command:
-    """Adds `--url`, `--allow-http`, `--key` and `--json`; the command gets a client."""
+    """Adds `--url`, `--allow-http`, `--key` and `--json`; the command gets a service."""
 
     @functools.wraps(function)
     def command(url: str, key: Optional[str], allow_http: bool, **options: Any) -> None:
@@ -81,22 +83,20 @@ def api_options(function: Command) -> Command:
             )
         try:
             with Laari(
-                *(url, key),
+                url,
+                key,
                 timeout=TIMEOUT_SECONDS,
                 max_attempts=MAX_ATTEMPTS,
                 allow_http=allow_http,
             ) as client:
-                function(client=client, url=url, key=key, **options)
+                function(service=ClientService(client, url), key=key, **options)
         except errors.ConfigurationError as error:
             message = error.message
             for name, option in OPTION_NAMES.items():
                 message = message.replace(name, option)
             raise LaariError(message) from None
-        except errors.APIError as error:
-            hint = f"; check --key or {KEY_VARIABLE}" if error.status == 401 else ""
-            raise LaariError(f"{url}: {error.message.rstrip('.')}{hint}") from None
-        except errors.InvalidResponseError as error:
-            raise LaariError(f"{url}: {error.message.rstrip('.')}; check --url") from None
+        except ShopError as error:
+            raise LaariError(str(error)) from None
 
     decorated: Command = command
     for option in (
@@ -104,7 +104,8 @@ def api_options(function: Command) -> Command:
         secret_options("key", f"The merchant's secret key; default {KEY_VARIABLE}"),
         click.option("--allow-http", is_flag=True, help="Use plain http to another machine."),
         click.option(
-            *("--url", "url"),
+            "--url",
+            "url",
             envvar="LAARI_URL",
             default=DEFAULT_URL,
             show_default=True,
@@ -131,7 +132,8 @@ def _receiver(value: str) -> str:
 
 @program.command("listen")
 @click.option(
-    *("--forward-to", "target"),
+    "--forward-to",
+    "target",
     type=_receiver,
     metavar="URL",
     help="The receiver, such as http://localhost:3000/hook. Without it, events are only shown.",
@@ -140,8 +142,7 @@ def _receiver(value: str) -> str:
 @click.option("--live", is_flag=True, help="Follow the events of real payments.")
 @api_options
 def listen_command(
-    client: Laari,
-    url: str,
+    service: ClientService,
     key: str,
     target: Optional[str],
     secret: Optional[str],
@@ -153,27 +154,24 @@ def listen_command(
     Each event from now on is signed, posted once like a webhook, and shown with the answer; with
     --json as one JSON value on a line. Ctrl-C ends it.
     """
-    signer = "your secret key" if secret in (None, key) else "the secret you gave"
-    try:
-        listen(client, url, target, secret or key, signer, live, as_json)
-    except KeyboardInterrupt:
-        return
+    with ExitStack() as opened:
+        receiver = None
+        if target is not None:
+            signer = "your secret key" if secret in (None, key) else "the secret you gave"
+            receiver = opened.enter_context(open_receiver(target, signer, secret or key))
+        listen(service, receiver, Terminal(), live=live, as_json=as_json)
 
 
 @program.command("trigger")
-@click.argument("event", type=click.Choice(list(EVENTS)), metavar="EVENT")
+@click.argument("event", type=click.Choice(list(SCENARIOS)), metavar="EVENT")
 @api_options
-def trigger_command(client: Laari, url: str, key: str, event: str, as_json: bool) -> None:
+def trigger_command(service: ClientService, key: str, event: str, as_json: bool) -> None:
     """Make an event happen in the sandbox, such as payment.paid.
 
     Makes a payment, payment request or authorization and takes it as far as the event needs. Its
     webhooks are sent as usual. Does nothing in live mode.
     """
-    happened = trigger(client, event)
-    if as_json:
-        say_json(happened)
-    else:
-        say(f"{event}  {happened['data']['id']}  {happened['id']}")
+    trigger(service, event, Terminal(), as_json=as_json)
 
 
 def run(arguments: Sequence[str]) -> int:

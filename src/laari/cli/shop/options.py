@@ -3,11 +3,12 @@
 import functools
 import os
 from collections.abc import Callable
-from typing import Any
 
 import click
 
+from laari.cli.shop.shared.ports import ShopError
 from laari.cli.terminal.secret_input import secret_options
+from laari.errors import LaariError
 from laari.settings import read_url
 
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -15,11 +16,11 @@ KEY_VARIABLE = "LAARI_SECRET_KEY"
 URL_VARIABLE = "LAARI_URL"
 
 
-def api_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def api_options(function: Callable[..., None]) -> Callable[..., None]:
     """Adds `--url`, `--key` and `--key-file`; the command gets `url` and `key`."""
 
     @functools.wraps(function)
-    def command(key: str | None, **options: Any) -> Any:
+    def command(key: str | None, **options: object) -> None:
         key = key or os.environ.get(KEY_VARIABLE, "").strip()
         if not key:
             raise click.BadOptionUsage(
@@ -28,7 +29,10 @@ def api_options(function: Callable[..., Any]) -> Callable[..., Any]:
             )
         if not key.isascii() or not key.isprintable() or " " in key:
             raise click.BadOptionUsage("key", "The secret key contains characters of no key.")
-        return function(key=key, **options)
+        try:
+            function(key=key, **options)
+        except ShopError as error:
+            raise LaariError(str(error)) from None
 
     keyed = secret_options("key", f"The merchant's secret key; default {KEY_VARIABLE}")
     return click.option(
